@@ -1,0 +1,647 @@
+//! The only way to make a [`History`]: transaction by transaction, event by event, refusing what cannot be one.
+//!
+//! ```
+//! use skew_history::{HistoryBuilder, Value};
+//! let mut builder = HistoryBuilder::new();
+//! let (session, key) = (builder.session("a"), builder.key("x"));
+//! let one = builder.values().integer(1);
+//! builder.begin(session, Some("t1".into()))?;
+//! builder.read(key, Value::ABSENT);
+//! builder.write(key, one);
+//! let history = builder.finish()?;
+//! assert_eq!(history.event_count(), 2);
+//! # Ok::<(), skew_history::builder::Refusal>(())
+//! ```
+//!
+//! Sessions may alternate in the input; [`HistoryBuilder::finish`] lays the transactions of each session next to each other
+//! (a counting sort, skipped when they already are) and turns range reads into plain ones.
+
+use crate::history::{Action, Claim, Event, EventId, History, KeyId, Outcome, Scan, SessionId, Times, Transaction};
+use crate::history::{TransactionId, UNNAMED};
+use crate::level::IsolationLevel;
+use crate::name::{Name, NameTable};
+use crate::scan::{PendingScan, Seal};
+use crate::value::{Value, Values};
+use rustc_hash::FxHashMap;
+use std::fmt;
+
+/// Where in an input something stands.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Place {
+    /// The input as a whole.
+    #[default]
+    Whole,
+    /// A line, counted from 1.
+    Line(u64),
+    /// A byte, counted from 0.
+    Byte(u64),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Whole => Ok(()),
+            Place::Line(line) => write!(out, "line {line}"),
+            Place::Byte(byte) => write!(out, "byte {byte}"),
+        }
+    }
+}
+
+/// What can be wrong with an input. The message says what is there; [`Problem::advice`] what to do about it.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Problem {
+    /// The text does not have the shape its format asks for.
+    #[error("{what}")]
+    Malformed {
+        /// What is there, and what was expected.
+        what: String,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// One id names two transactions.
+    #[error("transaction {id} appears twice, in session {first} and in session {second}")]
+    DuplicateTransaction {
+        /// The id.
+        id: String,
+        /// The session where it was first.
+        first: String,
+        /// The session where it is again.
+        second: String,
+    },
+    /// A key is both written and appended to.
+    #[error("key {key} is both written and appended to (by {transaction})")]
+    WriteAndAppend {
+        /// The key.
+        key: String,
+        /// A transaction that does one of the two.
+        transaction: String,
+    },
+    /// A read names a writer that the input does not have.
+    #[error("a read of {key} is said to come from transaction {id}, which is not in the input")]
+    UnknownWriter {
+        /// The key.
+        key: String,
+        /// The missing transaction.
+        id: String,
+    },
+    /// A transaction ends before it begins.
+    #[error("transaction {id} ends at {end}, before it begins at {begin}")]
+    EndsBeforeItBegins {
+        /// The transaction.
+        id: String,
+        /// Its begin.
+        begin: i64,
+        /// Its end.
+        end: i64,
+    },
+    /// More than 2³² of something.
+    #[error("the input has more than {limit} {what}")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// The limit.
+        limit: u64,
+    },
+    /// There is nothing to read.
+    #[error("the input holds no transaction")]
+    Empty,
+}
+
+impl Problem {
+    /// A [`Problem::Malformed`].
+    pub fn malformed(what: impl Into<String>, advice: &'static str) -> Problem {
+        Problem::Malformed { what: what.into(), advice }
+    }
+
+    /// What the user can do about it.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Problem::Malformed { advice, .. } => advice,
+            Problem::DuplicateTransaction { .. } => "give every transaction an id of its own, or leave the ids out",
+            Problem::WriteAndAppend { .. } => "use either plain writes or appends on a key",
+            Problem::UnknownWriter { .. } => {
+                "add the missing transaction, or drop `from` to match the read by its value"
+            }
+            Problem::EndsBeforeItBegins { .. } => "check that both times come from one clock, or leave them out",
+            Problem::TooMany { .. } => "split the history",
+            Problem::Empty => "check that this is the file you meant; `--from` names its format",
+        }
+    }
+}
+
+/// A problem and where it stands in the input.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{place}{}{problem}", if *.place == Place::Whole { "" } else { ": " })]
+pub struct Refusal {
+    /// Where.
+    pub place: Place,
+    /// What.
+    pub problem: Problem,
+}
+
+/// Who wrote what a read returned, as the input says it: the transaction may come later in the input.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ClaimedWriter<'a> {
+    /// The initial state.
+    Initial,
+    /// The transaction with this name.
+    Transaction(Name<'a>),
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum PendingClaim {
+    Initial,
+    /// An index into `ids`.
+    Named(u32),
+}
+
+struct Draft {
+    first_event: u32,
+    first_scan: u32,
+    session: SessionId,
+    name: u32,
+    outcome: Outcome,
+    level: Option<IsolationLevel>,
+    times: Times,
+}
+
+/// Takes a history in, piece by piece.
+#[derive(Default)]
+pub struct HistoryBuilder {
+    place: Place,
+    keys: NameTable,
+    sessions: NameTable,
+    ids: NameTable,
+    /// Per id the draft that carries it, or `UNNAMED` while it is only claimed.
+    draft_of_id: Vec<u32>,
+    values: Values,
+    drafts: Vec<Draft>,
+    events: Vec<Event>,
+    /// Per claim: event, who, and where the claim stands.
+    claims: Vec<(u32, PendingClaim, Place)>,
+    scans: Vec<PendingScan>,
+    seals: Vec<Seal>,
+    event_notes: Vec<(u32, Box<str>)>,
+    transaction_notes: Vec<(u32, Box<str>)>,
+    initial: FxHashMap<u32, Value>,
+    default_initial: Option<Value>,
+    about: Option<Box<str>>,
+    has_times: bool,
+}
+
+impl HistoryBuilder {
+    /// An empty one.
+    pub fn new() -> HistoryBuilder {
+        HistoryBuilder::default()
+    }
+
+    /// Says where in the input the next calls come from; refusals carry it.
+    pub fn at(&mut self, place: Place) {
+        self.place = place;
+    }
+
+    /// Makes room for this many events.
+    pub fn reserve(&mut self, transactions: usize, events: usize) {
+        self.drafts.reserve(transactions);
+        self.events.reserve(events);
+    }
+
+    /// What the header says about the history.
+    pub fn about(&mut self, text: &str) {
+        self.about = Some(text.into());
+    }
+
+    /// The pool to make values with.
+    pub fn values(&mut self) -> &mut Values {
+        &mut self.values
+    }
+
+    /// The key with this name.
+    pub fn key<'a>(&mut self, name: impl Into<Name<'a>>) -> KeyId {
+        KeyId(self.keys.intern(name.into()))
+    }
+
+    /// The session with this name.
+    pub fn session<'a>(&mut self, name: impl Into<Name<'a>>) -> SessionId {
+        SessionId(self.sessions.intern(name.into()))
+    }
+
+    /// Whether a session with this name was named before.
+    pub fn has_session<'a>(&self, name: impl Into<Name<'a>>) -> bool {
+        self.sessions.find(name.into()).is_some()
+    }
+
+    /// The initial value of every key that is not given one of its own; absent unless said.
+    pub fn default_initial(&mut self, value: Value) {
+        self.default_initial = Some(value);
+    }
+
+    /// The initial value of a key.
+    pub fn initial(&mut self, key: KeyId, value: Value) {
+        self.initial.insert(key.0, value);
+    }
+
+    /// Begins the next transaction of a session; the events that follow are its own.
+    pub fn begin(&mut self, session: SessionId, id: Option<Name<'_>>) -> Result<(), Refusal> {
+        let draft = u32::try_from(self.drafts.len()).ok().filter(|&draft| draft < UNNAMED);
+        let draft = draft.ok_or_else(|| self.refuse(Problem::TooMany { what: "transactions", limit: 1 << 32 }))?;
+        let name = match id {
+            Some(id) => self.define(id, draft, session)?,
+            None => UNNAMED,
+        };
+        self.drafts.push(Draft {
+            first_event: self.events.len() as u32,
+            first_scan: self.scans.len() as u32,
+            session,
+            name,
+            outcome: Outcome::Committed,
+            level: None,
+            times: Times::default(),
+        });
+        Ok(())
+    }
+
+    fn define(&mut self, id: Name<'_>, draft: u32, session: SessionId) -> Result<u32, Refusal> {
+        let name = self.claim_id(id);
+        let first = self.draft_of_id[name as usize];
+        if first != UNNAMED {
+            let first = self.drafts[first as usize].session;
+            return Err(self.refuse(Problem::DuplicateTransaction {
+                id: id.to_string(),
+                first: self.sessions.get(first.index()).to_string(),
+                second: self.sessions.get(session.index()).to_string(),
+            }));
+        }
+        self.draft_of_id[name as usize] = draft;
+        Ok(name)
+    }
+
+    fn claim_id(&mut self, id: Name<'_>) -> u32 {
+        let name = self.ids.intern(id);
+        if name as usize == self.draft_of_id.len() {
+            self.draft_of_id.push(UNNAMED);
+        }
+        name
+    }
+
+    /// A plain read by the current transaction.
+    pub fn read(&mut self, key: KeyId, value: Value) {
+        self.event(Event::new(Action::Read, key, value));
+    }
+
+    /// A write by the current transaction; of the absent value: a delete.
+    pub fn write(&mut self, key: KeyId, value: Value) {
+        self.event(Event::new(Action::Write, key, value));
+    }
+
+    /// An append by the current transaction.
+    pub fn append(&mut self, key: KeyId, element: Value) {
+        self.event(Event::new(Action::Append, key, element));
+    }
+
+    /// An event of the current transaction.
+    pub fn event(&mut self, event: Event) {
+        debug_assert!(!self.drafts.is_empty(), "an event needs a transaction");
+        self.events.push(event);
+    }
+
+    /// Says who wrote what the last event read.
+    pub fn claim(&mut self, writer: ClaimedWriter<'_>) {
+        let claim = self.pending(writer);
+        self.claims.push((self.events.len() as u32 - 1, claim, self.place));
+    }
+
+    pub(crate) fn pending(&mut self, writer: ClaimedWriter<'_>) -> PendingClaim {
+        match writer {
+            ClaimedWriter::Initial => PendingClaim::Initial,
+            ClaimedWriter::Transaction(id) => PendingClaim::Named(self.claim_id(id)),
+        }
+    }
+
+    /// Extra JSON members of the last event, such as `"sql":"SELECT 1"`.
+    pub fn note_event(&mut self, members: &str) {
+        self.event_notes.push((self.events.len() as u32 - 1, members.into()));
+    }
+
+    /// Extra JSON members of the current transaction.
+    pub fn note_transaction(&mut self, members: &str) {
+        self.transaction_notes.push((self.drafts.len() as u32 - 1, members.into()));
+    }
+
+    /// How the current transaction ended; committed unless said.
+    pub fn outcome(&mut self, outcome: Outcome) {
+        self.current().outcome = outcome;
+    }
+
+    /// The level that the current transaction declares.
+    pub fn level(&mut self, level: IsolationLevel) {
+        self.current().level = Some(level);
+    }
+
+    /// When the current transaction ran.
+    pub fn times(&mut self, times: Times) -> Result<(), Refusal> {
+        if let Times { begin: Some(begin), end: Some(end) } = times
+            && end < begin
+        {
+            let id = self.describe(self.drafts.len() - 1);
+            return Err(self.refuse(Problem::EndsBeforeItBegins { id, begin, end }));
+        }
+        self.has_times |= times != Times::default();
+        self.current().times = times;
+        Ok(())
+    }
+
+    /// A range read by the current transaction.
+    pub fn scan(&mut self, scan: ScanSpec<'_>, listed: &[ScannedKey<'_>]) -> Result<(), Refusal> {
+        let pending = PendingScan::new(self, scan, listed)?;
+        self.scans.push(pending);
+        Ok(())
+    }
+
+    /// From here on, the absence of these keys is the deletion by these transactions.
+    pub fn seal(&mut self, deletions: &[(&str, Name<'_>)]) {
+        let deletions = deletions.iter().map(|&(key, id)| (self.key(key).0, self.claim_id(id))).collect();
+        self.seals.push(Seal { deletions, place: self.place });
+    }
+
+    /// A refusal at the current place.
+    pub fn refuse(&self, problem: Problem) -> Refusal {
+        Refusal { place: self.place, problem }
+    }
+
+    pub(crate) fn event_total(&self) -> u32 {
+        self.events.len() as u32
+    }
+
+    pub(crate) fn seal_total(&self) -> usize {
+        self.seals.len()
+    }
+
+    fn current(&mut self) -> &mut Draft {
+        self.drafts.last_mut().expect("a transaction was begun")
+    }
+
+    fn describe(&self, draft: usize) -> String {
+        let draft = &self.drafts[draft];
+        match draft.name {
+            UNNAMED => format!("of session {}", self.sessions.get(draft.session.index())),
+            name => self.ids.get(name as usize).to_string(),
+        }
+    }
+
+    /// The finished history.
+    pub fn finish(self) -> Result<History, Refusal> {
+        if self.drafts.is_empty() {
+            return Err(Refusal { place: Place::Whole, problem: Problem::Empty });
+        }
+        if self.events.len() as u64 >= u64::from(UNNAMED) {
+            return Err(Refusal { place: Place::Whole, problem: Problem::TooMany { what: "events", limit: 1 << 32 } });
+        }
+        self.refuse_writes_and_appends()?;
+        Finish::new(self).run()
+    }
+
+    fn refuse_writes_and_appends(&self) -> Result<(), Refusal> {
+        if !self.events.iter().any(|event| event.action == Action::Append) {
+            return Ok(());
+        }
+        let mut kinds = vec![None; self.keys.len()];
+        for (index, event) in self.events.iter().enumerate().filter(|(_, event)| !event.is_read()) {
+            let kind = &mut kinds[event.key.index()];
+            if kind.is_some_and(|kind| kind != event.action) {
+                let draft = self.drafts.partition_point(|draft| draft.first_event as usize <= index) - 1;
+                let key = self.keys.get(event.key.index()).to_string();
+                let problem = Problem::WriteAndAppend { key, transaction: self.describe(draft) };
+                return Err(Refusal { place: Place::Whole, problem });
+            }
+            *kind = Some(event.action);
+        }
+        Ok(())
+    }
+}
+
+/// The range of a range read.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct ScanSpec<'a> {
+    /// What all keys of the range start with.
+    pub prefix: &'a str,
+    /// The least rest of a key that is in the range.
+    pub low: Option<Name<'a>>,
+    /// The greatest rest of a key that is in the range.
+    pub high: Option<Name<'a>>,
+    /// How many seal lines were in force; without it, those that stand before the scan.
+    pub sealed: Option<usize>,
+    /// Whether the scan locks what it reads.
+    pub locking: bool,
+}
+
+/// A key that a range read listed.
+#[derive(Clone, Copy, Debug)]
+pub struct ScannedKey<'a> {
+    /// The key.
+    pub key: &'a str,
+    /// What it read.
+    pub value: Value,
+    /// Who wrote it, where the input says so.
+    pub writer: Option<ClaimedWriter<'a>>,
+}
+
+/// The last step: transactions by session, scans into reads, names into numbers.
+struct Finish {
+    builder: HistoryBuilder,
+    /// Draft numbers in final order.
+    order: Vec<u32>,
+    /// Per draft its final number.
+    number: Vec<u32>,
+    session_starts: Vec<u32>,
+}
+
+impl Finish {
+    fn new(builder: HistoryBuilder) -> Finish {
+        let mut session_starts = vec![0u32; builder.sessions.len() + 1];
+        for draft in &builder.drafts {
+            session_starts[draft.session.index() + 1] += 1;
+        }
+        for session in 1..session_starts.len() {
+            session_starts[session] += session_starts[session - 1];
+        }
+        let mut next = session_starts.clone();
+        let mut order = vec![0; builder.drafts.len()];
+        let mut number = vec![0; builder.drafts.len()];
+        for (index, draft) in builder.drafts.iter().enumerate() {
+            let place = &mut next[draft.session.index()];
+            (order[*place as usize], number[index]) = (index as u32, *place);
+            *place += 1;
+        }
+        Finish { builder, order, number, session_starts }
+    }
+
+    fn run(mut self) -> Result<History, Refusal> {
+        let in_order = self.builder.scans.is_empty() && self.order.is_sorted();
+        let laid = if in_order { self.keep_layout()? } else { self.lay_out()? };
+        let Finish { builder, order, session_starts, .. } = self;
+        let default = builder.default_initial.unwrap_or(Value::ABSENT);
+        let mut initial = vec![default; builder.keys.len()];
+        for (key, value) in builder.initial {
+            initial[key as usize] = value;
+        }
+        let any_name = !builder.ids.is_empty();
+        let drafts = || order.iter().map(|&draft| &builder.drafts[draft as usize]);
+        let name_of = if any_name { drafts().map(|draft| draft.name).collect() } else { Vec::new() };
+        let times = if builder.has_times { drafts().map(|draft| draft.times).collect() } else { Vec::new() };
+        Ok(History {
+            sessions: builder.sessions.into_names(),
+            session_starts,
+            transactions: laid.transactions,
+            transaction_names: builder.ids.into_names(),
+            name_of,
+            times,
+            events: laid.events,
+            keys: builder.keys.into_names(),
+            values: builder.values.freeze(),
+            initial,
+            claims: laid.claims,
+            scans: laid.scans,
+            event_notes: laid.event_notes,
+            transaction_notes: laid.transaction_notes,
+            about: builder.about,
+        })
+    }
+
+    /// The usual case: one session after the other, or a single one; nothing moves.
+    fn keep_layout(&mut self) -> Result<Laid, Refusal> {
+        let builder = &mut self.builder;
+        let transactions = builder.drafts.iter().map(|draft| draft.finished(draft.first_event)).collect();
+        let events = std::mem::take(&mut builder.events);
+        let event_notes = std::mem::take(&mut builder.event_notes);
+        let transaction_notes = std::mem::take(&mut builder.transaction_notes);
+        let claims = std::mem::take(&mut builder.claims);
+        let mut laid = Laid {
+            transactions,
+            events,
+            claims: Vec::with_capacity(claims.len()),
+            scans: Vec::new(),
+            event_notes: event_notes.into_iter().map(|(event, note)| (EventId(event), note)).collect(),
+            transaction_notes: transaction_notes.into_iter().map(|(at, note)| (TransactionId(at), note)).collect(),
+        };
+        for (event, claim, place) in claims {
+            let claim = self.resolve(claim, laid.events[event as usize].key, place)?;
+            laid.claims.push((EventId(event), claim));
+        }
+        Ok(laid)
+    }
+
+    fn lay_out(&mut self) -> Result<Laid, Refusal> {
+        let mut laid = Laid::default();
+        laid.events.reserve(self.builder.events.len());
+        laid.transactions.reserve(self.order.len());
+        let range_keys = crate::scan::RangeKeys::new(&self.builder.scans, &self.builder.keys);
+        for position in 0..self.order.len() {
+            let draft = self.order[position] as usize;
+            laid.transactions.push(self.builder.drafts[draft].finished(laid.events.len() as u32));
+            self.lay_out_transaction(draft, &range_keys, &mut laid)?;
+            for (_, note) in entries_of(&self.builder.transaction_notes, draft as u32, draft as u32 + 1, |note| note.0)
+            {
+                laid.transaction_notes.push((TransactionId(position as u32), note.clone()));
+            }
+        }
+        Ok(laid)
+    }
+
+    fn lay_out_transaction(
+        &self,
+        draft: usize,
+        range_keys: &crate::scan::RangeKeys,
+        laid: &mut Laid,
+    ) -> Result<(), Refusal> {
+        let builder = &self.builder;
+        let next = builder.drafts.get(draft + 1);
+        let events =
+            builder.drafts[draft].first_event..next.map_or(builder.events.len() as u32, |next| next.first_event);
+        let scans = builder.drafts[draft].first_scan..next.map_or(builder.scans.len() as u32, |next| next.first_scan);
+        let mut scans = builder.scans[scans.start as usize..scans.end as usize].iter().peekable();
+        let mut claims = entries_of(&builder.claims, events.start, events.end, |claim| claim.0).iter().peekable();
+        let mut notes = entries_of(&builder.event_notes, events.start, events.end, |note| note.0).iter().peekable();
+        for event in events.clone() {
+            while let Some(scan) = scans.next_if(|scan| scan.before_event <= event) {
+                self.lay_out_scan(scan, range_keys, laid)?;
+            }
+            let number = EventId(laid.events.len() as u32);
+            laid.events.push(builder.events[event as usize]);
+            while let Some(&(_, claim, place)) = claims.next_if(|claim| claim.0 == event) {
+                laid.claims.push((number, self.resolve(claim, builder.events[event as usize].key, place)?));
+            }
+            while let Some((_, note)) = notes.next_if(|note| note.0 == event) {
+                laid.event_notes.push((number, note.clone()));
+            }
+        }
+        scans.try_for_each(|scan| self.lay_out_scan(scan, range_keys, laid))
+    }
+
+    fn lay_out_scan(
+        &self,
+        scan: &PendingScan,
+        range_keys: &crate::scan::RangeKeys,
+        laid: &mut Laid,
+    ) -> Result<(), Refusal> {
+        let start = laid.events.len() as u32;
+        for read in scan.expand(range_keys, &self.builder.keys, &self.builder.seals) {
+            if let Some((claim, place)) = read.claim {
+                let claim = self.resolve(claim, read.event.key, place)?;
+                laid.claims.push((EventId(laid.events.len() as u32), claim));
+            }
+            laid.events.push(read.event);
+        }
+        laid.scans.push(Scan { events: start..laid.events.len() as u32, prefix: scan.prefix.clone() });
+        Ok(())
+    }
+
+    fn resolve(&self, claim: PendingClaim, key: KeyId, place: Place) -> Result<Claim, Refusal> {
+        let PendingClaim::Named(id) = claim else { return Ok(Claim::Initial) };
+        let draft = match self.builder.draft_of_id[id as usize] {
+            UNNAMED => self.derived(self.builder.ids.get(id as usize)),
+            draft => Some(draft),
+        };
+        match draft {
+            Some(draft) => Ok(Claim::Transaction(TransactionId(self.number[draft as usize]))),
+            None => {
+                let key = self.builder.keys.get(key.index()).to_string();
+                let id = self.builder.ids.get(id as usize).to_string();
+                Err(Refusal { place, problem: Problem::UnknownWriter { key, id } })
+            }
+        }
+    }
+
+    /// The transaction without an id that is called `session#position`.
+    fn derived(&self, id: Name<'_>) -> Option<u32> {
+        let Name::Text(text) = id else { return None };
+        let (session, position) = text.rsplit_once('#')?;
+        let session = self.builder.sessions.find(session.into())? as usize;
+        let number = self.session_starts[session].checked_add(position.parse().ok()?)?;
+        let inside = number < self.session_starts[session + 1];
+        inside.then(|| self.order[number as usize]).filter(|&draft| self.builder.drafts[draft as usize].name == UNNAMED)
+    }
+}
+
+#[derive(Default)]
+struct Laid {
+    transactions: Vec<Transaction>,
+    events: Vec<Event>,
+    claims: Vec<(EventId, Claim)>,
+    scans: Vec<Scan>,
+    event_notes: Vec<(EventId, Box<str>)>,
+    transaction_notes: Vec<(TransactionId, Box<str>)>,
+}
+
+impl Draft {
+    fn finished(&self, first_event: u32) -> Transaction {
+        Transaction { first_event, session: self.session, outcome: self.outcome, level: self.level }
+    }
+}
+
+/// The entries with a number from `start` to before `end`, in a vector sorted by that number.
+fn entries_of<T>(entries: &[T], start: u32, end: u32, number: impl Fn(&T) -> u32) -> &[T] {
+    let from = entries.partition_point(|entry| number(entry) < start);
+    let to = entries.partition_point(|entry| number(entry) < end);
+    &entries[from..to]
+}

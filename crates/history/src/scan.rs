@@ -1,0 +1,189 @@
+//! Range reads become plain reads.
+//!
+//! A scan of `item/` that listed `item/3` read *every* key of the history that starts with `item/`: the listed ones as listed,
+//! the others as absent. So a phantom is an ordinary anomaly, and no rule about predicates is needed:
+//!
+//! ```text
+//!   scan(item/: item/3=7)      in a history that also has item/1 and item/4
+//!   r(item/1,nil) r(item/3,7) r(item/4,nil)
+//! ```
+//!
+//! Keys are read in ascending order, which matters at read-committed only. Keys with a `#` are cells of a row, which no scan
+//! covers.
+
+use crate::builder::{HistoryBuilder, PendingClaim, Place, Problem, Refusal, ScanSpec, ScannedKey};
+use crate::history::{Action, Event, KeyId};
+use crate::name::{Name, NameTable};
+use crate::value::Value;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+/// Which deletion stands for a key's absence from here on.
+pub(crate) struct Seal {
+    /// Keys and the ids of the transactions that deleted them.
+    pub(crate) deletions: Vec<(u32, u32)>,
+    pub(crate) place: Place,
+}
+
+/// A bound on the rest of a key, owned.
+#[derive(Clone, PartialEq, Eq)]
+enum Bound {
+    Number(i64),
+    Text(Box<str>),
+}
+
+impl Bound {
+    fn new(name: Name<'_>) -> Bound {
+        match name {
+            Name::Integer(number) => Bound::Number(number),
+            Name::Text(text) => Bound::Text(text.into()),
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Bound::Number(number) => number.to_string(),
+            Bound::Text(text) => text.to_string(),
+        }
+    }
+}
+
+/// A scan that waits until all keys of the history are known.
+pub(crate) struct PendingScan {
+    /// It stands before this event.
+    pub(crate) before_event: u32,
+    pub(crate) prefix: Box<str>,
+    low: Option<Bound>,
+    high: Option<Bound>,
+    sealed: usize,
+    locking: bool,
+    listed: Vec<Listed>,
+    place: Place,
+}
+
+struct Listed {
+    key: KeyId,
+    value: Value,
+    claim: Option<PendingClaim>,
+}
+
+/// A read that a scan becomes.
+pub(crate) struct ScanRead {
+    pub(crate) event: Event,
+    pub(crate) claim: Option<(PendingClaim, Place)>,
+}
+
+impl PendingScan {
+    pub(crate) fn new(
+        builder: &mut HistoryBuilder,
+        spec: ScanSpec<'_>,
+        listed: &[ScannedKey<'_>],
+    ) -> Result<PendingScan, Refusal> {
+        let mut scan = PendingScan {
+            before_event: builder.event_total(),
+            prefix: spec.prefix.into(),
+            low: spec.low.map(Bound::new),
+            high: spec.high.map(Bound::new),
+            sealed: spec.sealed.unwrap_or(builder.seal_total()),
+            locking: spec.locking,
+            listed: Vec::with_capacity(listed.len()),
+            place: builder.refuse(Problem::Empty).place,
+        };
+        for read in listed {
+            if !scan.covers(read.key) {
+                return Err(builder.refuse(Problem::malformed(
+                    format!("the scan of {:?} lists key {:?}, which is not in its range", spec.prefix, read.key),
+                    "a listed key starts with the scan's prefix, lies within its bounds and has no `#`",
+                )));
+            }
+            let claim = read.writer.map(|writer| builder.pending(writer));
+            let key = builder.key(read.key);
+            if scan.listed.iter().any(|known| known.key == key) {
+                return Err(builder.refuse(Problem::malformed(
+                    format!("the scan of {:?} lists key {:?} twice", spec.prefix, read.key),
+                    "list every key that a scan saw once",
+                )));
+            }
+            scan.listed.push(Listed { key, value: read.value, claim });
+        }
+        Ok(scan)
+    }
+
+    fn covers(&self, key: &str) -> bool {
+        let Some(rest) = key.strip_prefix(&*self.prefix) else { return false };
+        if key.contains('#') {
+            return false;
+        }
+        match (&self.low, &self.high) {
+            // Both bounds are numbers: so is what they bound.
+            (Some(Bound::Number(low)), Some(Bound::Number(high))) => {
+                matches!(Name::from(rest), Name::Integer(rest) if (*low..=*high).contains(&rest))
+            }
+            (low, high) => {
+                low.as_ref().is_none_or(|low| rest >= low.text().as_str())
+                    && high.as_ref().is_none_or(|high| rest <= high.text().as_str())
+            }
+        }
+    }
+
+    /// The reads that this scan is.
+    pub(crate) fn expand(&self, range_keys: &RangeKeys, names: &NameTable, seals: &[Seal]) -> Vec<ScanRead> {
+        let covered = range_keys.of(&self.prefix).iter().copied();
+        let covered = covered.filter(|key| self.covers(&names.get(key.index()).to_string()));
+        covered.map(|key| self.read_of(key, seals)).collect()
+    }
+
+    fn read_of(&self, key: KeyId, seals: &[Seal]) -> ScanRead {
+        let listed = self.listed.iter().find(|listed| listed.key == key);
+        let value = listed.map_or(Value::ABSENT, |listed| listed.value);
+        let claim = match listed {
+            Some(listed) => listed.claim.map(|claim| (claim, self.place)),
+            None => sealed_deletion(&seals[..self.sealed.min(seals.len())], key),
+        };
+        let event = Event { value, key, action: Action::Read, locking: self.locking, scanned: true };
+        ScanRead { event, claim }
+    }
+}
+
+fn sealed_deletion(seals: &[Seal], key: KeyId) -> Option<(PendingClaim, Place)> {
+    seals.iter().rev().find_map(|seal| {
+        let (_, id) = seal.deletions.iter().find(|deletion| deletion.0 == key.0)?;
+        Some((PendingClaim::Named(*id), seal.place))
+    })
+}
+
+/// For every prefix that is scanned, the keys that start with it, ascending.
+pub(crate) struct RangeKeys {
+    of_prefix: BTreeMap<Box<str>, Vec<KeyId>>,
+}
+
+impl RangeKeys {
+    pub(crate) fn new(scans: &[PendingScan], names: &NameTable) -> RangeKeys {
+        let mut of_prefix: BTreeMap<Box<str>, Vec<KeyId>> = BTreeMap::new();
+        if scans.is_empty() {
+            return RangeKeys { of_prefix };
+        }
+        let mut sorted: Vec<(String, KeyId)> =
+            (0..names.len()).map(|key| (names.get(key).to_string(), KeyId(key as u32))).collect();
+        sorted.sort_unstable();
+        for scan in scans {
+            of_prefix.entry(scan.prefix.clone()).or_insert_with(|| {
+                let from = sorted.partition_point(|(name, _)| name.as_str() < &*scan.prefix);
+                let inside = sorted[from..].iter().take_while(|(name, _)| name.starts_with(&*scan.prefix));
+                let mut keys: Vec<&(String, KeyId)> = inside.collect();
+                keys.sort_by(|a, b| ascending(&a.0[scan.prefix.len()..], &b.0[scan.prefix.len()..]));
+                keys.into_iter().map(|(_, key)| *key).collect()
+            });
+        }
+        RangeKeys { of_prefix }
+    }
+
+    fn of(&self, prefix: &str) -> &[KeyId] {
+        self.of_prefix.get(prefix).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Integers by size and before texts, texts by their letters: `item/9` before `item/10`.
+fn ascending(a: &str, b: &str) -> Ordering {
+    Name::from(a).cmp(&Name::from(b))
+}
