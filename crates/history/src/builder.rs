@@ -16,7 +16,7 @@
 //! Sessions may alternate in the input; [`HistoryBuilder::finish`] lays the transactions of each session next to each other
 //! (a counting sort, skipped when they already are) and turns range reads into plain ones.
 
-use crate::history::{Action, Claim, Event, EventId, History, KeyId, Outcome, Scan, SessionId, Times, Transaction};
+use crate::history::{Action, Event, EventId, History, KeyId, Outcome, Scan, SessionId, Times, Transaction, Writer};
 use crate::history::{TransactionId, UNNAMED};
 use crate::level::IsolationLevel;
 use crate::name::{Name, NameTable};
@@ -596,14 +596,14 @@ impl Finish {
         Ok(())
     }
 
-    fn resolve(&self, claim: PendingClaim, key: KeyId, place: Place) -> Result<Claim, Refusal> {
-        let PendingClaim::Named(id) = claim else { return Ok(Claim::Initial) };
+    fn resolve(&self, claim: PendingClaim, key: KeyId, place: Place) -> Result<Writer, Refusal> {
+        let PendingClaim::Named(id) = claim else { return Ok(Writer::Initial) };
         let draft = match self.builder.draft_of_id[id as usize] {
             UNNAMED => self.derived(self.builder.ids.get(id as usize)),
             draft => Some(draft),
         };
         match draft {
-            Some(draft) => Ok(Claim::Transaction(TransactionId(self.number[draft as usize]))),
+            Some(draft) => Ok(Writer::Transaction(TransactionId(self.number[draft as usize]))),
             None => {
                 let key = self.builder.keys.get(key.index()).to_string();
                 let id = self.builder.ids.get(id as usize).to_string();
@@ -627,7 +627,7 @@ impl Finish {
 struct Laid {
     transactions: Vec<Transaction>,
     events: Vec<Event>,
-    claims: Vec<(EventId, Claim)>,
+    claims: Vec<(EventId, Writer)>,
     scans: Vec<Scan>,
     event_notes: Vec<(EventId, Box<str>)>,
     transaction_notes: Vec<(TransactionId, Box<str>)>,

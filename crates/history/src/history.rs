@@ -98,10 +98,10 @@ pub enum Outcome {
     Unknown,
 }
 
-/// Who an input file says wrote the version that was read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Claim {
-    /// The initial state.
+/// Who wrote a version.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Writer {
+    /// The initial state, which is before everything.
     Initial,
     /// This transaction.
     Transaction(TransactionId),
@@ -151,7 +151,7 @@ pub struct History {
     pub(crate) values: Values,
     pub(crate) initial: Vec<Value>,
     /// Sorted by event.
-    pub(crate) claims: Vec<(EventId, Claim)>,
+    pub(crate) claims: Vec<(EventId, Writer)>,
     pub(crate) scans: Vec<Scan>,
     /// Extra fields of events, as JSON members, sorted by event.
     pub(crate) event_notes: Vec<(EventId, Box<str>)>,
@@ -268,13 +268,13 @@ impl History {
     }
 
     /// Who the file says wrote what this read returned, where it says so.
-    pub fn claim(&self, event: EventId) -> Option<Claim> {
+    pub fn claim(&self, event: EventId) -> Option<Writer> {
         let found = self.claims.binary_search_by_key(&event, |claim| claim.0).ok()?;
         Some(self.claims[found].1)
     }
 
     /// All claims, sorted by event.
-    pub fn claims(&self) -> &[(EventId, Claim)] {
+    pub fn claims(&self) -> &[(EventId, Writer)] {
         &self.claims
     }
 

@@ -11,7 +11,7 @@
 //! transaction's events: `!` aborted by the database, `!!` by its program, `?` unknown; `@si` its level; `@17..42` its times.
 
 use crate::builder::{ClaimedWriter, HistoryBuilder, Place, Problem, Refusal, ScanSpec, ScannedKey};
-use crate::history::{Action, Claim, Event, EventId, History, Outcome, SessionId, Times, TransactionId};
+use crate::history::{Action, Event, EventId, History, Outcome, SessionId, Times, TransactionId, Writer};
 use crate::name::Name;
 use crate::value::Value;
 use std::fmt::Write as _;
@@ -246,7 +246,7 @@ pub fn show_event(history: &History, number: EventId, event: &Event) -> String {
         (Action::Write, _) => "w",
         (Action::Append, _) => "append",
     };
-    let initial = event.is_read() && history.claim(number) == Some(Claim::Initial);
+    let initial = event.is_read() && history.claim(number) == Some(Writer::Initial);
     let value = if initial { "init".to_owned() } else { history.show(event.value).to_string() };
     format!("{action}({},{value})", Name::to_string(&history.key_name(event.key)))
 }

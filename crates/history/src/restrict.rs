@@ -5,7 +5,7 @@
 //! thing it looks after itself are lists: an element whose append is dropped disappears from the lists that were read.
 
 use crate::history::{
-    Action, Claim, Event, EventId, History, KeyId, Scan, SessionId, Transaction, TransactionId, UNNAMED,
+    Action, Event, EventId, History, KeyId, Scan, SessionId, Transaction, TransactionId, UNNAMED, Writer,
 };
 use crate::name::Names;
 use crate::value::{Value, ValueView, Values};
@@ -31,7 +31,7 @@ struct Restriction<'a> {
     sessions: FxHashMap<SessionId, SessionId>,
     keys: FxHashMap<KeyId, KeyId>,
     /// Claims by original transaction; they become numbers of the part at the end.
-    claims: Vec<(EventId, Claim)>,
+    claims: Vec<(EventId, Writer)>,
     /// Elements whose append is dropped.
     dropped_appends: FxHashSet<(KeyId, Value)>,
 }
@@ -161,10 +161,10 @@ impl<'a> Restriction<'a> {
             .claims
             .iter()
             .filter_map(|&(event, claim)| match claim {
-                Claim::Initial => Some((event, Claim::Initial)),
-                Claim::Transaction(writer) => {
+                Writer::Initial => Some((event, Writer::Initial)),
+                Writer::Transaction(writer) => {
                     let number = origin.binary_search(&writer).ok()?;
-                    Some((event, Claim::Transaction(TransactionId(number as u32))))
+                    Some((event, Writer::Transaction(TransactionId(number as u32))))
                 }
             })
             .collect();
