@@ -29,3 +29,67 @@ pub use commit_order::{CommitOrder, Instant};
 pub use counterexample::{AnomalyKind, Case, Counterexample, DependencyKind, Told};
 pub use skew_history::IsolationLevel;
 pub use verdict::Verdict;
+
+use skew_history::History;
+
+/// What was asked of one level, and the answer.
+#[derive(Clone, Debug)]
+pub struct LevelReport {
+    /// The level.
+    pub level: IsolationLevel,
+    /// The answer.
+    pub verdict: Verdict,
+    /// What the check came across.
+    pub statistics: Statistics,
+}
+
+/// What may be switched off, to measure what it is worth.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Prune constraints before searching.
+    pub prune: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { prune: true }
+    }
+}
+
+/// Decides whether `history` satisfies `level`, doing at most `budget` work.
+pub fn check(history: &History, level: IsolationLevel, budget: Budget<'_>) -> Verdict {
+    let reports = check_levels(history, &[level], Options::default(), budget);
+    reports.into_iter().next().map_or(Verdict::Unknown, |report| report.verdict)
+}
+
+/// Decides several levels, sharing the work; the reports come in the order of `levels`.
+pub fn check_levels(
+    history: &History,
+    levels: &[IsolationLevel],
+    options: Options,
+    budget: Budget<'_>,
+) -> Vec<LevelReport> {
+    let _ = (history, options, budget);
+    levels
+        .iter()
+        .map(|&level| LevelReport { level, verdict: Verdict::Unknown, statistics: Statistics::default() })
+        .collect()
+}
+
+/// Why `level` cannot be asked of `history` at all, in one line with what to do; `None` when it can.
+pub fn cannot_ask(history: &History, level: IsolationLevel) -> Option<String> {
+    let _ = (history, level);
+    None
+}
+
+/// Makes a violation small, names it and tells it.
+pub fn explain(history: &History, level: IsolationLevel, anomaly: &Anomaly, budget: Budget<'_>) -> Counterexample {
+    let _ = budget;
+    Counterexample {
+        level,
+        kind: AnomalyKind::DependencyCycle,
+        history: history.clone(),
+        anomaly: anomaly.clone(),
+        cases: Vec::new(),
+    }
+}
