@@ -14,11 +14,13 @@
 //! assumptions are true. Steps that follow from earlier ones by unit propagation are [`Step::Clause`]. The proof is complete when
 //! unit propagation over all steps finds a contradiction.
 
-use skew_history::{EventId, KeyId, TransactionId, Writer};
+use skew_history::{EventId, IsolationLevel, KeyId, TransactionId, Value, Writer};
 
 /// Why a history violates a level.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Anomaly {
+    /// The level that the refutation speaks about: the one that was asked, or a weaker one that it implies.
+    pub level: IsolationLevel,
     /// What is impossible.
     pub refutation: Refutation,
 }
@@ -30,6 +32,26 @@ pub enum Refutation {
     Read(BadRead),
     /// No order of the transactions works.
     Proof(Proof),
+    /// Every way to settle a question that the history leaves open is impossible.
+    Split(Vec<(Assumption, Refutation)>),
+}
+
+/// An answer to a question that a history leaves open and that no literal is for. The answers of one split are all there are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Assumption {
+    /// The transaction, whose outcome is unknown, committed.
+    Committed(TransactionId),
+    /// It did not, or nobody read from it.
+    NotCommitted(TransactionId),
+    /// Of the appends of an equal element, the occurrences in the list are these, first to last.
+    Appends {
+        /// The list.
+        key: KeyId,
+        /// The element.
+        element: Value,
+        /// The appends in the order of their occurrences.
+        appends: Vec<EventId>,
+    },
 }
 
 /// A read that violates every level.

@@ -18,12 +18,25 @@
 
 pub mod anomaly;
 pub mod budget;
+mod clock;
 pub mod commit_order;
 pub mod counterexample;
+mod graph;
+mod lists;
+mod polygraph;
+mod prove;
+mod prune;
+mod readers;
+mod resolve;
+mod rules;
+mod saturate;
+mod search;
+mod solver;
 pub mod spec;
+mod theory;
 pub mod verdict;
 
-pub use anomaly::{Anomaly, BadRead, Edge, EdgeKind, Literal, Proof, Refutation, Step};
+pub use anomaly::{Anomaly, Assumption, BadRead, Edge, EdgeKind, Literal, Proof, Refutation, Step};
 pub use budget::{Budget, Phase, Progress, Statistics};
 pub use commit_order::{CommitOrder, Instant};
 pub use counterexample::{AnomalyKind, Case, Counterexample, DependencyKind, Told};

@@ -1,0 +1,500 @@
+//! From what the search did to a refutation that anybody can check.
+//!
+//! The graph of certain edges does not say why an edge is certain, only since which stage. So a proof is made backwards: the cycle
+//! that ends everything is told edge by edge; an edge that rests on an order of two writers needs a step of its own, which shows
+//! that the other order leads round a cycle of edges of *earlier* stages; and so on down to session order and reads.
+
+use crate::anomaly::{Anomaly, Edge, EdgeKind, Literal, Proof, Refutation, Step};
+use crate::graph::Cycle;
+use crate::polygraph::{Consequence, Contradiction, Polygraph};
+use crate::resolve::{INITIAL, Resolved, writer_of};
+use crate::saturate::{Choices, Forced, chosen_reads, wrote};
+use crate::search::Question;
+use crate::solver::{Origin, Solver};
+use crate::theory::Hop;
+use rustc_hash::{FxHashMap, FxHashSet};
+use skew_history::{EventId, IsolationLevel, KeyId, TransactionId, Writer};
+use std::collections::BTreeMap;
+
+/// Tells refutations of a polygraph.
+pub(crate) struct Prover<'p, 'a, 'h> {
+    polygraph: &'p Polygraph<'a, 'h>,
+    level: IsolationLevel,
+    successors: BySource,
+    overwrite_successors: BySource,
+    /// The steps that show single orders, by stage.
+    lemmas: BTreeMap<(usize, u32, u32), Step>,
+    pending: Vec<(u32, u32, usize)>,
+}
+
+impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
+    pub(crate) fn new(polygraph: &'p Polygraph<'a, 'h>, level: IsolationLevel) -> Prover<'p, 'a, 'h> {
+        Prover {
+            polygraph,
+            level,
+            successors: BySource::new(polygraph.graph.edges(), polygraph.graph.chains.node_count()),
+            overwrite_successors: BySource::new(polygraph.overwrites.edges(), polygraph.graph.chains.node_count()),
+            lemmas: BTreeMap::new(),
+            pending: Vec::new(),
+        }
+    }
+
+    /// The refutation of what pruning found contradictory.
+    pub(crate) fn contradiction(mut self, contradiction: &Contradiction) -> Anomaly {
+        let last = self.polygraph.graph.stage() + 1;
+        let mut end = Vec::new();
+        match contradiction {
+            Contradiction::Cycle(Cycle(nodes)) => {
+                let nodes = self.shorten(nodes);
+                let hops = (0..nodes.len()).map(|at| (nodes[at], nodes[(at + 1) % nodes.len()])).collect::<Vec<_>>();
+                let edges = self.edges(&hops, last);
+                end.push(Step::Cycle(edges));
+            }
+            Contradiction::Overwrite(reader, later) => {
+                let mut hops = vec![(*reader, *later)];
+                hops.extend(self.path(*later, *reader, last, false).expect("dependencies lead back"));
+                let edges = self.edges(&hops, last);
+                end.push(Step::Cycle(edges));
+            }
+            Contradiction::Pair { first, second, stage } => {
+                self.pending.push((*first, *second, *stage));
+                self.pending.push((*second, *first, *stage));
+            }
+        }
+        self.finish(end)
+    }
+
+    /// The refutation that a search found: the clauses it rests on, and the steps behind the caller's own lemmas.
+    pub(crate) fn search(
+        mut self,
+        question: &Question,
+        solver: &Solver<'_>,
+        clauses: &[u32],
+        lemmas: &[Vec<Edge>],
+    ) -> Anomaly {
+        let mut steps = Vec::new();
+        for &number in clauses {
+            let clause = &solver.clauses[number as usize];
+            match &clause.origin {
+                Origin::Given => {}
+                Origin::Cycle(hops) => {
+                    let edges = self.search_cycle(question, hops);
+                    steps.push(Step::Cycle(edges));
+                }
+                Origin::Lemma(lemma) => {
+                    let edges = lemmas[*lemma].clone();
+                    self.require_all(&edges, Some(question));
+                    steps.push(Step::Cycle(edges));
+                }
+                Origin::Learnt { .. } => {
+                    let literals = clause.literals.iter().map(|&literal| question.literal(literal));
+                    steps.push(Step::Clause(literals.collect()));
+                }
+            }
+        }
+        self.finish(steps)
+    }
+
+    /// The edges of a cycle that the theory found.
+    pub(crate) fn search_cycle(&mut self, question: &Question, hops: &[Hop]) -> Vec<Edge> {
+        let last = self.polygraph.graph.stage() + 1;
+        let mut edges = Vec::new();
+        // Known hops are told in runs, so that a way through real time stays together.
+        let mut known: Vec<(u32, u32)> = Vec::new();
+        let start = hops.iter().position(|hop| matches!(hop, Hop::Conditional(_))).unwrap_or(0);
+        for at in 0..hops.len() {
+            match hops[(start + at) % hops.len()] {
+                Hop::Known { from, to } => known.push((from, to)),
+                Hop::Conditional(number) => {
+                    edges.extend(self.edges(&std::mem::take(&mut known), last));
+                    let meaning = &question.meanings[number as usize];
+                    let (from, to) = (writer_of(meaning.from), writer_of(meaning.to));
+                    edges.push(Edge { from, to, kind: meaning.kind.clone() });
+                }
+            }
+        }
+        edges.extend(self.edges(&known, last));
+        self.require_all(&edges, Some(question));
+        merge_sessions(edges)
+    }
+
+    fn require_all(&mut self, edges: &[Edge], question: Option<&Question>) {
+        let stage = self.polygraph.graph.stage() + 1;
+        for literal in edges.iter().flat_map(|edge| assumptions(self.polygraph.rules.resolved, edge)) {
+            let open = question.is_some_and(|question| question.find(literal).is_some());
+            if let (Literal::Before(first, second), false) = (literal, open) {
+                self.require(first.0, second.0, stage);
+            }
+        }
+    }
+
+    fn finish(mut self, end: Vec<Step>) -> Anomaly {
+        let mut proven: FxHashSet<(u32, u32)> = FxHashSet::default();
+        while let Some((first, second, stage)) = self.pending.pop() {
+            if proven.insert((first, second)) {
+                let step = self.lemma(first, second, stage);
+                self.lemmas.insert((stage, first, second), step);
+            }
+        }
+        let steps = self.lemmas.into_values().chain(end).collect();
+        Anomaly { level: self.level, refutation: Refutation::Proof(Proof { steps }) }
+    }
+
+    /// Notes that "`first` before `second`" was certain before `stage`'s edges, and must be shown.
+    fn require(&mut self, first: u32, second: u32, stage: usize) {
+        let stage =
+            self.polygraph.found.get(&(first, second)).copied().filter(|&found| found <= stage).unwrap_or(stage);
+        self.pending.push((first, second, stage));
+    }
+
+    /// The cycle that shows `first` before `second`: the other order with edges from before `stage`.
+    fn lemma(&mut self, first: u32, second: u32, stage: usize) -> Step {
+        let mut consequences = Vec::new();
+        self.polygraph.consequences(second, first, |consequence| {
+            consequences.push(consequence);
+            true
+        });
+        let mut best: Option<(Edge, Vec<(u32, u32)>)> = None;
+        for consequence in consequences {
+            let (from, to, is_order) = match consequence {
+                Consequence::Order { from, to } => (from, to, true),
+                Consequence::Overwrite { from, to, .. } => (from, to, false),
+            };
+            let Some(path) = self.path(to, from, stage, is_order && self.polygraph.rules.is_psi()) else { continue };
+            if best.as_ref().is_none_or(|(_, shortest)| path.len() < shortest.len()) {
+                best = Some((self.told(consequence, second, first), path));
+            }
+        }
+        let (edge, path) = best.expect("what pruning decided has a cycle");
+        let mut edges = vec![edge];
+        edges.extend(self.edges(&path, stage));
+        Step::Cycle(merge_sessions(edges))
+    }
+
+    fn told(&self, consequence: Consequence, first: u32, second: u32) -> Edge {
+        match consequence {
+            Consequence::Order { .. } => {
+                let key = self.polygraph.common_keys(first, second).next().expect("a pair has a key in common");
+                edge(first, second, EdgeKind::VersionOrder { key: KeyId(key) })
+            }
+            Consequence::Overwrite { from, read, .. } => {
+                let reader = self.polygraph.rules.transaction(from).expect("a reader");
+                edge(reader, second, EdgeKind::Overwrites { read: read.event, writer: writer_of(first) })
+            }
+        }
+    }
+
+    /// A shortest way by certain edges from before `stage`; at psi it may use one overwrite.
+    fn path(&self, from: u32, to: u32, stage: usize, one_overwrite: bool) -> Option<Vec<(u32, u32)>> {
+        let graph = &self.polygraph.graph;
+        let known = graph.edges_before(stage).len();
+        let overwrites = if one_overwrite { self.polygraph.overwrites.edges_before(stage).len() } else { 0 };
+        let mut came: FxHashMap<(u32, bool), (u32, bool)> = FxHashMap::default();
+        let mut queue = vec![(from, false)];
+        let mut next = 0;
+        if from == to {
+            return Some(Vec::new());
+        }
+        while next < queue.len() {
+            let (node, used) = queue[next];
+            next += 1;
+            let plain = self.successors.of(node).iter().filter(|&&edge| (edge as usize) < known);
+            let plain = plain
+                .map(|&edge| (graph.edges()[edge as usize].1, used))
+                .chain(graph.chains.next(node).map(|to| (to, used)));
+            let once = self.overwrite_successors.of(node).iter().filter(|&&edge| !used && (edge as usize) < overwrites);
+            let once = once.map(|&edge| (self.polygraph.overwrites.edges()[edge as usize].1, true));
+            for state in plain.chain(once) {
+                if state != (from, false) && !came.contains_key(&state) {
+                    came.insert(state, (node, used));
+                    queue.push(state);
+                    if state.0 == to {
+                        return Some(hops_back(&came, (from, false), state));
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// A short cycle among the nodes of a given one.
+    fn shorten(&self, nodes: &[u32]) -> Vec<u32> {
+        let mut best = nodes.to_vec();
+        let stage = self.polygraph.graph.stage() + 1;
+        for &node in nodes.iter().take(64) {
+            let graph = &self.polygraph.graph;
+            let out = self.successors.of(node).iter().map(|&edge| graph.edges()[edge as usize].1);
+            for successor in out.chain(graph.chains.next(node)) {
+                if let Some(path) = self.path(successor, node, stage, false)
+                    && path.len() + 1 < best.len()
+                {
+                    best = std::iter::once(node).chain(path.iter().map(|hop| hop.0)).collect();
+                }
+            }
+        }
+        best
+    }
+
+    /// Tells a way through the graph, or round it, whose edges are all from before `stage`.
+    fn edges(&mut self, hops: &[(u32, u32)], stage: usize) -> Vec<Edge> {
+        let rules = &self.polygraph.rules;
+        let mut told = Vec::new();
+        // Begin at a transaction, not in the middle of a way through instants.
+        let start = hops.iter().position(|&(from, _)| rules.transaction(from).is_some()).unwrap_or(0);
+        let mut before_instants = None;
+        for at in 0..hops.len() {
+            let (from, to) = hops[(start + at) % hops.len()];
+            match (rules.transaction(from), rules.transaction(to)) {
+                (Some(from), None) => before_instants = Some(from),
+                (None, None) => {}
+                (None, Some(to)) => told.extend(before_instants.take().map(|from| edge(from, to, EdgeKind::RealTime))),
+                (Some(a), Some(b)) if a == b && self.polygraph.graph.chains.next(from) == Some(to) => {}
+                (Some(a), Some(b)) => told.push(self.known_edge(a, b, from, to, stage)),
+            }
+        }
+        merge_sessions(told)
+    }
+
+    /// Why a certain edge between the nodes of two transactions is certain.
+    fn known_edge(&mut self, a: u32, b: u32, from: u32, to: u32, stage: usize) -> Edge {
+        let resolved = self.polygraph.rules.resolved;
+        if self.polygraph.graph.chains.next(from) == Some(to) {
+            return edge(a, b, EdgeKind::SessionOrder);
+        }
+        let stage = self.stage_of(from, to).unwrap_or(stage).min(stage);
+        let certain = self.read_edge(a, b, from, to).or_else(|| self.list_edge(a, b, from, to));
+        let certain = certain.or_else(|| {
+            self.overwrite_edge(a, b, from, to, |writer, key| {
+                writer == INITIAL || resolved.lists.shows_order(key, writer, b)
+            })
+        });
+        if let Some(certain) = certain {
+            return certain;
+        }
+        if let Some(found) = self.found_order_edge(a, b, from, to, stage) {
+            self.require(a, b, stage);
+            return found;
+        }
+        if let Some(forced) = self.forced_edge(a, b, from, to) {
+            return forced;
+        }
+        let known = |writer: u32, _| self.polygraph.found.get(&(writer, b)).is_some_and(|&found| found <= stage);
+        let overwrite = self.overwrite_edge(a, b, from, to, known).or_else(|| {
+            let (commit, target) = (|writer| self.polygraph.rules.commit(writer), self.polygraph.rules.order_target(b));
+            self.overwrite_edge(a, b, from, to, |writer, _| self.path(commit(writer), target, stage, false).is_some())
+        });
+        let overwrite = overwrite.expect("every certain edge has a reason");
+        if let EdgeKind::Overwrites { writer: Writer::Transaction(writer), .. } = overwrite.kind {
+            self.require(writer.0, b, stage);
+        }
+        overwrite
+    }
+
+    fn stage_of(&self, from: u32, to: u32) -> Option<usize> {
+        let graph = &self.polygraph.graph;
+        let first = self.successors.of(from).iter().find(|&&edge| graph.edges()[edge as usize].1 == to);
+        let once = self.overwrite_successors.of(from).iter();
+        let mut once = once.filter(|&&edge| self.polygraph.overwrites.edges()[edge as usize].1 == to);
+        let plain = first.map(|&edge| graph.stage_of(edge as usize));
+        plain.or_else(|| once.next().map(|&edge| self.polygraph.overwrites.stage_of(edge as usize)))
+    }
+
+    fn read_edge(&self, a: u32, b: u32, from: u32, to: u32) -> Option<Edge> {
+        let rules = &self.polygraph.rules;
+        let fits = |read: &&crate::resolve::ReadFrom| read.transaction() == Some(a) && rules.read_target(b, read) == to;
+        let read = rules.resolved.reads(b).iter().find(fits).filter(|_| rules.commit(a) == from)?;
+        Some(edge(a, b, EdgeKind::ReadsFrom { read: read.event }))
+    }
+
+    fn list_edge(&self, a: u32, b: u32, from: u32, to: u32) -> Option<Edge> {
+        let rules = &self.polygraph.rules;
+        if rules.commit(a) != from || rules.order_target(b) != to {
+            return None;
+        }
+        let key = rules.resolved.writes(a).iter().find(|&&key| rules.resolved.lists.shows_order(key, a, b))?;
+        Some(edge(a, b, EdgeKind::VersionOrder { key: KeyId(*key) }))
+    }
+
+    fn found_order_edge(&self, a: u32, b: u32, from: u32, to: u32, stage: usize) -> Option<Edge> {
+        let rules = &self.polygraph.rules;
+        let fits = rules.commit(a) == from && rules.order_target(b) == to;
+        let found = self.polygraph.found.get(&(a, b)).is_some_and(|&found| found <= stage);
+        let key = (fits && found).then(|| self.polygraph.common_keys(a, b).next())??;
+        Some(edge(a, b, EdgeKind::VersionOrder { key: KeyId(key) }))
+    }
+
+    fn forced_edge(&self, a: u32, b: u32, from: u32, to: u32) -> Option<Edge> {
+        let rules = &self.polygraph.rules;
+        let forced = self.polygraph.forced.iter().find(|forced| forced.from == a && forced.to == b);
+        let forced = forced.filter(|_| rules.commit(a) == from && rules.commit(b) == to)?;
+        Some(must_see(rules.resolved, &Vec::new(), forced, |reader| rules.level(reader)))
+    }
+
+    fn overwrite_edge(&self, a: u32, b: u32, from: u32, to: u32, known: impl Fn(u32, u32) -> bool) -> Option<Edge> {
+        let rules = &self.polygraph.rules;
+        if rules.commit(b) != to {
+            return None;
+        }
+        let read = rules.resolved.reads(a).iter().find(|read| {
+            rules.overwrite_source(a, read) == Some(from)
+                && wrote(rules.resolved, b, read.key)
+                && read.writer().is_some_and(|writer| writer != b && known(writer, read.key))
+        })?;
+        let writer = writer_of(read.writer()?);
+        Some(edge(a, b, EdgeKind::Overwrites { read: read.event, writer }))
+    }
+}
+
+fn edge(from: u32, to: u32, kind: EdgeKind) -> Edge {
+    Edge { from: writer_of(from), to: writer_of(to), kind }
+}
+
+/// The edges by their source, as numbers.
+struct BySource {
+    starts: Vec<u32>,
+    edges: Vec<u32>,
+}
+
+impl BySource {
+    fn new(edges: &[(u32, u32)], nodes: usize) -> BySource {
+        let mut starts = vec![0u32; nodes + 1];
+        edges.iter().for_each(|&(from, _)| starts[from as usize + 1] += 1);
+        for node in 0..nodes {
+            starts[node + 1] += starts[node];
+        }
+        let mut next = starts.clone();
+        let mut sorted = vec![0; edges.len()];
+        for (number, &(from, _)) in edges.iter().enumerate() {
+            sorted[next[from as usize] as usize] = number as u32;
+            next[from as usize] += 1;
+        }
+        BySource { starts, edges: sorted }
+    }
+
+    fn of(&self, node: u32) -> &[u32] {
+        &self.edges[self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize]
+    }
+}
+
+fn hops_back(came: &FxHashMap<(u32, bool), (u32, bool)>, start: (u32, bool), end: (u32, bool)) -> Vec<(u32, u32)> {
+    let mut hops = Vec::new();
+    let mut state = end;
+    while state != start {
+        let previous = came[&state];
+        hops.push((previous.0, state.0));
+        state = previous;
+    }
+    hops.reverse();
+    hops
+}
+
+/// Session order is transitive: a row of it is one edge.
+pub(crate) fn merge_sessions(edges: Vec<Edge>) -> Vec<Edge> {
+    let mut merged: Vec<Edge> = Vec::new();
+    for edge in edges {
+        match merged.last_mut() {
+            Some(last)
+                if last.kind == EdgeKind::SessionOrder
+                    && edge.kind == EdgeKind::SessionOrder
+                    && last.to == edge.from =>
+            {
+                last.to = edge.to;
+            }
+            _ => merged.push(edge),
+        }
+    }
+    merged
+}
+
+/// What an edge assumes.
+pub(crate) fn assumptions(resolved: &Resolved<'_>, edge: &Edge) -> Vec<Literal> {
+    let reads_from = |read: EventId, writer: Writer| {
+        let ambiguous = resolved.ambiguous.iter().any(|ambiguous| ambiguous.event == read);
+        ambiguous.then_some(Literal::ReadsFrom(read, writer))
+    };
+    let before = |first: Writer, second: Writer, key: KeyId| match (first, second) {
+        (Writer::Transaction(first), Writer::Transaction(second)) => {
+            (!resolved.lists.shows_order(key.0, first.0, second.0)).then_some(Literal::Before(first, second))
+        }
+        _ => None,
+    };
+    match &edge.kind {
+        EdgeKind::SessionOrder | EdgeKind::RealTime => Vec::new(),
+        EdgeKind::ReadsFrom { read } => Vec::from_iter(reads_from(*read, edge.from)),
+        EdgeKind::VersionOrder { key } => Vec::from_iter(before(edge.from, edge.to, *key)),
+        EdgeKind::Overwrites { read, writer } => {
+            let key = resolved.history.event(*read).key;
+            before(*writer, edge.to, key).into_iter().chain(reads_from(*read, *writer)).collect()
+        }
+        EdgeKind::MustSee { read, path } => {
+            let path = path.iter().flat_map(|edge| assumptions(resolved, edge));
+            path.chain(reads_from(*read, edge.to)).collect()
+        }
+    }
+}
+
+/// A forced edge with the way by which the reader must have seen it.
+pub(crate) fn must_see(
+    resolved: &Resolved<'_>,
+    choices: &Choices,
+    forced: &Forced,
+    level: impl Fn(u32) -> IsolationLevel,
+) -> Edge {
+    let reader = resolved.history.transaction_of(forced.read).0;
+    let path = match level(reader) {
+        IsolationLevel::ReadCommitted => seen_by_read(resolved, choices, forced.from, reader, Some(forced.read)),
+        IsolationLevel::ReadAtomic => seen_directly(resolved, choices, forced.from, reader),
+        _ => seen_causally(resolved, choices, forced.from, reader),
+    };
+    edge(forced.from, forced.to, EdgeKind::MustSee { read: forced.read, path })
+}
+
+fn seen_by_read(
+    resolved: &Resolved<'_>,
+    choices: &Choices,
+    seen: u32,
+    reader: u32,
+    before: Option<EventId>,
+) -> Vec<Edge> {
+    let mut reads = chosen_reads(resolved, choices, reader).filter(|(read, _)| !resolved.is_locking(read));
+    let read = reads.find(|(read, writer)| *writer == seen && before.is_none_or(|before| read.event < before));
+    read.map(|(read, _)| edge(seen, reader, EdgeKind::ReadsFrom { read: read.event })).into_iter().collect()
+}
+
+fn seen_directly(resolved: &Resolved<'_>, choices: &Choices, seen: u32, reader: u32) -> Vec<Edge> {
+    if seen < reader && resolved.session(seen) == resolved.session(reader) {
+        return vec![edge(seen, reader, EdgeKind::SessionOrder)];
+    }
+    seen_by_read(resolved, choices, seen, reader, None)
+}
+
+/// A shortest way back from the reader; its last step is session order or a plain read.
+fn seen_causally(resolved: &Resolved<'_>, choices: &Choices, seen: u32, reader: u32) -> Vec<Edge> {
+    let mut came: FxHashMap<u32, Edge> = FxHashMap::default();
+    let mut queue = vec![reader];
+    let mut next = 0;
+    while next < queue.len() && !came.contains_key(&seen) {
+        let node = queue[next];
+        next += 1;
+        let reads = chosen_reads(resolved, choices, node).filter(|(_, writer)| *writer != INITIAL);
+        let reads = reads.filter(|(read, _)| node != reader || !resolved.is_locking(read));
+        let reads = reads.map(|(read, writer)| edge(writer, node, EdgeKind::ReadsFrom { read: read.event }));
+        let session = resolved.session_predecessor(node).map(|before| edge(before, node, EdgeKind::SessionOrder));
+        for step in reads.chain(session) {
+            let Writer::Transaction(TransactionId(before)) = step.from else { continue };
+            if before != reader && !came.contains_key(&before) {
+                came.insert(before, step);
+                queue.push(before);
+            }
+        }
+    }
+    let mut path = Vec::new();
+    let mut node = seen;
+    while node != reader {
+        let Some(step) = came.remove(&node) else { break };
+        let Writer::Transaction(TransactionId(after)) = step.to else { break };
+        path.push(step);
+        node = after;
+    }
+    merge_sessions(path)
+}

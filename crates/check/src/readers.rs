@@ -1,0 +1,56 @@
+//! Who read each version.
+
+use crate::resolve::{INITIAL, ReadFrom, Resolved};
+
+/// The certain reads, by the version they returned.
+pub(crate) struct Readers {
+    starts: Vec<u32>,
+    reads: Vec<(u32, ReadFrom)>,
+    versions: usize,
+}
+
+impl Readers {
+    /// Nobody read anything: for the levels to which the order of versions does not matter.
+    pub(crate) fn none() -> Readers {
+        Readers { starts: Vec::new(), reads: Vec::new(), versions: 0 }
+    }
+
+    pub(crate) fn new(resolved: &Resolved<'_>) -> Readers {
+        let versions = resolved.version_count();
+        let slot = |read: &ReadFrom| match read.writer()? {
+            INITIAL => Some(versions + read.key as usize),
+            writer => resolved.version(writer, read.key),
+        };
+        let mut starts = vec![0u32; versions + resolved.history.key_count() + 1];
+        let transactions = 0..resolved.transaction_count() as u32;
+        for reader in transactions.clone() {
+            for slot in resolved.reads(reader).iter().filter_map(slot) {
+                starts[slot + 1] += 1;
+            }
+        }
+        for slot in 1..starts.len() {
+            starts[slot] += starts[slot - 1];
+        }
+        let mut reads = vec![(0, ReadFrom::INITIAL); starts[starts.len() - 1] as usize];
+        let mut next = starts.clone();
+        for reader in transactions {
+            for read in resolved.reads(reader) {
+                if let Some(slot) = slot(read) {
+                    reads[next[slot] as usize] = (reader, *read);
+                    next[slot] += 1;
+                }
+            }
+        }
+        Readers { starts, reads, versions }
+    }
+
+    /// The readers of a version, with their reads.
+    pub(crate) fn of_version(&self, version: usize) -> &[(u32, ReadFrom)] {
+        &self.reads[self.starts[version] as usize..self.starts[version + 1] as usize]
+    }
+
+    /// The readers of the initial version of a key.
+    pub(crate) fn of_initial(&self, key: u32) -> &[(u32, ReadFrom)] {
+        self.of_version(self.versions + key as usize)
+    }
+}

@@ -1,0 +1,299 @@
+//! The levels whose "must have seen" does not mention the commit order: read-committed, read-atomic, causal.
+//!
+//! Session order and reads alone say what a transaction must have seen, so every instance of the axiom is an edge that is
+//! *forced*, and the level holds exactly when no cycle results:
+//!
+//! ```text
+//!   t2: w(x,2)     t1: w(x,1)     t3: … r(x,1)           t3 must have seen t2, which also wrote x:   t2 → t1
+//! ```
+//!
+//! Not every instance is written down: of several that follow from one another, one is. read-committed and read-atomic take
+//! O(n^1.5) steps as in AWDIT (Møldrup & Pavlogiannis 2025), causal O(n · sessions). The initial state is no session here; it is
+//! before everything, and an edge into it is a contradiction at once.
+
+use crate::clock::Clocks;
+use crate::graph::{Chains, Graph};
+use crate::resolve::{INITIAL, ReadFrom, Resolved};
+use skew_history::{EventId, IsolationLevel};
+
+/// `from` is before `to` (or the initial state, which is impossible), because of a read from `to`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Forced {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    pub(crate) read: EventId,
+}
+
+/// A writer for every ambiguous read; empty when nothing is chosen, and then ambiguous reads are left out.
+pub(crate) type Choices = Vec<u32>;
+
+/// The reads of a transaction with their writers chosen.
+pub(crate) fn chosen_reads<'a>(
+    resolved: &'a Resolved<'_>,
+    choices: &'a Choices,
+    transaction: u32,
+) -> impl DoubleEndedIterator<Item = (ReadFrom, u32)> + Clone + 'a {
+    resolved.reads(transaction).iter().filter_map(move |read| match read.ambiguous() {
+        None => Some((*read, read.writer()?)),
+        Some(number) => choices.get(number).map(|&writer| (read.chosen(writer), writer)),
+    })
+}
+
+/// The graph of session order, reads and list orders, one node per transaction.
+pub(crate) fn causal_graph(resolved: &Resolved<'_>, choices: &Choices) -> Graph {
+    let mut graph = Graph::new(session_chains(resolved));
+    for transaction in 0..resolved.transaction_count() as u32 {
+        for (_, writer) in chosen_reads(resolved, choices, transaction).filter(|&(_, writer)| writer != INITIAL) {
+            graph.add(writer, transaction);
+        }
+    }
+    graph.index();
+    graph
+}
+
+/// The orders that lists show; they bind at every level.
+pub(crate) fn add_list_orders(resolved: &Resolved<'_>, graph: &mut Graph) {
+    for (_, order, unread) in resolved.lists.orders() {
+        order.windows(2).for_each(|pair| graph.add(pair[0], pair[1]));
+        if let Some(&last) = order.last() {
+            unread.iter().for_each(|&transaction| graph.add(last, transaction));
+        }
+    }
+}
+
+pub(crate) fn session_chains(resolved: &Resolved<'_>) -> Chains {
+    let history = resolved.history;
+    let ends = history.sessions().map(|session| history.transactions_of(session).next_back().map(|last| last.0 + 1));
+    let mut starts = vec![0];
+    for end in ends {
+        starts.push(end.unwrap_or(starts[starts.len() - 1]));
+    }
+    Chains::new(starts)
+}
+
+/// Collects forced edges for the plain reads of transactions at the polynomial levels.
+pub(crate) struct Saturation<'a, 'h> {
+    pub(crate) resolved: &'a Resolved<'h>,
+    pub(crate) choices: &'a Choices,
+    pub(crate) forced: Vec<Forced>,
+}
+
+impl<'a, 'h> Saturation<'a, 'h> {
+    pub(crate) fn new(resolved: &'a Resolved<'h>, choices: &'a Choices) -> Saturation<'a, 'h> {
+        Saturation { resolved, choices, forced: Vec::new() }
+    }
+
+    fn plain_reads(&self, transaction: u32, into: &mut Vec<(ReadFrom, u32)>) {
+        into.clear();
+        let reads = chosen_reads(self.resolved, self.choices, transaction);
+        into.extend(reads.filter(|(read, _)| !self.resolved.is_locking(read)));
+    }
+
+    /// The forced edges at `level` of the transactions that `concerns` says are at it.
+    pub(crate) fn saturate(&mut self, level: IsolationLevel, order: &CausalOrder<'_>, concerns: impl Fn(u32) -> bool) {
+        match level {
+            IsolationLevel::ReadCommitted => self.read_committed(concerns),
+            IsolationLevel::ReadAtomic => self.read_atomic(concerns),
+            IsolationLevel::Causal => self.causal(order, concerns),
+            _ => {}
+        }
+    }
+
+    /// An earlier read event from `t2` makes every later one see `t2`.
+    fn read_committed(&mut self, concerns: impl Fn(u32) -> bool) {
+        let mut reads = Vec::new();
+        let mut common = CommonKeys::default();
+        for reader in (0..self.resolved.transaction_count() as u32).filter(|&reader| concerns(reader)) {
+            self.plain_reads(reader, &mut reads);
+            common.index(&reads);
+            for (place, &(_, seen)) in reads.iter().enumerate() {
+                let again = reads[..place].iter().rev().take(SMALL).any(|&(_, writer)| writer == seen);
+                if seen == INITIAL || seen == reader || again {
+                    continue;
+                }
+                common.for_each(self.resolved, seen, &reads, |at, read, writer| {
+                    if at > place && writer != seen {
+                        self.forced.push(Forced { from: seen, to: writer, read: read.event });
+                    }
+                });
+            }
+        }
+    }
+
+    /// Session order and reads make `t3` see `t2`.
+    fn read_atomic(&mut self, concerns: impl Fn(u32) -> bool) {
+        let resolved = self.resolved;
+        // Per key its last writer in the session at hand.
+        let mut last_writer = vec![(u32::MAX, 0u32); resolved.history.key_count()];
+        let mut reads = Vec::new();
+        let mut common = CommonKeys::default();
+        for reader in 0..resolved.transaction_count() as u32 {
+            let session = resolved.session(reader);
+            if concerns(reader) {
+                self.plain_reads(reader, &mut reads);
+                common.index(&reads);
+                for &(read, writer) in &reads {
+                    let (of_session, last) = last_writer[read.key as usize];
+                    if of_session == session && last != writer {
+                        self.forced.push(Forced { from: last, to: writer, read: read.event });
+                    }
+                }
+                self.read_atomic_reads(reader, &reads, &common);
+            }
+            for &key in resolved.writes(reader) {
+                last_writer[key as usize] = (session, reader);
+            }
+        }
+    }
+
+    fn read_atomic_reads(&mut self, reader: u32, reads: &[(ReadFrom, u32)], common: &CommonKeys) {
+        for (place, &(_, seen)) in reads.iter().enumerate() {
+            let again = reads[..place].iter().rev().take(SMALL).any(|&(_, writer)| writer == seen);
+            if seen == INITIAL || seen == reader || again {
+                continue;
+            }
+            common.for_each(self.resolved, seen, reads, |_, read, writer| {
+                if writer != seen {
+                    self.forced.push(Forced { from: seen, to: writer, read: read.event });
+                }
+            });
+        }
+    }
+
+    /// Everything in the causal past is seen; per session the last writer of the key is enough.
+    fn causal(&mut self, order: &CausalOrder<'_>, concerns: impl Fn(u32) -> bool) {
+        let chains = &order.graph.chains;
+        for block in order.blocks() {
+            let clocks = Clocks::of_chains(order.graph, order.order, block.start, block.len());
+            let mut row = vec![0; block.len()];
+            for reader in (0..self.resolved.transaction_count() as u32).filter(|&reader| concerns(reader)) {
+                let past = self.visible_past(reader, &clocks, chains, &mut row);
+                for (read, writer) in chosen_reads(self.resolved, self.choices, reader) {
+                    if self.resolved.is_locking(&read) {
+                        continue;
+                    }
+                    last_seen_writers(self.resolved.writers(read.key), chains, &block, past, |seen| {
+                        let known = writer != INITIAL && (seen == writer || clocks.reaches(chains, seen, writer));
+                        if !known {
+                            self.forced.push(Forced { from: seen, to: writer, read: read.event });
+                        }
+                    });
+                }
+            }
+        }
+    }
+
+    /// The clock of what plain reads of a transaction see: its own clock, less what only its locking reads brought.
+    fn visible_past<'r>(&self, reader: u32, clocks: &'r Clocks, chains: &Chains, row: &'r mut [u32]) -> &'r [u32] {
+        if !self.resolved.has_locking {
+            return clocks.row(reader);
+        }
+        row.fill(0);
+        if let Some(previous) = chains.previous(reader) {
+            clocks.join(row, previous, chains);
+        }
+        for (read, writer) in chosen_reads(self.resolved, self.choices, reader) {
+            if writer != INITIAL && !self.resolved.is_locking(&read) {
+                clocks.join(row, writer, chains);
+            }
+        }
+        row
+    }
+}
+
+/// Calls `found` with the last writer in each session of the block that the past includes.
+fn last_seen_writers(
+    writers: &[u32],
+    chains: &Chains,
+    block: &std::ops::Range<usize>,
+    past: &[u32],
+    mut found: impl FnMut(u32),
+) {
+    if writers.len() <= 4 * block.len() {
+        let mut done = usize::MAX;
+        for &writer in writers.iter().rev() {
+            let chain = chains.chain_of(writer);
+            if chain != done && block.contains(&chain) && past[chain - block.start] > writer {
+                found(writer);
+                done = chain;
+            }
+        }
+        return;
+    }
+    for (chain, &end) in block.clone().zip(past) {
+        let before = writers.partition_point(|&writer| writer < end);
+        if let Some(&writer) = before.checked_sub(1).map(|last| &writers[last])
+            && chains.chain_of(writer) == chain
+        {
+            found(writer);
+        }
+    }
+}
+
+/// The causal graph in topological order, and how many chains fit into memory at once.
+pub(crate) struct CausalOrder<'g> {
+    pub(crate) graph: &'g Graph,
+    pub(crate) order: &'g [u32],
+}
+
+/// Clocks of at most this many entries at once: 1 GiB.
+const CLOCK_ENTRIES: usize = 1 << 28;
+
+impl CausalOrder<'_> {
+    fn blocks(&self) -> impl Iterator<Item = std::ops::Range<usize>> + use<> {
+        let chains = self.graph.chains.chain_count();
+        let width = (CLOCK_ENTRIES / self.order.len().max(1)).clamp(1, chains.max(1));
+        (0..chains).step_by(width).map(move |start| start..(start + width).min(chains))
+    }
+}
+
+/// Transactions of at most this many reads are searched one by one.
+const SMALL: usize = 12;
+
+/// The reads of one transaction, by key: to walk over those whose key another transaction wrote.
+#[derive(Default)]
+struct CommonKeys {
+    by_key: Vec<(u32, u32)>,
+}
+
+impl CommonKeys {
+    fn index(&mut self, reads: &[(ReadFrom, u32)]) {
+        self.by_key.clear();
+        if reads.len() > SMALL {
+            self.by_key.extend(reads.iter().enumerate().map(|(place, (read, _))| (read.key, place as u32)));
+            self.by_key.sort_unstable();
+        }
+    }
+
+    /// Calls `found` with every read of a key that `writer` wrote. Walks over the smaller of the two sets.
+    fn for_each(
+        &self,
+        resolved: &Resolved<'_>,
+        writer: u32,
+        reads: &[(ReadFrom, u32)],
+        mut found: impl FnMut(usize, &ReadFrom, u32),
+    ) {
+        let writes = resolved.writes(writer);
+        if reads.len() <= SMALL || reads.len() < writes.len() {
+            for (place, (read, from)) in reads.iter().enumerate() {
+                if wrote(resolved, writer, read.key) {
+                    found(place, read, *from);
+                }
+            }
+            return;
+        }
+        for &key in writes {
+            let start = self.by_key.partition_point(|&(known, _)| known < key);
+            for &(_, place) in self.by_key[start..].iter().take_while(|&&(known, _)| known == key) {
+                let (read, from) = &reads[place as usize];
+                found(place as usize, read, *from);
+            }
+        }
+    }
+}
+
+/// Whether a transaction wrote a key.
+pub(crate) fn wrote(resolved: &Resolved<'_>, transaction: u32, key: u32) -> bool {
+    let writes = resolved.writes(transaction);
+    if writes.len() <= 16 { writes.contains(&key) } else { resolved.writers(key).binary_search(&transaction).is_ok() }
+}

@@ -1,0 +1,548 @@
+//! Search: conflict-driven clause learning modulo acyclicity.
+//!
+//! Variables are open orders and the writers of ambiguous reads; edges of the theory hold while their literals do. A cycle is a
+//! clause: not all of its literals. The decisive trick is *polarity*: a pair is decided as the theory's row has it at that moment, which
+//! costs the theory nothing and is nearly always right.
+//!
+//! Own code, of the usual design (two watched literals, first unique implication points, activity, Luby restarts): solvers on the
+//! shelf either have no hook for decisions or no theory interface on stable Rust. Every clause remembers where it came from, so
+//! that a refutation can be told without the solver.
+
+use crate::budget::Budget;
+use crate::theory::{Hop, Lit, NO_LIT, Theory};
+
+/// Where a clause came from.
+#[derive(Clone, Debug)]
+pub(crate) enum Origin {
+    /// Part of the question: an ambiguous read has exactly one writer.
+    Given,
+    /// A cycle.
+    Cycle(Vec<Hop>),
+    /// What the caller's last check found; its number.
+    Lemma(usize),
+    /// Follows from these clauses, and from what was certain.
+    Learnt { from: Vec<u32>, certain: Vec<u32> },
+}
+
+/// At least one of these is true.
+#[derive(Clone, Debug)]
+pub(crate) struct Clause {
+    pub(crate) literals: Vec<Lit>,
+    pub(crate) origin: Origin,
+}
+
+/// What the search came to.
+pub(crate) enum Outcome {
+    /// Every variable has a value: [`Solver::is_true`].
+    Model,
+    /// There is none; the clauses that show it, in order.
+    Refuted(Vec<u32>),
+    /// The budget ran out.
+    Exhausted,
+}
+
+const NO_REASON: u32 = u32::MAX;
+const UNASSIGNED: i8 = -1;
+
+/// The state of the search.
+pub(crate) struct Solver<'g> {
+    pub(crate) theory: Theory<'g>,
+    pub(crate) clauses: Vec<Clause>,
+    /// Per literal the clauses that watch its negation.
+    watches: Vec<Vec<u32>>,
+    /// Per literal the conditional edges that it is part of.
+    edges_of: Vec<Vec<u32>>,
+    /// Per variable 0, 1 or unassigned.
+    values: Vec<i8>,
+    levels: Vec<u32>,
+    reasons: Vec<u32>,
+    places: Vec<u32>,
+    trail: Vec<Lit>,
+    /// Per decision the length of the trail and the state of the theory.
+    decisions: Vec<(usize, (usize, usize))>,
+    propagated: usize,
+    activity: Vec<f64>,
+    increment: f64,
+    queue: ActivityQueue,
+    seen: Vec<bool>,
+    /// A clause that is false without any decision.
+    dead: Option<u32>,
+    pub(crate) conflict_count: u64,
+    pub(crate) decision_count: u64,
+}
+
+/// Says which way to decide a variable.
+pub(crate) type Polarity<'p> = &'p dyn Fn(&Theory<'_>, u32) -> bool;
+
+impl<'g> Solver<'g> {
+    pub(crate) fn new(theory: Theory<'g>, variables: usize) -> Solver<'g> {
+        let mut edges_of = vec![Vec::new(); 2 * variables];
+        for (number, edge) in theory.conditionals.iter().enumerate() {
+            for &literal in edge.literals.iter().filter(|&&literal| literal != NO_LIT) {
+                edges_of[literal as usize].push(number as u32);
+            }
+        }
+        Solver {
+            theory,
+            clauses: Vec::new(),
+            watches: vec![Vec::new(); 2 * variables],
+            edges_of,
+            values: vec![UNASSIGNED; variables],
+            levels: vec![0; variables],
+            reasons: vec![NO_REASON; variables],
+            places: vec![0; variables],
+            trail: Vec::new(),
+            decisions: Vec::new(),
+            propagated: 0,
+            activity: vec![0.0; variables],
+            increment: 1.0,
+            queue: ActivityQueue::new(variables),
+            seen: vec![false; variables],
+            dead: None,
+            conflict_count: 0,
+            decision_count: 0,
+        }
+    }
+
+    pub(crate) fn is_true(&self, literal: Lit) -> bool {
+        self.values[(literal >> 1) as usize] == (literal & 1 ^ 1) as i8
+    }
+
+    fn is_false(&self, literal: Lit) -> bool {
+        self.values[(literal >> 1) as usize] == (literal & 1) as i8
+    }
+
+    /// Adds a clause before the search.
+    pub(crate) fn add_given(&mut self, literals: Vec<Lit>) {
+        let clause = self.add_clause(literals, Origin::Given);
+        self.install_unit(clause);
+    }
+
+    /// Inserts the edges that hold without any literal; call it once, before the search.
+    pub(crate) fn insert_unconditional(&mut self) {
+        for number in 0..self.theory.conditionals.len() as u32 {
+            let bare = self.theory.conditionals[number as usize].literals == [NO_LIT; 2];
+            if bare && let Err(hops) = self.theory.insert(number) {
+                let clause = self.add_clause(Vec::new(), Origin::Cycle(hops));
+                self.dead.get_or_insert(clause);
+            }
+        }
+    }
+
+    fn add_clause(&mut self, literals: Vec<Lit>, origin: Origin) -> u32 {
+        let number = self.clauses.len() as u32;
+        if literals.len() >= 2 {
+            self.watches[literals[0] as usize].push(number);
+            self.watches[literals[1] as usize].push(number);
+        }
+        self.clauses.push(Clause { literals, origin });
+        number
+    }
+
+    /// A clause of one literal, or none, acts at once.
+    fn install_unit(&mut self, clause: u32) {
+        match self.clauses[clause as usize].literals[..] {
+            [] => self.dead = Some(clause),
+            [unit] if self.is_false(unit) => self.dead = Some(clause),
+            [unit] if !self.is_true(unit) => self.assign(unit, clause),
+            _ => {}
+        }
+    }
+
+    fn assign(&mut self, literal: Lit, reason: u32) {
+        let variable = (literal >> 1) as usize;
+        self.values[variable] = (literal & 1 ^ 1) as i8;
+        self.levels[variable] = self.decisions.len() as u32;
+        self.reasons[variable] = reason;
+        self.places[variable] = self.trail.len() as u32;
+        self.trail.push(literal);
+    }
+
+    /// Searches; `check` sees every full assignment that is acyclic and may refuse it with a clause that it falsifies.
+    pub(crate) fn search(
+        &mut self,
+        polarity: Polarity<'_>,
+        check: &mut dyn FnMut(&Solver<'g>) -> Option<(Vec<Lit>, usize)>,
+        budget: &mut Budget<'_>,
+    ) -> Outcome {
+        let mut restarts = Luby::default();
+        let mut until_restart = restarts.next_limit();
+        loop {
+            if let Some(dead) = self.dead {
+                return Outcome::Refuted(self.refutation(dead));
+            }
+            let steps = 1 + std::mem::take(&mut self.theory.steps);
+            if !budget.spend(steps) {
+                return Outcome::Exhausted;
+            }
+            if let Some(conflict) = self.propagate() {
+                self.learn(conflict);
+                until_restart -= 1;
+                continue;
+            }
+            if until_restart <= 0 {
+                self.back_to(0);
+                until_restart = restarts.next_limit();
+            }
+            if self.decide(polarity) {
+                continue;
+            }
+            if let Some(hops) = self.theory.violated_overwrite() {
+                let conflict = self.blame(hops);
+                self.learn(conflict);
+            } else if let Some((literals, lemma)) = check(self) {
+                let conflict = self.add_conflict(literals, Origin::Lemma(lemma));
+                self.learn(conflict);
+            } else {
+                return Outcome::Model;
+            }
+        }
+    }
+
+    fn decide(&mut self, polarity: Polarity<'_>) -> bool {
+        while let Some(variable) = self.queue.pop(&self.activity) {
+            if self.values[variable as usize] != UNASSIGNED {
+                continue;
+            }
+            self.decision_count += 1;
+            self.decisions.push((self.trail.len(), self.theory.level()));
+            let negated = !polarity(&self.theory, variable);
+            self.assign(variable << 1 | u32::from(negated), NO_REASON);
+            return true;
+        }
+        false
+    }
+
+    /// Draws all conclusions; a clause that is false, if one results.
+    fn propagate(&mut self) -> Option<u32> {
+        while self.propagated < self.trail.len() {
+            let literal = self.trail[self.propagated];
+            self.propagated += 1;
+            if let Some(conflict) = self.propagate_clauses(literal) {
+                return Some(conflict);
+            }
+            if let Some(conflict) = self.propagate_edges(literal) {
+                return Some(conflict);
+            }
+        }
+        None
+    }
+
+    fn propagate_clauses(&mut self, literal: Lit) -> Option<u32> {
+        let falsified = literal ^ 1;
+        let mut watching = std::mem::take(&mut self.watches[falsified as usize]);
+        let mut conflict = None;
+        let mut kept = 0;
+        for place in 0..watching.len() {
+            let number = watching[place];
+            if conflict.is_some() || !self.moves_watch(number, falsified) {
+                watching[kept] = number;
+                kept += 1;
+                let first = self.clauses[number as usize].literals[0];
+                if conflict.is_none() && !self.is_true(first) {
+                    if self.is_false(first) {
+                        conflict = Some(number);
+                    } else {
+                        self.assign(first, number);
+                    }
+                }
+            }
+        }
+        watching.truncate(kept);
+        self.watches[falsified as usize] = watching;
+        conflict
+    }
+
+    /// Lets the clause watch another literal that is not false; false when there is none.
+    fn moves_watch(&mut self, number: u32, falsified: Lit) -> bool {
+        let literals = &mut self.clauses[number as usize].literals;
+        if literals[0] == falsified {
+            literals.swap(0, 1);
+        }
+        let values = &self.values;
+        let is_false = |literal: Lit| values[(literal >> 1) as usize] == (literal & 1) as i8;
+        let first = literals[0];
+        if values[(first >> 1) as usize] == (first & 1 ^ 1) as i8 {
+            return false;
+        }
+        match (2..literals.len()).find(|&place| !is_false(literals[place])) {
+            Some(place) => {
+                literals.swap(1, place);
+                self.watches[literals[1] as usize].push(number);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Inserts the edges that hold from this literal on.
+    fn propagate_edges(&mut self, literal: Lit) -> Option<u32> {
+        for place in 0..self.edges_of[literal as usize].len() {
+            let number = self.edges_of[literal as usize][place];
+            let literals = self.theory.conditionals[number as usize].literals;
+            let other = if literals[0] == literal { literals[1] } else { literals[0] };
+            let earlier = |other: Lit| {
+                self.is_true(other) && self.places[(other >> 1) as usize] < self.places[(literal >> 1) as usize]
+            };
+            if other != NO_LIT && !earlier(other) {
+                continue;
+            }
+            if let Err(hops) = self.theory.insert(number) {
+                return Some(self.blame(hops));
+            }
+        }
+        None
+    }
+
+    /// The clause that a cycle proves.
+    fn blame(&mut self, hops: Vec<Hop>) -> u32 {
+        let literals = self.literals_of(&hops);
+        self.add_conflict(literals.into_iter().map(|literal| literal ^ 1).collect(), Origin::Cycle(hops))
+    }
+
+    /// The literals that a path rests on.
+    pub(crate) fn literals_of(&self, hops: &[Hop]) -> Vec<Lit> {
+        let mut literals: Vec<Lit> = Vec::new();
+        for hop in hops {
+            if let Hop::Conditional(number) = hop {
+                let edge = self.theory.conditionals[*number as usize];
+                literals.extend(edge.literals.iter().filter(|&&literal| literal != NO_LIT));
+            }
+        }
+        literals.sort_unstable();
+        literals.dedup();
+        literals
+    }
+
+    /// Adds a clause that is false now; its latest literals are watched.
+    fn add_conflict(&mut self, mut literals: Vec<Lit>, origin: Origin) -> u32 {
+        literals.sort_by_key(|&literal| std::cmp::Reverse(self.places[(literal >> 1) as usize]));
+        self.add_clause(literals, origin)
+    }
+
+    /// Learns from a clause that is false, and goes back to where the lesson matters.
+    fn learn(&mut self, conflict: u32) {
+        self.conflict_count += 1;
+        let level = self.clauses[conflict as usize].literals.iter().map(|&literal| self.level(literal)).max();
+        let Some(level) = level.filter(|&level| level > 0) else {
+            self.dead = Some(conflict);
+            return;
+        };
+        self.back_to(level as usize);
+        let (literals, origin) = self.analyze(conflict, level);
+        let back = literals.get(1).map_or(0, |&literal| self.level(literal));
+        self.back_to(back as usize);
+        let number = self.add_clause(literals, origin);
+        let asserted = self.clauses[number as usize].literals[0];
+        self.assign(asserted, number);
+        self.increment /= 0.95;
+    }
+
+    fn level(&self, literal: Lit) -> u32 {
+        self.levels[(literal >> 1) as usize]
+    }
+
+    /// The first unique implication point: the learnt clause, its asserting literal first, a latest other one second.
+    fn analyze(&mut self, conflict: u32, level: u32) -> (Vec<Lit>, Origin) {
+        let mut learnt = vec![NO_LIT];
+        let (mut from, mut certain) = (Vec::new(), Vec::new());
+        let mut touched = Vec::new();
+        let mut clause = conflict;
+        let mut open = 0;
+        let mut place = self.trail.len();
+        let mut resolved_on = NO_LIT;
+        loop {
+            from.push(clause);
+            for at in 0..self.clauses[clause as usize].literals.len() {
+                let literal = self.clauses[clause as usize].literals[at];
+                let variable = (literal >> 1) as usize;
+                if literal == resolved_on || self.seen[variable] {
+                    continue;
+                }
+                self.seen[variable] = true;
+                touched.push(variable as u32);
+                self.bump(variable);
+                match self.levels[variable] {
+                    0 => certain.push(variable as u32),
+                    at_level if at_level == level => open += 1,
+                    _ => learnt.push(literal),
+                }
+            }
+            loop {
+                place -= 1;
+                let variable = (self.trail[place] >> 1) as usize;
+                if self.seen[variable] && self.levels[variable] == level {
+                    break;
+                }
+            }
+            resolved_on = self.trail[place];
+            open -= 1;
+            if open == 0 {
+                break;
+            }
+            clause = self.reasons[(resolved_on >> 1) as usize];
+        }
+        learnt[0] = resolved_on ^ 1;
+        touched.iter().for_each(|&variable| self.seen[variable as usize] = false);
+        if let Some(latest) = (1..learnt.len()).max_by_key(|&at| self.level(learnt[at])) {
+            learnt.swap(1, latest);
+        }
+        (learnt, Origin::Learnt { from, certain })
+    }
+
+    fn bump(&mut self, variable: usize) {
+        self.activity[variable] += self.increment;
+        if self.activity[variable] > 1e100 {
+            self.activity.iter_mut().for_each(|activity| *activity *= 1e-100);
+            self.increment *= 1e-100;
+        }
+        self.queue.rise(variable as u32, &self.activity);
+    }
+
+    fn back_to(&mut self, level: usize) {
+        if level >= self.decisions.len() {
+            return;
+        }
+        let (length, theory) = self.decisions[level];
+        for place in (length..self.trail.len()).rev() {
+            let variable = self.trail[place] >> 1;
+            self.values[variable as usize] = UNASSIGNED;
+            self.queue.push(variable, &self.activity);
+        }
+        self.trail.truncate(length);
+        self.decisions.truncate(level);
+        self.propagated = length;
+        self.theory.back_to(theory);
+    }
+
+    /// The clauses that a dead one rests on, in the order in which they were added.
+    fn refutation(&self, dead: u32) -> Vec<u32> {
+        let mut needed = vec![false; self.clauses.len()];
+        let mut pending = vec![dead];
+        while let Some(number) = pending.pop() {
+            if std::mem::replace(&mut needed[number as usize], true) {
+                continue;
+            }
+            let clause = &self.clauses[number as usize];
+            if let Origin::Learnt { from, certain } = &clause.origin {
+                pending.extend(from);
+                pending.extend(certain.iter().map(|&variable| self.reasons[variable as usize]));
+            }
+            // What was certain without a decision rests on the clauses that made it so.
+            for &literal in &clause.literals {
+                let variable = (literal >> 1) as usize;
+                let certain = self.values[variable] != UNASSIGNED && self.levels[variable] == 0;
+                if certain && self.reasons[variable] != NO_REASON {
+                    pending.push(self.reasons[variable]);
+                }
+            }
+        }
+        (0..self.clauses.len() as u32).filter(|&number| needed[number as usize]).collect()
+    }
+}
+
+/// 1, 1, 2, 1, 1, 2, 4, … times a hundred.
+#[derive(Default)]
+struct Luby {
+    number: u32,
+}
+
+impl Luby {
+    fn next_limit(&mut self) -> i64 {
+        self.number += 1;
+        let mut number = self.number;
+        while !(number + 1).is_power_of_two() {
+            number -= (1 << (31 - number.leading_zeros())) - 1;
+        }
+        i64::from(number.div_ceil(2)) * 100
+    }
+}
+
+/// Variables by activity; among equals the smaller number first.
+struct ActivityQueue {
+    heap: Vec<u32>,
+    /// Per variable its place in the heap, or none.
+    place: Vec<u32>,
+}
+
+impl ActivityQueue {
+    fn new(variables: usize) -> ActivityQueue {
+        let heap: Vec<u32> = (0..variables as u32).collect();
+        ActivityQueue { place: heap.clone(), heap }
+    }
+
+    fn before(&self, a: u32, b: u32, activity: &[f64]) -> bool {
+        let (first, second) = (activity[a as usize], activity[b as usize]);
+        first > second || first == second && a < b
+    }
+
+    fn push(&mut self, variable: u32, activity: &[f64]) {
+        if self.place[variable as usize] == u32::MAX {
+            self.place[variable as usize] = self.heap.len() as u32;
+            self.heap.push(variable);
+            self.rise(variable, activity);
+        }
+    }
+
+    fn rise(&mut self, variable: u32, activity: &[f64]) {
+        let mut at = self.place[variable as usize];
+        if at == u32::MAX {
+            return;
+        }
+        while at > 0 {
+            let parent = (at - 1) / 2;
+            if !self.before(variable, self.heap[parent as usize], activity) {
+                break;
+            }
+            self.swap(at, parent);
+            at = parent;
+        }
+    }
+
+    fn pop(&mut self, activity: &[f64]) -> Option<u32> {
+        let top = *self.heap.first()?;
+        let last = self.heap.pop().expect("not empty");
+        self.place[top as usize] = u32::MAX;
+        if last != top {
+            self.heap[0] = last;
+            self.place[last as usize] = 0;
+            self.sink(activity);
+        }
+        Some(top)
+    }
+
+    fn sink(&mut self, activity: &[f64]) {
+        let mut at = 0;
+        loop {
+            let children = [2 * at + 1, 2 * at + 2];
+            let inside = children.into_iter().filter(|&child| (child as usize) < self.heap.len());
+            let best = inside
+                .reduce(|a, b| if self.before(self.heap[b as usize], self.heap[a as usize], activity) { b } else { a });
+            match best {
+                Some(child) if self.before(self.heap[child as usize], self.heap[at as usize], activity) => {
+                    self.swap(at, child);
+                    at = child;
+                }
+                _ => return,
+            }
+        }
+    }
+
+    fn swap(&mut self, a: u32, b: u32) {
+        self.heap.swap(a as usize, b as usize);
+        self.place[self.heap[a as usize] as usize] = a;
+        self.place[self.heap[b as usize] as usize] = b;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn luby_goes_up_and_down() {
+        let mut luby = Luby::default();
+        let limits: Vec<i64> = (0..15).map(|_| luby.next_limit() / 100).collect();
+        assert_eq!(limits, [1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8]);
+    }
+}
