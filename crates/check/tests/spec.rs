@@ -1,17 +1,15 @@
-//! The oracle against the examples that everybody knows, and against itself.
+//! The oracle against the examples that everybody knows.
 //!
 //! ```text
 //!   examples        one line of notation, and the levels at which it holds
 //!   counts          how many of all conceivable histories of a tiny program a level allows
-//!   properties      random histories: both families agree, stronger implies weaker, names mean nothing
 //! ```
+//!
+//! What the oracle has to say about random histories is in `spec_properties.rs`.
 
-mod support;
-
-use skew_check::spec::{satisfies, satisfies_by_graphs};
+use skew_check::spec::satisfies;
 use skew_history::builder::ClaimedWriter;
 use skew_history::{History, HistoryBuilder, IsolationLevel, IsolationLevel::*, Value, notation};
-use support::{Random, Shape, describe, random_history, rename};
 
 /// Seven letters, one per level from read-committed to serializable: `+` holds, `-` fails.
 fn verdicts(history: &History) -> String {
@@ -474,105 +472,4 @@ fn an_initial_list_comes_first() {
     for impossible in [&[7][..], &[], &[7, 7, 8], &[7, 8, 7, 7], &[8, 7]] {
         assert_eq!(verdicts(&history(impossible)), NOWHERE, "{impossible:?}");
     }
-}
-
-// Properties of random histories.
-
-const SEED: u64 = 20_19;
-
-/// Calls `test` with many random histories of all shapes, and with a source of chance of their own.
-fn for_random_histories(count: u64, mut test: impl FnMut(&History, &mut Random)) {
-    for number in 0..count {
-        let mut random = Random::new(SEED + number);
-        let shape = if number % 4 == 0 { Shape::PLAIN } else { Shape::any(&mut random) };
-        let history = random_history(&mut random, &shape);
-        test(&history, &mut random);
-    }
-}
-
-fn all_levels() -> impl Iterator<Item = IsolationLevel> {
-    IsolationLevel::SEVEN.into_iter().chain(IsolationLevel::STRONG)
-}
-
-/// The levels that hold, of all but `Declared`.
-fn holding(history: &History) -> Vec<IsolationLevel> {
-    all_levels().filter(|&level| satisfies(history, level)).collect()
-}
-
-#[test]
-fn axioms_and_graphs_agree() {
-    for_random_histories(6000, |history, _| {
-        for level in [Prefix, Snapshot, Serializable, StrongSnapshot, StrictSerializable] {
-            let by_graphs = satisfies_by_graphs(history, level);
-            assert_eq!(satisfies(history, level), by_graphs, "{level} of\n{}", describe(history));
-        }
-    });
-}
-
-#[test]
-fn stronger_levels_imply_weaker_ones() {
-    for_random_histories(6000, |history, _| {
-        let holding = holding(history);
-        for weaker in holding.iter().flat_map(|level| level.next_weaker()) {
-            assert!(holding.contains(weaker), "{weaker} fails below {holding:?} of\n{}", describe(history));
-        }
-    });
-}
-
-#[test]
-fn declared_levels_lie_between_the_strongest_and_the_weakest() {
-    let mut between = 0;
-    for number in 0..4000 {
-        let mut random = Random::new(SEED + number);
-        let shape = Shape { declared: true, locking: random.chance(30), ..Shape::PLAIN };
-        let history = random_history(&mut random, &shape);
-        let [weakest, declared, strongest] =
-            [ReadCommitted, Declared, Serializable].map(|level| satisfies(&history, level));
-        assert!(!strongest || declared, "serializable holds, declared fails of\n{}", describe(&history));
-        assert!(!declared || weakest, "declared holds, read-committed fails of\n{}", describe(&history));
-        between += usize::from(weakest && !strongest);
-    }
-    assert!(between > 400, "only {between} histories tell declared levels from uniform ones");
-}
-
-#[test]
-fn renaming_changes_nothing() {
-    for_random_histories(3000, |history, random| {
-        let renamed = rename(random, history);
-        assert_eq!(holding(history), holding(&renamed), "{}\nrenamed\n{}", describe(history), describe(&renamed));
-        assert_eq!(satisfies(history, Declared), satisfies(&renamed, Declared), "{}", describe(history));
-    });
-}
-
-#[test]
-#[allow(clippy::print_stdout, reason = "the shares are what somebody who tunes the generator looks at")]
-fn every_level_both_holds_and_fails_on_random_histories() {
-    let count = 3000;
-    let mut holds = [0; 9];
-    let (mut forks, mut skews) = (0, 0);
-    for_random_histories(count, |history, _| {
-        let holding = holding(history);
-        all_levels().zip(&mut holds).for_each(|(level, holds)| *holds += u64::from(holding.contains(&level)));
-        forks += u64::from(holding.contains(&ParallelSnapshot) && !holding.contains(&Prefix));
-        skews += u64::from(holding.contains(&Snapshot) && !holding.contains(&Serializable));
-    });
-    for (level, holds) in all_levels().zip(holds) {
-        println!("{level:>20} holds on {holds} of {count}");
-        assert!(holds > count / 4 && holds < count * 9 / 10, "{level} holds on {holds} of {count}");
-    }
-    println!("psi without prefix on {forks}, snapshot without serializable on {skews}");
-    assert!(forks > 5 && skews > 30, "psi without prefix on {forks}, snapshot without serializable on {skews}");
-}
-
-#[test]
-fn the_same_seed_gives_the_same_history() {
-    for_random_histories(50, |history, _| {
-        let mut again = String::new();
-        for_random_histories(50, |other, _| {
-            if describe(other) == describe(history) {
-                again = describe(other);
-            }
-        });
-        assert_eq!(again, describe(history));
-    });
 }

@@ -15,8 +15,7 @@
 //! the same there are several ways to cut, and each is tried. An element of an aborted transaction, or one that nobody appended, is
 //! in no block.
 
-use super::reading::{Choices, Source, may_be_read, own_writes_before};
-use super::relation::Relation;
+use super::choices::{Choices, Source, may_be_read, own_writes_before};
 use skew_history::{Action, Event, EventId, History, KeyId, TransactionId, Value, Writer};
 
 /// Whether a key holds a list rather than a value that is overwritten.
@@ -90,23 +89,13 @@ fn appends(history: &History, transaction: TransactionId, key: KeyId) -> Vec<Val
     events.filter(|event| event.key == key && event.action == Action::Append).map(|event| event.value).collect()
 }
 
-/// The order that the lists give: as in the longest list that was read, and whoever is not in it after all that are.
-pub(super) fn order(
-    history: &History,
-    choices: &Choices,
-    size: usize,
-    number: impl Fn(TransactionId) -> usize,
-    writers: impl Fn(KeyId) -> Vec<TransactionId>,
-) -> Relation {
-    let mut order = Relation::empty(size);
-    for key in history.keys() {
-        let row = &choices.appenders[key.index()];
-        let place = |one: TransactionId| row.iter().position(|&other| other == one).unwrap_or(row.len());
-        for (&one, other) in row.iter().flat_map(|one| writers(key).into_iter().map(move |other| (one, other))) {
-            if place(one) < place(other) {
-                order.insert(number(one), number(other));
-            }
-        }
+/// Whether the lists of a key show one of its writers before another: both are in the row, or the later one is an append that
+/// nobody read.
+pub(super) fn show_before(row: &[TransactionId], one: Writer, other: Writer) -> bool {
+    let place = |writer: Writer| row.iter().position(|&transaction| Writer::Transaction(transaction) == writer);
+    match (place(one), place(other)) {
+        (Some(one), Some(other)) => one < other,
+        (Some(_), None) => other != Writer::Initial,
+        (None, _) => false,
     }
-    order
 }

@@ -15,8 +15,9 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `reading` | which transactions count, and every way to say who wrote what was read |
+//! | `choices` | which transactions count, and every way to say who wrote what was read |
 //! | `lists` | the same for keys that are appended to |
+//! | `reading` | the history that such a choice leaves: `(T, so, wr)` |
 //! | `relation` | sets of pairs of transactions, and all total orders that contain one |
 //! | `axioms` | Biswas & Enea 2019, for every level but psi, uniform or mixed |
 //! | `graphs` | Cerone & Gotsman 2018, for prefix, psi, snapshot and serializable |
@@ -46,6 +47,7 @@
 //!   that breaks this satisfies nothing.
 
 mod axioms;
+mod choices;
 mod graphs;
 mod lists;
 mod reading;

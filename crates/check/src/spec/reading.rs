@@ -1,30 +1,19 @@
-//! Every way to read a history: which transactions count, and who wrote what was read.
+//! A history as the definitions speak of it: `(T, so, wr)`, and who writes what.
 //!
-//! Usually there is one reading, or none when some read is impossible. There are several when values repeat:
-//!
-//! ```text
-//!   w(x,1); w(x,1); r(x,1)        t3 read from t1, or t3 read from t2
-//! ```
-//!
-//! Transactions count as follows: committed ones do; those that their program aborted do as readers, their writes are nobody's;
-//! those that the database aborted do not; and one of unknown outcome does when a transaction that counts read from it. So writers
-//! are chosen read by read, and a choice may bring in a transaction whose own reads then want explaining:
+//! Once it is chosen who wrote what was read, values, outcomes and names are gone, and what is left are numbers and relations:
 //!
 //! ```text
-//!   a: r(x,1)      b: r(y,2) w(x,1) ?      c: w(y,2) ?      d: r(z,9) w(u,1) ?
-//!      │ counts       │ counts: a read from it  │ counts: b read from it    └ dropped, although nobody wrote 9
+//!   w(x,1); w(x,2) !; r(x,1)         T: 0 = t0, 1, 2        so: 0→1, 0→2        wr: 1→2 on x        x is written by 0, 1
 //! ```
 //!
-//! Reads of lists are explained by [`super::lists`].
+//! The choosing is done by [`super::choices`].
 
+use super::choices::{Choices, Source, may_be_read, some_choices};
 use super::lists;
 use super::relation::Relation;
-use skew_history::{Action, Event, EventId, History, IsolationLevel, KeyId, Outcome, TransactionId, Value, Writer};
+use skew_history::{Event, History, IsolationLevel, KeyId, Outcome, TransactionId, Writer};
 
-/// The initial state's number among the transactions of a reading.
-const INITIAL: usize = 0;
-
-/// A history as the definitions speak of it. Number 0 is t0, the others are the transactions that count.
+/// A history with its writers chosen. Number 0 is t0, the others are the transactions that count.
 pub(super) struct Reading {
     /// `so`, with t0 before everything; for the strong levels `so ∪ rt`.
     pub(super) session_order: Relation,
@@ -46,7 +35,33 @@ pub(super) struct Read {
     pub(super) locking: bool,
 }
 
+/// Whether `test` accepts some reading of the history; with `real_time`, session order is `so ∪ rt`.
+pub(super) fn some_reading(history: &History, real_time: bool, test: &mut dyn FnMut(&Reading) -> bool) -> bool {
+    some_choices(history, &mut |choices| test(&Reading::new(history, choices, real_time)))
+}
+
 impl Reading {
+    fn new(history: &History, choices: &Choices, real_time: bool) -> Reading {
+        let counting: Vec<TransactionId> =
+            history.transactions().filter(|transaction| choices.counts[transaction.index()]).collect();
+        let numbered: Vec<Writer> =
+            std::iter::once(Writer::Initial).chain(counting.iter().copied().map(Writer::Transaction)).collect();
+        let writers = |key| (0..numbered.len()).filter(|&number| writes(history, numbered[number], key)).collect();
+        let precedes = |from: usize, to: usize| precedes(history, numbered[from], numbered[to], real_time);
+        let writers: Vec<Vec<usize>> = history.keys().map(writers).collect();
+        let list_order = Relation::of(numbered.len(), |from, to| {
+            let mut keys = history.keys().filter(|key| writers[key.index()].contains(&to));
+            keys.any(|key| lists::show_before(&choices.appenders[key.index()], numbered[from], numbered[to]))
+        });
+        Reading {
+            session_order: Relation::of(numbered.len(), precedes),
+            reads: external_reads(history, choices, &numbered),
+            writers,
+            list_order,
+            declared: counting.iter().map(|&transaction| history.declared_level(transaction)).collect(),
+        }
+    }
+
     /// How many transactions there are, t0 included.
     pub(super) fn size(&self) -> usize {
         self.declared.len() + 1
@@ -63,180 +78,46 @@ impl Reading {
     pub(super) fn required_order(&self) -> Relation {
         self.session_order.union(&self.reads_from(|_| true)).union(&self.list_order)
     }
-
-    fn new(history: &History, choices: &Choices, real_time: bool) -> Reading {
-        let counting: Vec<TransactionId> =
-            history.transactions().filter(|transaction| choices.counts[transaction.index()]).collect();
-        let number = |writer: Writer| match writer {
-            Writer::Initial => INITIAL,
-            Writer::Transaction(one) => counting.iter().position(|&other| other == one).expect("it counts") + 1,
-        };
-        let writing =
-            |key: KeyId| counting.iter().filter(move |&&one| may_be_read(history, one) && writes(history, one, key));
-        let numbers = |key: KeyId| writing(key).map(|&one| number(Writer::Transaction(one)));
-        let is_before = |from: usize, to: usize| {
-            from != to
-                && (from == INITIAL
-                    || to != INITIAL && precedes(history, counting[from - 1], counting[to - 1], real_time))
-        };
-        let size = counting.len() + 1;
-        Reading {
-            session_order: Relation::of(size, is_before),
-            reads: external_reads(history, choices, &counting, number),
-            writers: history.keys().map(|key| std::iter::once(INITIAL).chain(numbers(key)).collect()).collect(),
-            list_order: lists::order(
-                history,
-                choices,
-                size,
-                |one| number(Writer::Transaction(one)),
-                |key| writing(key).copied().collect(),
-            ),
-            declared: counting.iter().map(|&transaction| history.declared_level(transaction)).collect(),
-        }
-    }
-}
-
-fn external_reads(
-    history: &History,
-    choices: &Choices,
-    counting: &[TransactionId],
-    number: impl Fn(Writer) -> usize,
-) -> Vec<Read> {
-    let events = counting.iter().flat_map(|&transaction| history.numbered_events_of(transaction));
-    let external = events.filter_map(|(event, &Event { key, locking, .. })| match choices.sources[event.index()] {
-        Some(Source::External(writer)) => {
-            let reader = number(Writer::Transaction(history.transaction_of(event)));
-            Some(Read { reader, key, writer: number(writer), locking })
-        }
-        _ => None,
-    });
-    external.collect()
 }
 
 /// Whether `one` is before `other` by session order or, when asked, by real time.
-fn precedes(history: &History, one: TransactionId, other: TransactionId, real_time: bool) -> bool {
-    let session = history.session_of(one) == history.session_of(other) && one < other;
-    let ended = history.times(one).end.filter(|_| history.outcome(one) != Outcome::Unknown);
-    let clock = matches!((ended, history.times(other).begin), (Some(end), Some(begin)) if end < begin);
-    session || real_time && clock
-}
-
-/// Where a read's value comes from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Source {
-    /// The transaction itself.
-    Own,
-    /// Another transaction or t0.
-    External(Writer),
-}
-
-/// Who wrote what was read as far as it is decided, and who counts because of that.
-#[derive(Clone)]
-pub(super) struct Choices {
-    /// Per transaction.
-    pub(super) counts: Vec<bool>,
-    /// Per event; nothing for writes and for reads that are not decided yet.
-    pub(super) sources: Vec<Option<Source>>,
-    /// Per key the transactions whose appends were read, in the order that the lists show.
-    pub(super) appenders: Vec<Vec<TransactionId>>,
-}
-
-impl Choices {
-    fn none_yet(history: &History) -> Choices {
-        let counts =
-            |transaction| matches!(history.outcome(transaction), Outcome::Committed | Outcome::AbortedByProgram);
-        Choices {
-            counts: history.transactions().map(counts).collect(),
-            sources: vec![None; history.event_count()],
-            appenders: vec![Vec::new(); history.key_count()],
+fn precedes(history: &History, one: Writer, other: Writer, real_time: bool) -> bool {
+    match (one, other) {
+        (Writer::Initial, other) => other != Writer::Initial,
+        (_, Writer::Initial) => false,
+        (Writer::Transaction(one), Writer::Transaction(other)) => {
+            let in_session = history.session_of(one) == history.session_of(other) && one < other;
+            in_session || real_time && ends_before(history, one, other)
         }
     }
-
-    /// A read of a transaction that counts which is not decided yet.
-    fn next_read(&self, history: &History) -> Option<EventId> {
-        let counting = history.transactions().filter(|transaction| self.counts[transaction.index()]);
-        let mut events = counting.flat_map(|transaction| history.numbered_events_of(transaction));
-        events
-            .find(|(number, event)| event.is_read() && self.sources[number.index()].is_none())
-            .map(|(number, _)| number)
-    }
-
-    /// The same with one read more decided; its writer counts from now on.
-    pub(super) fn with(&self, read: EventId, source: Source) -> Choices {
-        let mut choices = self.clone();
-        choices.sources[read.index()] = Some(source);
-        if let Source::External(Writer::Transaction(writer)) = source {
-            choices.counts[writer.index()] = true;
-        }
-        choices
-    }
 }
 
-/// Whether `test` accepts some reading of the history; with `real_time`, session order is `so ∪ rt`.
-pub(super) fn some_reading(history: &History, real_time: bool, test: &mut dyn FnMut(&Reading) -> bool) -> bool {
-    some_choices(history, &Choices::none_yet(history), &mut |choices| test(&Reading::new(history, choices, real_time)))
+/// `rt(one, other)`. An unknown outcome ends at infinity, and what has no time has no real-time order.
+fn ends_before(history: &History, one: TransactionId, other: TransactionId) -> bool {
+    let times = (history.times(one).end, history.times(other).begin);
+    history.outcome(one) != Outcome::Unknown && matches!(times, (Some(end), Some(begin)) if end < begin)
 }
 
-fn some_choices(history: &History, choices: &Choices, test: &mut dyn FnMut(&Choices) -> bool) -> bool {
-    let Some(read) = choices.next_read(history) else { return test(choices) };
-    let explanations = match lists::is_list(history, history.event(read).key) {
-        true => lists::explanations(history, choices, read),
-        false => register_explanations(history, choices, read),
-    };
-    explanations.iter().any(|choices| some_choices(history, choices, test))
-}
-
-/// All ways to explain a read of a register; none when it is impossible.
-fn register_explanations(history: &History, choices: &Choices, read: EventId) -> Vec<Choices> {
-    let &Event { key, value, .. } = history.event(read);
-    let reader = Writer::Transaction(history.transaction_of(read));
-    let is_claimed = |writer: Writer| history.claim(read).is_none_or(|claim| claim == writer);
-    if let Some(own) = own_writes_before(history, read).last() {
-        let is_right = same_value(history, own.value, value) && is_claimed(reader);
-        return is_right.then(|| choices.with(read, Source::Own)).into_iter().collect();
-    }
-    let wrote_it =
-        |writer: Writer| visible_value(history, writer, key).is_some_and(|wrote| same_value(history, wrote, value));
-    let candidates =
-        possible_writers(history).filter(|&writer| writer != reader && is_claimed(writer) && wrote_it(writer));
-    candidates.map(|writer| choices.with(read, Source::External(writer))).collect()
-}
-
-/// The writes of a read's own transaction to the read's key that come before it.
-pub(super) fn own_writes_before(history: &History, read: EventId) -> Vec<&Event> {
-    let key = history.event(read).key;
-    let events = history.numbered_events_of(history.transaction_of(read));
-    let earlier = events.take_while(|(number, _)| *number < read);
-    earlier.map(|(_, event)| event).filter(|event| event.key == key && !event.is_read()).collect()
-}
-
-/// The initial state, and every transaction that committed or may have.
-fn possible_writers(history: &History) -> impl Iterator<Item = Writer> {
-    let transactions = history.transactions().filter(|&transaction| may_be_read(history, transaction));
-    std::iter::once(Writer::Initial).chain(transactions.map(Writer::Transaction))
-}
-
-/// Whether a transaction's writes are for others to see, or may be.
-pub(super) fn may_be_read(history: &History, transaction: TransactionId) -> bool {
-    matches!(history.outcome(transaction), Outcome::Committed | Outcome::Unknown)
-}
-
-fn writes(history: &History, transaction: TransactionId, key: KeyId) -> bool {
-    history.events_of(transaction).iter().any(|event| event.key == key && !event.is_read())
-}
-
-/// The value that others see: of several writes of a key only the last is visible.
-fn visible_value(history: &History, writer: Writer, key: KeyId) -> Option<Value> {
+/// Whether there is a version of the key by this writer for others to see.
+fn writes(history: &History, writer: Writer, key: KeyId) -> bool {
     match writer {
-        Writer::Initial => Some(history.initial(key)),
-        Writer::Transaction(transaction) => {
-            let mut events = history.events_of(transaction).iter().rev();
-            events.find(|event| event.key == key && event.action == Action::Write).map(|event| event.value)
+        Writer::Initial => true,
+        Writer::Transaction(one) => {
+            may_be_read(history, one) && history.events_of(one).iter().any(|event| event.key == key && !event.is_read())
         }
     }
 }
 
-/// Scalars are equal when their words are, lists when their elements are.
-pub(super) fn same_value(history: &History, one: Value, other: Value) -> bool {
-    one == other || one.is_list() && other.is_list() && history.elements(one) == history.elements(other)
+fn external_reads(history: &History, choices: &Choices, numbered: &[Writer]) -> Vec<Read> {
+    let number = |writer: Writer| numbered.iter().position(|&other| other == writer).expect("what was read counts");
+    let mut reads = Vec::new();
+    for transaction in history.transactions().filter(|transaction| choices.counts[transaction.index()]) {
+        for (event, &Event { key, locking, .. }) in history.numbered_events_of(transaction) {
+            if let Some(Source::External(writer)) = choices.sources[event.index()] {
+                let reader = number(Writer::Transaction(transaction));
+                reads.push(Read { reader, key, writer: number(writer), locking });
+            }
+        }
+    }
+    reads
 }

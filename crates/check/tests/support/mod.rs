@@ -4,13 +4,15 @@
 //!   let mut random = Random::new(7);
 //!   let shape = Shape::any(&mut random);             which features, how large
 //!   let history = random_history(&mut random, &shape);
+//!   let (history, level) = truthful_history(&mut random, &shape);        holds at the level by construction
 //!   let same = rename(&mut random, &history);         other names, other order of sessions: the same history
 //! ```
 //!
 //! | module | holds |
 //! |---|---|
 //! | `random` | a seeded source of chance |
-//! | `generator` | histories: a run is made up, then told with mistakes |
+//! | `generator` | the shape of a history, and a run that is made up |
+//! | `telling` | the history that the run leaves, mistakes included |
 //! | `renaming` | the same history under other names |
 
 #![allow(
@@ -23,8 +25,9 @@
 pub mod generator;
 pub mod random;
 pub mod renaming;
+mod telling;
 
-pub use generator::{Shape, random_history};
+pub use generator::{Shape, random_history, truthful_history};
 pub use random::Random;
 pub use renaming::rename;
 
