@@ -24,27 +24,29 @@
 //!
 //! # Decisions where the definitions leave room
 //!
-//! - *Who makes an unknown outcome count.* Any reader that counts, also one that its own program aborted: its reads obey the
-//!   level, so what it read was committed.
-//! - *Ambiguous reads and unknown outcomes.* First the writers are chosen, then the least set of transactions that counts follows
-//!   from the choice; the history satisfies the level when some choice does.
-//! - *Aborted, intermediate, thin-air reads.* A read may come from the initial state or from the last write of a transaction
-//!   that committed or may have; a read that no such version explains is impossible, and it does not matter here which of the three it is.
-//! - *Claims.* A claimed writer is the only candidate, and has to be one. A read after an own write of the key is internal: only
-//!   the transaction itself may be claimed. On lists a claim names the writer of the last element as returned, so after own
-//!   appends it too is the transaction itself; the elements before are matched by value.
-//! - *Registers and lists.* A key that somebody writes (whatever the outcome) is a register, and its values are compared whole. Any other key is a list
-//!   when somebody appends to it, reads a list from it, or its initial value is a list.
-//! - *Initial lists.* The absent value, and any initial value that is no list, is the empty list. Every list that is read begins
-//!   with the initial list: reading an empty list where the initial one is not empty is impossible, as is reading a
-//!   value that is neither a list nor absent.
-//! - *Own appends.* What a transaction's own appends follow in its own read is an external read like any other; the whole list, own
-//!   elements included, is not evidence about the version order, because the transaction may commit later than others it did not see.
+//! - *Who makes an unknown outcome count.* Any reader that counts, also one that its own program aborted: its reads obey
+//!   the level, so what it read was committed.
+//! - *Ambiguous reads and unknown outcomes.* First the writers are chosen, then the least set of transactions that counts
+//!   follows from the choice; the history satisfies the level when some choice does.
+//! - *Aborted, intermediate, thin-air reads.* A read may come from the initial state or from the last write of a
+//!   transaction that committed or may have; a read that no such version explains is impossible, and it does not matter
+//!   here which of the three it is.
+//! - *Claims.* A claimed writer is the only candidate, and has to be one. A read after an own write of the key is
+//!   internal: only the transaction itself may be claimed. On lists a claim names the writer of the last element as
+//!   returned, so after own appends it too is the transaction itself; the elements before are matched by value.
+//! - *Registers and lists.* A key that somebody writes (whatever the outcome) is a register, and its values are compared
+//!   whole. Any other key is a list when somebody appends to it, reads a list from it, or its initial value is a list.
+//! - *Initial lists.* The absent value, and any initial value that is no list, is the empty list. Every list that is read
+//!   begins with the initial list: reading an empty list where the initial one is not empty is impossible, as is reading
+//!   a value that is neither a list nor absent.
+//! - *Own appends.* What a transaction's own appends follow in its own read is an external read like any other; the whole
+//!   list, own elements included, is not evidence about the version order, because the transaction may commit later than
+//!   others it did not see.
 //! - *Unread appends of a transaction that counts* follow the longest list that a transaction that counts read, whether
 //!   its outcome is committed or unknown.
 //! - *Real time* orders every transaction that counts, also those that their program aborted.
-//! - *Declared levels.* Every transaction that counts needs one; psi only when all declare it; never a strong one. A reading
-//!   that breaks this satisfies nothing.
+//! - *Declared levels.* Every transaction that counts needs one; psi only when all declare it; never a strong one. A
+//!   reading that breaks this satisfies nothing.
 
 mod axioms;
 mod choices;

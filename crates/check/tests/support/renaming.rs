@@ -1,8 +1,8 @@
 //! The same history under other names: no verdict may change.
 //!
 //! Sessions come in another order and all names are new; keys get other numbers; every value becomes another one, equal values
-//! equal ones. What a name *means* stays: the absent value, program order, session order, outcomes, levels, times (moved by one constant).
-//! Range reads have become plain reads already, and stay those.
+//! equal ones. What has a meaning stays: the absent value, program order, session order, outcomes, levels, times (moved by one
+//! constant). Range reads have become plain reads already, and stay those.
 
 use super::random::Random;
 use skew_history::builder::ClaimedWriter;
