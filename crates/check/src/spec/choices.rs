@@ -1,0 +1,137 @@
+//! Who wrote what was read, and who counts because of that: every way to say it.
+//!
+//! Usually there is one way, or none when some read is impossible. There are several when values repeat:
+//!
+//! ```text
+//!   w(x,1); w(x,1); r(x,1)        t3 read from t1, or t3 read from t2
+//! ```
+//!
+//! Transactions count as follows: committed ones do; those that their program aborted do as readers, their writes are nobody's;
+//! those that the database aborted do not; and one of unknown outcome does when a transaction that counts read from it. So writers
+//! are chosen read by read, and a choice may bring in a transaction whose own reads then want explaining:
+//!
+//! ```text
+//!   a: r(x,1)      b: r(y,2) w(x,1) ?           c: w(y,2) ?                 d: r(z,9) w(u,1) ?
+//!      counts         counts: a read from it       counts: b read from it      is dropped, although nobody wrote 9
+//! ```
+//!
+//! Reads of lists are explained by [`super::lists`].
+
+use super::lists;
+use skew_history::{Action, Event, EventId, History, KeyId, Outcome, TransactionId, Value, Writer};
+
+/// Where a read's value comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Source {
+    /// The transaction itself.
+    Own,
+    /// Another transaction or t0.
+    External(Writer),
+}
+
+/// Who wrote what was read as far as it is decided, and who counts because of that.
+#[derive(Clone)]
+pub(super) struct Choices {
+    /// Per transaction.
+    pub(super) counts: Vec<bool>,
+    /// Per event; nothing for writes and for reads that are not decided yet.
+    pub(super) sources: Vec<Option<Source>>,
+    /// Per key the transactions whose appends were read, in the order that the lists show.
+    pub(super) appenders: Vec<Vec<TransactionId>>,
+}
+
+impl Choices {
+    fn none_yet(history: &History) -> Choices {
+        let counts =
+            |transaction| matches!(history.outcome(transaction), Outcome::Committed | Outcome::AbortedByProgram);
+        Choices {
+            counts: history.transactions().map(counts).collect(),
+            sources: vec![None; history.event_count()],
+            appenders: vec![Vec::new(); history.key_count()],
+        }
+    }
+
+    /// A read of a transaction that counts which is not decided yet.
+    fn next_read(&self, history: &History) -> Option<EventId> {
+        let counting = history.transactions().filter(|transaction| self.counts[transaction.index()]);
+        let mut events = counting.flat_map(|transaction| history.numbered_events_of(transaction));
+        events
+            .find(|(number, event)| event.is_read() && self.sources[number.index()].is_none())
+            .map(|(number, _)| number)
+    }
+
+    /// The same with one read more decided; its writer counts from now on.
+    pub(super) fn with(&self, read: EventId, source: Source) -> Choices {
+        let mut choices = self.clone();
+        choices.sources[read.index()] = Some(source);
+        if let Source::External(Writer::Transaction(writer)) = source {
+            choices.counts[writer.index()] = true;
+        }
+        choices
+    }
+}
+
+/// Whether `test` accepts some way to explain every read of the transactions that count.
+pub(super) fn some_choices(history: &History, test: &mut dyn FnMut(&Choices) -> bool) -> bool {
+    explain_the_rest(history, &Choices::none_yet(history), test)
+}
+
+fn explain_the_rest(history: &History, choices: &Choices, test: &mut dyn FnMut(&Choices) -> bool) -> bool {
+    let Some(read) = choices.next_read(history) else { return test(choices) };
+    let explanations = match lists::is_list(history, history.event(read).key) {
+        true => lists::explanations(history, choices, read),
+        false => register_explanations(history, choices, read),
+    };
+    explanations.iter().any(|choices| explain_the_rest(history, choices, test))
+}
+
+/// All ways to explain a read of a register; none when it is impossible.
+fn register_explanations(history: &History, choices: &Choices, read: EventId) -> Vec<Choices> {
+    let &Event { key, value, .. } = history.event(read);
+    let reader = Writer::Transaction(history.transaction_of(read));
+    let is_claimed = |writer: Writer| history.claim(read).is_none_or(|claim| claim == writer);
+    if let Some(own) = own_writes_before(history, read).last() {
+        let is_right = same_value(history, own.value, value) && is_claimed(reader);
+        return is_right.then(|| choices.with(read, Source::Own)).into_iter().collect();
+    }
+    let wrote_it =
+        |writer: Writer| visible_value(history, writer, key).is_some_and(|wrote| same_value(history, wrote, value));
+    let candidates =
+        possible_writers(history).filter(|&writer| writer != reader && is_claimed(writer) && wrote_it(writer));
+    candidates.map(|writer| choices.with(read, Source::External(writer))).collect()
+}
+
+/// The writes of a read's own transaction to the read's key that come before it.
+pub(super) fn own_writes_before(history: &History, read: EventId) -> Vec<&Event> {
+    let key = history.event(read).key;
+    let events = history.numbered_events_of(history.transaction_of(read));
+    let earlier = events.take_while(|(number, _)| *number < read);
+    earlier.map(|(_, event)| event).filter(|event| event.key == key && !event.is_read()).collect()
+}
+
+/// The initial state, and every transaction that committed or may have.
+fn possible_writers(history: &History) -> impl Iterator<Item = Writer> {
+    let transactions = history.transactions().filter(|&transaction| may_be_read(history, transaction));
+    std::iter::once(Writer::Initial).chain(transactions.map(Writer::Transaction))
+}
+
+/// Whether a transaction's writes are for others to see, or may be.
+pub(super) fn may_be_read(history: &History, transaction: TransactionId) -> bool {
+    matches!(history.outcome(transaction), Outcome::Committed | Outcome::Unknown)
+}
+
+/// The value that others see: of several writes of a key only the last is visible.
+fn visible_value(history: &History, writer: Writer, key: KeyId) -> Option<Value> {
+    match writer {
+        Writer::Initial => Some(history.initial(key)),
+        Writer::Transaction(transaction) => {
+            let mut events = history.events_of(transaction).iter().rev();
+            events.find(|event| event.key == key && event.action == Action::Write).map(|event| event.value)
+        }
+    }
+}
+
+/// Scalars are equal when their words are, lists when their elements are.
+fn same_value(history: &History, one: Value, other: Value) -> bool {
+    one == other || one.is_list() && other.is_list() && history.elements(one) == history.elements(other)
+}
