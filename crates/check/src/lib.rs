@@ -21,6 +21,7 @@ pub mod budget;
 mod clock;
 pub mod commit_order;
 pub mod counterexample;
+mod decide;
 mod graph;
 mod lists;
 mod polygraph;
@@ -33,6 +34,7 @@ mod saturate;
 mod search;
 mod solver;
 pub mod spec;
+mod split;
 mod theory;
 pub mod verdict;
 
@@ -82,17 +84,44 @@ pub fn check_levels(
     options: Options,
     budget: Budget<'_>,
 ) -> Vec<LevelReport> {
-    let _ = (history, options, budget);
-    levels
-        .iter()
-        .map(|&level| LevelReport { level, verdict: Verdict::Unknown, statistics: Statistics::default() })
-        .collect()
+    split::check_levels(history, levels, options, budget)
 }
 
 /// Why `level` cannot be asked of `history` at all, in one line with what to do; `None` when it can.
 pub fn cannot_ask(history: &History, level: IsolationLevel) -> Option<String> {
-    let _ = (history, level);
-    None
+    match level {
+        IsolationLevel::Declared => undeclared(history),
+        level if level.is_strong() && !history.has_times() => Some(format!(
+            "{level} speaks about real time, but no transaction has `begin` or `end`; ask for another level"
+        )),
+        _ => None,
+    }
+}
+
+fn undeclared(history: &History) -> Option<String> {
+    let name = |transaction| history.transaction_name(transaction);
+    let asked = || history.transactions().map(|transaction| (transaction, history.declared_level(transaction)));
+    if let Some((transaction, _)) = asked().find(|(_, level)| level.is_none()) {
+        return Some(format!(
+            "transaction {} declares no level; add \"level\" to its line, or ask for one level for all",
+            name(transaction)
+        ));
+    }
+    let impossible = |level: IsolationLevel| level.is_strong() || level == IsolationLevel::Declared;
+    if let Some((transaction, Some(level))) = asked().find(|(_, level)| level.is_some_and(impossible)) {
+        return Some(format!(
+            "transaction {} declares {level}, which is a level of whole histories; declare one of the seven",
+            name(transaction)
+        ));
+    }
+    let psi = |level: Option<IsolationLevel>| level == Some(IsolationLevel::ParallelSnapshot);
+    let first = asked().find(|(_, level)| psi(*level))?;
+    let other = asked().find(|(_, level)| !psi(*level))?;
+    Some(format!(
+        "transaction {} declares psi and {} does not; psi has no rule for single transactions, declare it for all or for none",
+        name(first.0),
+        name(other.0)
+    ))
 }
 
 /// Makes a violation small, names it and tells it.

@@ -16,7 +16,7 @@
 use crate::anomaly::BadRead;
 use crate::resolve::{Assumed, Failure};
 use rustc_hash::{FxHashMap, FxHashSet};
-use skew_history::{Action, Event, EventId, History, KeyId, Outcome, TransactionId, Value};
+use skew_history::{Action, Event, EventId, History, KeyId, Outcome, TransactionId, Value, Writer};
 
 /// One append.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +50,9 @@ impl ListKeys {
         let mut lists: FxHashMap<KeyId, List> = FxHashMap::default();
         for transaction in history.transactions() {
             for (number, event) in history.numbered_events_of(transaction) {
-                let list = event.action == Action::Append || event.is_read() && event.value.is_list();
+                let is_list = |value: Value| value.is_list();
+                let list =
+                    event.action == Action::Append || is_list(event.value) || is_list(history.initial(event.key));
                 if list {
                     let list = lists.entry(event.key).or_default();
                     if event.action == Action::Append {
@@ -61,6 +63,12 @@ impl ListKeys {
                         });
                     }
                 }
+            }
+        }
+        // A key that somebody writes is a register, whatever else is read from it; an initial list is a list.
+        for transaction in history.transactions() {
+            for event in history.events_of(transaction).iter().filter(|event| event.action == Action::Write) {
+                lists.remove(&event.key);
             }
         }
         for list in lists.values_mut() {
@@ -191,6 +199,9 @@ impl ListKeys {
         }
         let elements = self.elements(history, assumed, longest.read, longest.elements)?;
         let appends = explained(history, longest, &elements)?;
+        for (external, &(transaction, _)) in externals.iter().zip(reads) {
+            external.refuse_false_claim(history, transaction, &appends)?;
+        }
         refuse_cut_transactions(history, &externals, &appends)?;
         runs(history, longest.read, &appends)
     }
@@ -262,6 +273,26 @@ impl<'h> ExternalList<'h> {
             return Err(Failure::Bad(BadRead::IncompatibleLists { read, other: read }));
         }
         Ok(())
+    }
+}
+
+impl ExternalList<'_> {
+    /// A claim names the writer of the last element as it was returned: the reader itself, when it had appended.
+    fn refuse_false_claim(
+        &self,
+        history: &History,
+        transaction: TransactionId,
+        appends: &[Appended],
+    ) -> Result<(), Failure> {
+        let last = match (self.own.is_empty(), self.elements.len().checked_sub(1)) {
+            (false, _) => Writer::Transaction(transaction),
+            (true, Some(last)) => Writer::Transaction(TransactionId(appends[last].transaction)),
+            (true, None) => Writer::Initial,
+        };
+        match history.claim(self.read) {
+            Some(claim) if claim != last => Err(Failure::Bad(BadRead::ThinAir { read: self.read })),
+            _ => Ok(()),
+        }
     }
 }
 

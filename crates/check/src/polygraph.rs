@@ -10,6 +10,7 @@
 //! writer are a prefix, those known to be after it a suffix, and only the window between is open. Of the known later writers only
 //! the first ones need an rw edge from the readers; the others follow.
 
+use crate::budget::Statistics;
 use crate::clock::Clocks;
 use crate::graph::{Cycle, Graph};
 use crate::readers::Readers;
@@ -88,6 +89,25 @@ impl<'a, 'h> Polygraph<'a, 'h> {
             open,
             found: FxHashMap::default(),
             forced,
+        }
+    }
+
+    /// Whether an edge is certain.
+    pub(crate) fn has_edge(&self, from: u32, to: u32) -> bool {
+        self.graph.chains.next(from) == Some(to) || self.graph.predecessors(to).contains(&from)
+    }
+
+    /// How many pairs of writers there are, and how many edges they could bring, before anything is known.
+    pub(crate) fn count_all_pairs(&self, statistics: &mut Statistics) {
+        let resolved = self.rules.resolved;
+        for key in (0..resolved.history.key_count() as u32).filter(|&key| self.ordered_keys[key as usize]) {
+            let writers = resolved.writers(key);
+            let others = writers.len().saturating_sub(1) as u64;
+            statistics.constraints_before += writers.len() as u64 * others / 2;
+            for &writer in writers {
+                let version = resolved.version(writer, key).expect("a writer of the key");
+                statistics.unknown_dependencies_before += others * (1 + self.readers.of_version(version).len() as u64);
+            }
         }
     }
 
@@ -215,6 +235,9 @@ impl<'a, 'h> Polygraph<'a, 'h> {
     fn construct_lists(&mut self, reach: &Reach, position: &[u32]) {
         let resolved = self.rules.resolved;
         for (key, order, unread) in resolved.lists.orders() {
+            if !self.ordered_keys[key.index()] {
+                continue;
+            }
             let firsts: Vec<u32> = self.runs(unread).into_iter().map(|run| unread[run.start]).collect();
             let after = |place: usize| order.get(place..place + 1).unwrap_or(&firsts);
             self.add_known_overwrites(resolved.version_count() + key.index(), after(0), reach);
@@ -223,9 +246,7 @@ impl<'a, 'h> Polygraph<'a, 'h> {
                     self.add_known_overwrites(version, after(place + 1), reach);
                 }
             }
-            if self.ordered_keys[key.index()] {
-                self.construct_key(key.0, unread, false, reach, position);
-            }
+            self.construct_key(key.0, unread, false, reach, position);
         }
     }
 

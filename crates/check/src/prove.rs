@@ -255,6 +255,12 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
         merge_sessions(told)
     }
 
+    /// Tells one certain edge.
+    pub(crate) fn known_edges(&mut self, from: u32, to: u32) -> Vec<Edge> {
+        let stage = self.polygraph.graph.stage() + 1;
+        self.edges(&[(from, to)], stage)
+    }
+
     /// Why a certain edge between the nodes of two transactions is certain.
     fn known_edge(&mut self, a: u32, b: u32, from: u32, to: u32, stage: usize) -> Edge {
         let resolved = self.polygraph.rules.resolved;

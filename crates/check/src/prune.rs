@@ -8,8 +8,8 @@ use crate::polygraph::{Consequence, Contradiction, Polygraph, Reach};
 
 /// What pruning came to.
 pub(crate) enum Pruned {
-    /// The remaining pairs are open as far as reachability can see.
-    Open,
+    /// The remaining pairs are open as far as reachability, which this is, can see.
+    Open(Reach),
     /// There is no order.
     Contradiction(Contradiction),
     /// The budget ran out.
@@ -29,7 +29,7 @@ pub(crate) fn prune(polygraph: &mut Polygraph<'_, '_>, budget: &mut Budget<'_>, 
         }
         let reach = polygraph.reach();
         match round(polygraph, &reach) {
-            Ok(0) => return Pruned::Open,
+            Ok(0) => return Pruned::Open(reach),
             Ok(_) => {}
             Err(contradiction) => return Pruned::Contradiction(contradiction),
         }

@@ -321,8 +321,8 @@ impl<'h, 'a> Resolver<'h, 'a> {
 
     fn external_read(&mut self, transaction: TransactionId, read: EventId, event: &Event) -> Result<(), Failure> {
         let claim = self.history.claim(read);
-        let initial =
-            self.history.initial(event.key) == event.value && claim.is_none_or(|claim| claim == Writer::Initial);
+        let initial = self.history.same(self.history.initial(event.key), event.value)
+            && claim.is_none_or(|claim| claim == Writer::Initial);
         let versions = self.versions_with(event.key, event.value);
         let claimed = |version: &&Written| match claim {
             None => true,

@@ -28,6 +28,7 @@ enum Levels {
 /// The levels of the transactions of a history, as nodes and edges.
 pub(crate) struct Rules<'a, 'h> {
     pub(crate) resolved: &'a Resolved<'h>,
+    asked: IsolationLevel,
     levels: Levels,
     /// Per transaction its first node, and the end.
     first_node: Vec<u32>,
@@ -46,7 +47,7 @@ impl<'a, 'h> Rules<'a, 'h> {
             Declared => Levels::declared(resolved),
             level => Levels::Uniform(level),
         };
-        let mut rules = Rules { resolved, levels, first_node: Vec::new(), instants: Vec::new() };
+        let mut rules = Rules { resolved, asked: level, levels, first_node: Vec::new(), instants: Vec::new() };
         let mut node = 0;
         for transaction in 0..resolved.transaction_count() as u32 {
             rules.first_node.push(node);
@@ -62,19 +63,16 @@ impl<'a, 'h> Rules<'a, 'h> {
         rules
     }
 
+    /// The level that was asked.
+    pub(crate) fn asked(&self) -> IsolationLevel {
+        self.asked
+    }
+
     /// The level of a transaction.
     pub(crate) fn level(&self, transaction: u32) -> IsolationLevel {
         match &self.levels {
             Levels::Uniform(level) => *level,
             Levels::Each(levels) => levels[transaction as usize],
-        }
-    }
-
-    /// Whether all transactions are at one of the levels that need no search (with plain, certain reads).
-    pub(crate) fn all_weak(&self) -> bool {
-        match &self.levels {
-            Levels::Uniform(level) => is_weak(*level),
-            Levels::Each(levels) => levels.iter().all(|&level| is_weak(level)),
         }
     }
 

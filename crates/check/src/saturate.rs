@@ -51,16 +51,6 @@ pub(crate) fn causal_graph(resolved: &Resolved<'_>, choices: &Choices) -> Graph 
     graph
 }
 
-/// The orders that lists show; they bind at every level.
-pub(crate) fn add_list_orders(resolved: &Resolved<'_>, graph: &mut Graph) {
-    for (_, order, unread) in resolved.lists.orders() {
-        order.windows(2).for_each(|pair| graph.add(pair[0], pair[1]));
-        if let Some(&last) = order.last() {
-            unread.iter().for_each(|&transaction| graph.add(last, transaction));
-        }
-    }
-}
-
 pub(crate) fn session_chains(resolved: &Resolved<'_>) -> Chains {
     let history = resolved.history;
     let ends = history.sessions().map(|session| history.transactions_of(session).next_back().map(|last| last.0 + 1));
@@ -90,11 +80,16 @@ impl<'a, 'h> Saturation<'a, 'h> {
     }
 
     /// The forced edges at `level` of the transactions that `concerns` says are at it.
-    pub(crate) fn saturate(&mut self, level: IsolationLevel, order: &CausalOrder<'_>, concerns: impl Fn(u32) -> bool) {
+    pub(crate) fn saturate(
+        &mut self,
+        level: IsolationLevel,
+        order: Option<&CausalOrder<'_>>,
+        concerns: impl Fn(u32) -> bool,
+    ) {
         match level {
             IsolationLevel::ReadCommitted => self.read_committed(concerns),
             IsolationLevel::ReadAtomic => self.read_atomic(concerns),
-            IsolationLevel::Causal => self.causal(order, concerns),
+            IsolationLevel::Causal => self.causal(order.expect("causal needs the causal order"), concerns),
             _ => {}
         }
     }

@@ -129,6 +129,12 @@ impl<'g> Theory<'g> {
         self.watched.truncate(watched);
     }
 
+    /// The conditional edges in the graph now: number, from, to.
+    pub(crate) fn holding(&self) -> Vec<(u32, u32, u32)> {
+        let edges = self.inserted.iter().map(|inserted| inserted.edge);
+        edges.map(|edge| (edge, self.conditionals[edge as usize].from, self.conditionals[edge as usize].to)).collect()
+    }
+
     /// Makes a conditional edge hold, or returns the cycle that it closes.
     pub(crate) fn insert(&mut self, number: u32) -> Result<(), Vec<Hop>> {
         let edge = self.conditionals[number as usize];

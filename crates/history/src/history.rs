@@ -298,6 +298,11 @@ impl History {
         self.values.view(value)
     }
 
+    /// Whether two values are the same; lists by their elements.
+    pub fn same(&self, one: Value, other: Value) -> bool {
+        one == other || one.is_list() && other.is_list() && self.elements(one) == self.elements(other)
+    }
+
     /// A value on its way to text.
     pub fn show(&self, value: Value) -> ShownValue<'_> {
         self.values.show(value)

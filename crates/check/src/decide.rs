@@ -1,0 +1,220 @@
+//! One level of one history: from resolved reads to a verdict with its certificate.
+//!
+//! ```text
+//!   forced edges ──> certain graph ──> open pairs ──> pruning ──> search ──> Verdict
+//!   (rc, ra, cc)         │ cycle            none │        │ contradiction   │ model, refutation
+//!                        └─> Fails               └─> Holds└─> Fails
+//! ```
+
+use crate::Options;
+use crate::anomaly::{Anomaly, Edge, EdgeKind, Proof, Refutation, Step};
+use crate::budget::{Budget, Phase, Statistics};
+use crate::commit_order::{CommitOrder, Instant};
+use crate::graph::{Cycle, Graph};
+use crate::polygraph::{Polygraph, Reach};
+use crate::prove::{Prover, assumptions, merge_sessions, must_see};
+use crate::prune::{Pruned, prune};
+use crate::resolve::{INITIAL, Resolved, writer_of};
+use crate::rules::Rules;
+use crate::saturate::{CausalOrder, Choices, Forced, Saturation, causal_graph};
+use crate::search::Question;
+use crate::solver::{Outcome, Solver};
+use crate::theory::Lit;
+use crate::verdict::Verdict;
+use skew_history::{IsolationLevel, TransactionId, Writer};
+
+/// Decides one level.
+pub(crate) fn decide(
+    resolved: &Resolved<'_>,
+    level: IsolationLevel,
+    options: Options,
+    budget: &mut Budget<'_>,
+    statistics: &mut Statistics,
+) -> Verdict {
+    let rules = Rules::new(resolved, level);
+    budget.enter(Phase::Saturate, resolved.transaction_count());
+    let forced = match saturate(&rules, &Choices::new()) {
+        Ok(forced) => forced,
+        // Session order and reads alone go round: the certain graph will show it.
+        Err(Cycle(_)) => Vec::new(),
+    };
+    if let Some(impossible) = forced.iter().find(|forced| forced.to == INITIAL) {
+        let edges = before_initial(must_see(resolved, &Choices::new(), impossible, |reader| rules.level(reader)));
+        let proof = Proof { steps: vec![Step::Cycle(edges)] };
+        return Verdict::Fails(Anomaly { level, refutation: Refutation::Proof(proof) });
+    }
+    let mut polygraph = Polygraph::new(rules, forced);
+    if let Err(contradiction) = polygraph.sort() {
+        return Verdict::Fails(Prover::new(&polygraph, level).contradiction(&contradiction));
+    }
+    if resolved.ambiguous.is_empty() && !polygraph.ordered_keys.contains(&true) {
+        return Verdict::Holds(commit_order(&polygraph, &polygraph.order, Vec::new()));
+    }
+    budget.enter(Phase::Construct, resolved.transaction_count());
+    polygraph.count_all_pairs(statistics);
+    let reach = polygraph.reach();
+    polygraph.construct(&reach);
+    drop(reach);
+    search(polygraph, level, options, budget, statistics)
+}
+
+fn search(
+    mut polygraph: Polygraph<'_, '_>,
+    level: IsolationLevel,
+    options: Options,
+    budget: &mut Budget<'_>,
+    statistics: &mut Statistics,
+) -> Verdict {
+    let reach = match pruned(&mut polygraph, options, budget, statistics) {
+        Ok(reach) => reach,
+        Err(verdict) => return *verdict,
+    };
+    statistics.constraints_after = polygraph.open.len() as u64;
+    let locking_at_psi = polygraph.rules.is_psi() && polygraph.rules.resolved.has_locking;
+    if polygraph.open.is_empty() && polygraph.rules.resolved.ambiguous.is_empty() && !locking_at_psi && options.prune {
+        return Verdict::Holds(commit_order(&polygraph, &polygraph.order, Vec::new()));
+    }
+    let question = Question::new(&polygraph, &reach);
+    drop(reach);
+    statistics.unknown_dependencies_after = question.conditional_count() as u64;
+    budget.enter(Phase::Search, question.variable_count());
+    let mut solver = question.solver(&polygraph);
+    let mut lemmas: Vec<Vec<Edge>> = Vec::new();
+    let mut check = |solver: &Solver<'_>| refuse_choices(&polygraph, &question, solver, &mut lemmas);
+    let outcome = question.search(&polygraph, &mut solver, &mut check, budget);
+    statistics.decisions = solver.decision_count;
+    statistics.conflicts = solver.conflict_count;
+    match outcome {
+        Outcome::Exhausted => Verdict::Unknown,
+        Outcome::Refuted(clauses) => {
+            Verdict::Fails(Prover::new(&polygraph, level).search(&question, &solver, &clauses, &lemmas))
+        }
+        Outcome::Model => {
+            let mut order = polygraph.order.clone();
+            order.sort_unstable_by_key(|&node| solver.theory.place(node));
+            Verdict::Holds(commit_order(&polygraph, &order, question.choices(&solver)))
+        }
+    }
+}
+
+/// Prunes, unless that is switched off; the reachability that is left, or the verdict.
+fn pruned(
+    polygraph: &mut Polygraph<'_, '_>,
+    options: Options,
+    budget: &mut Budget<'_>,
+    statistics: &mut Statistics,
+) -> Result<Reach, Box<Verdict>> {
+    let level = polygraph.rules.asked();
+    budget.enter(Phase::Prune, polygraph.open.len());
+    if options.prune {
+        return match prune(polygraph, budget, &mut statistics.rounds) {
+            Pruned::Open(reach) => Ok(reach),
+            Pruned::Exhausted => Err(Box::new(Verdict::Unknown)),
+            Pruned::Contradiction(contradiction) => {
+                Err(Box::new(Verdict::Fails(Prover::new(polygraph, level).contradiction(&contradiction))))
+            }
+        };
+    }
+    match polygraph.sort() {
+        Ok(()) => Ok(polygraph.reach()),
+        Err(contradiction) => {
+            Err(Box::new(Verdict::Fails(Prover::new(polygraph, level).contradiction(&contradiction))))
+        }
+    }
+}
+
+/// The forced edges of the polynomial levels that occur.
+fn saturate(rules: &Rules<'_, '_>, choices: &Choices) -> Result<Vec<Forced>, Cycle> {
+    let mut saturation = Saturation::new(rules.resolved, choices);
+    for level in rules.weak_levels() {
+        let concerns = |reader: u32| rules.level(reader) == level && rules.resolved.counts[reader as usize];
+        if level == IsolationLevel::Causal {
+            let graph = causal_graph(rules.resolved, choices);
+            let order = graph.topological_order(1)?;
+            saturation.saturate(level, Some(&CausalOrder { graph: &graph, order: &order }), concerns);
+        } else {
+            saturation.saturate(level, None, concerns);
+        }
+    }
+    Ok(saturation.forced)
+}
+
+/// An edge into the initial state closes a circle at once: the initial state is before everything.
+fn before_initial(edge: Edge) -> Vec<Edge> {
+    let back = Edge { from: Writer::Initial, to: edge.from, kind: EdgeKind::SessionOrder };
+    vec![edge, back]
+}
+
+/// What the polynomial levels have to say about the writers that a full assignment chose for ambiguous reads.
+fn refuse_choices(
+    polygraph: &Polygraph<'_, '_>,
+    question: &Question,
+    solver: &Solver<'_>,
+    lemmas: &mut Vec<Vec<Edge>>,
+) -> Option<(Vec<Lit>, usize)> {
+    let rules = &polygraph.rules;
+    if rules.weak_levels().is_empty() || rules.resolved.ambiguous.is_empty() {
+        return None;
+    }
+    let choices = question.choices(solver);
+    let forced = saturate(rules, &choices).expect("the theory keeps session order and reads acyclic");
+    let edges = forced_cycle(polygraph, question, solver, &choices, &forced)?;
+    let assumed = edges.iter().flat_map(|edge| assumptions(rules.resolved, edge));
+    let mut literals: Vec<Lit> = assumed.filter_map(|literal| Some(question.find(literal)? ^ 1)).collect();
+    literals.sort_unstable();
+    literals.dedup();
+    lemmas.push(edges);
+    Some((literals, lemmas.len() - 1))
+}
+
+/// A cycle of everything that holds and the forced edges, if there is one.
+fn forced_cycle(
+    polygraph: &Polygraph<'_, '_>,
+    question: &Question,
+    solver: &Solver<'_>,
+    choices: &Choices,
+    forced: &[Forced],
+) -> Option<Vec<Edge>> {
+    let rules = &polygraph.rules;
+    let must_see = |forced: &Forced| must_see(rules.resolved, choices, forced, |reader| rules.level(reader));
+    if let Some(impossible) = forced.iter().find(|forced| forced.to == INITIAL) {
+        return Some(before_initial(must_see(impossible)));
+    }
+    let mut graph = Graph::new(polygraph.graph.chains.clone());
+    polygraph.graph.edges().iter().for_each(|&(from, to)| graph.add(from, to));
+    let holding = solver.theory.holding();
+    holding.iter().for_each(|edge| graph.add(edge.1, edge.2));
+    forced.iter().for_each(|forced| graph.add(rules.commit(forced.from), rules.commit(forced.to)));
+    graph.index();
+    let Err(Cycle(nodes)) = graph.topological_order(1) else { return None };
+    let mut prover = Prover::new(polygraph, rules.asked());
+    let mut edges = Vec::new();
+    for (at, &from) in nodes.iter().enumerate() {
+        let to = nodes[(at + 1) % nodes.len()];
+        let of_forced = |forced: &&Forced| rules.commit(forced.from) == from && rules.commit(forced.to) == to;
+        if let Some(&(number, ..)) = holding.iter().find(|edge| edge.1 == from && edge.2 == to) {
+            let meaning = &question.meanings[number as usize];
+            edges.push(Edge { from: writer_of(meaning.from), to: writer_of(meaning.to), kind: meaning.kind.clone() });
+        } else if let Some(forced) = forced.iter().find(of_forced).filter(|_| !polygraph.has_edge(from, to)) {
+            edges.push(must_see(forced));
+        } else {
+            edges.extend(prover.known_edges(from, to));
+        }
+    }
+    Some(merge_sessions(edges))
+}
+
+/// The transactions that count, in the order of their nodes.
+fn commit_order(polygraph: &Polygraph<'_, '_>, order: &[u32], choices: Choices) -> CommitOrder {
+    let rules = &polygraph.rules;
+    let instant = |&node: &u32| {
+        let transaction = rules.transaction(node).filter(|&transaction| rules.resolved.counts[transaction as usize])?;
+        let id = TransactionId(transaction);
+        Some(if rules.commit(transaction) == node { Instant::Commit(id) } else { Instant::Begin(id) })
+    };
+    let ambiguous = &rules.resolved.ambiguous;
+    let mut choices: Vec<_> =
+        ambiguous.iter().zip(choices).map(|(ambiguous, writer)| (ambiguous.event, writer_of(writer))).collect();
+    choices.sort_unstable();
+    CommitOrder { instants: order.iter().filter_map(instant).collect(), choices }
+}

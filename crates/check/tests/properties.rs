@@ -1,0 +1,102 @@
+//! The fast checker says what the oracle says, on random histories of every kind; and its certificates check.
+//!
+//! The seed is printed; `SKEW_SEED` and `SKEW_HISTORIES` repeat or extend a run.
+
+mod support;
+
+use skew_check::spec::satisfies;
+use skew_check::{Budget, IsolationLevel, LevelReport, Options, Verdict, cannot_ask, check, check_levels};
+use skew_history::History;
+use support::{Random, Shape, describe, random_history, rename};
+
+fn environment(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// Calls `test` with random histories of all shapes.
+fn for_random_histories(name: &str, count: u64, mut test: impl FnMut(&History, &mut Random)) {
+    let seed = environment("SKEW_SEED", 2023);
+    let count = environment("SKEW_HISTORIES", count);
+    eprintln!("{name}: {count} histories from seed {seed}");
+    for number in 0..count {
+        let mut random = Random::new(seed.wrapping_mul(1_000_003).wrapping_add(number));
+        let shape = if number % 4 == 0 { Shape::PLAIN } else { Shape::any(&mut random) };
+        let history = random_history(&mut random, &shape);
+        test(&history, &mut random);
+    }
+}
+
+fn levels(history: &History) -> Vec<IsolationLevel> {
+    let all = IsolationLevel::SEVEN.into_iter().chain(IsolationLevel::STRONG).chain([IsolationLevel::Declared]);
+    all.filter(|&level| cannot_ask(history, level).is_none()).collect()
+}
+
+fn is_certified(history: &History, report: &LevelReport) -> bool {
+    match &report.verdict {
+        Verdict::Holds(order) => order.justifies(history, report.level),
+        Verdict::Fails(anomaly) => anomaly.refutes(history, report.level),
+        Verdict::Unknown => false,
+    }
+}
+
+#[test]
+fn the_fast_checker_agrees_with_the_definitions_and_certifies_it() {
+    for_random_histories("fast = spec", 20_000, |history, _| {
+        for level in levels(history) {
+            for prune in [true, false] {
+                let options = Options { prune };
+                let report = &check_levels(history, &[level], options, Budget::UNLIMITED)[0];
+                let expected = if satisfies(history, level) { "holds" } else { "fails" };
+                let words = || format!("{level}, prune {prune}, of\n{}\n{:?}", describe(history), report.verdict);
+                assert_eq!(report.verdict.word(), expected, "{}", words());
+                assert!(is_certified(history, report), "the certificate does not check: {}", words());
+            }
+        }
+    });
+}
+
+#[test]
+fn levels_asked_together_get_the_verdicts_they_get_alone() {
+    for_random_histories("together = alone", 4_000, |history, _| {
+        let levels = levels(history);
+        let together = check_levels(history, &levels, Options::default(), Budget::UNLIMITED);
+        assert_eq!(together.iter().map(|report| report.level).collect::<Vec<_>>(), levels);
+        for report in &together {
+            let alone = check(history, report.level, Budget::UNLIMITED);
+            assert_eq!(report.verdict.word(), alone.word(), "{} of\n{}", report.level, describe(history));
+            assert!(is_certified(history, report), "{} of\n{}", report.level, describe(history));
+        }
+        for weaker in
+            together.iter().filter(|report| report.verdict.holds()).flat_map(|report| report.level.next_weaker())
+        {
+            let fails = together.iter().any(|report| report.level == *weaker && report.verdict.fails());
+            assert!(!fails, "a stronger level than {weaker} holds of\n{}", describe(history));
+        }
+    });
+}
+
+#[test]
+fn renaming_changes_no_verdict() {
+    for_random_histories("renaming", 4_000, |history, random| {
+        let renamed = rename(random, history);
+        for level in levels(history) {
+            let (one, other) = (check(history, level, Budget::UNLIMITED), check(&renamed, level, Budget::UNLIMITED));
+            assert_eq!(one.word(), other.word(), "{level} of\n{}and\n{}", describe(history), describe(&renamed));
+        }
+    });
+}
+
+#[test]
+fn a_budget_of_nothing_is_inconclusive_and_never_wrong() {
+    for_random_histories("no budget", 2_000, |history, _| {
+        for level in levels(history) {
+            let little = check(history, level, Budget::steps(3));
+            let expected = check(history, level, Budget::UNLIMITED);
+            assert!(
+                little.word() == "unknown" || little.word() == expected.word(),
+                "{level} of\n{}",
+                describe(history)
+            );
+        }
+    });
+}
