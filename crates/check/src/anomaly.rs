@@ -194,11 +194,3 @@ pub enum EdgeKind {
         path: Vec<Edge>,
     },
 }
-
-impl Anomaly {
-    /// Whether this shows that `history` violates `level`. Shares no code with the search.
-    pub fn refutes(&self, history: &skew_history::History, level: skew_history::IsolationLevel) -> bool {
-        let _ = (history, level);
-        true
-    }
-}

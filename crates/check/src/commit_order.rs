@@ -22,11 +22,3 @@ pub struct CommitOrder {
     /// For reads that several writers could explain: the one that does, sorted by event.
     pub choices: Vec<(EventId, Writer)>,
 }
-
-impl CommitOrder {
-    /// Whether this order shows that `history` satisfies `level`. Shares no code with the search.
-    pub fn justifies(&self, history: &skew_history::History, level: skew_history::IsolationLevel) -> bool {
-        let _ = (history, level);
-        true
-    }
-}

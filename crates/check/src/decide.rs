@@ -80,7 +80,18 @@ fn search(
     budget.enter(Phase::Search, question.variable_count());
     let mut solver = question.solver(&polygraph);
     let mut lemmas: Vec<Vec<Edge>> = Vec::new();
-    let mut check = |solver: &Solver<'_>| refuse_choices(&polygraph, &question, solver, &mut lemmas);
+    let mut accepted = None;
+    let mut check = |solver: &Solver<'_>| match judge_choices(&polygraph, &question, solver) {
+        Ok(order) => {
+            accepted = order;
+            None
+        }
+        Err(edges) => {
+            let clause = clause_of(&polygraph, &question, &edges);
+            lemmas.push(edges);
+            Some((clause, lemmas.len() - 1))
+        }
+    };
     let outcome = question.search(&polygraph, &mut solver, &mut check, budget);
     statistics.decisions = solver.decision_count;
     statistics.conflicts = solver.conflict_count;
@@ -90,8 +101,11 @@ fn search(
             Verdict::Fails(Prover::new(&polygraph, level).search(&question, &solver, &clauses, &lemmas))
         }
         Outcome::Model => {
-            let mut order = polygraph.order.clone();
-            order.sort_unstable_by_key(|&node| solver.theory.place(node));
+            let order = accepted.unwrap_or_else(|| {
+                let mut order = polygraph.order.clone();
+                order.sort_unstable_by_key(|&node| solver.theory.place(node));
+                order
+            });
             Verdict::Holds(commit_order(&polygraph, &order, question.choices(&solver)))
         }
     }
@@ -145,40 +159,22 @@ fn before_initial(edge: Edge) -> Vec<Edge> {
     vec![edge, back]
 }
 
-/// What the polynomial levels have to say about the writers that a full assignment chose for ambiguous reads.
-fn refuse_choices(
+/// What the polynomial levels have to say about the writers that a full assignment chose for ambiguous reads: an order that
+/// obeys them too (nothing when they do not occur), or a cycle.
+fn judge_choices(
     polygraph: &Polygraph<'_, '_>,
     question: &Question,
     solver: &Solver<'_>,
-    lemmas: &mut Vec<Vec<Edge>>,
-) -> Option<(Vec<Lit>, usize)> {
+) -> Result<Option<Vec<u32>>, Vec<Edge>> {
     let rules = &polygraph.rules;
     if rules.weak_levels().is_empty() || rules.resolved.ambiguous.is_empty() {
-        return None;
+        return Ok(None);
     }
     let choices = question.choices(solver);
     let forced = saturate(rules, &choices).expect("the theory keeps session order and reads acyclic");
-    let edges = forced_cycle(polygraph, question, solver, &choices, &forced)?;
-    let assumed = edges.iter().flat_map(|edge| assumptions(rules.resolved, edge));
-    let mut literals: Vec<Lit> = assumed.filter_map(|literal| Some(question.find(literal)? ^ 1)).collect();
-    literals.sort_unstable();
-    literals.dedup();
-    lemmas.push(edges);
-    Some((literals, lemmas.len() - 1))
-}
-
-/// A cycle of everything that holds and the forced edges, if there is one.
-fn forced_cycle(
-    polygraph: &Polygraph<'_, '_>,
-    question: &Question,
-    solver: &Solver<'_>,
-    choices: &Choices,
-    forced: &[Forced],
-) -> Option<Vec<Edge>> {
-    let rules = &polygraph.rules;
-    let must_see = |forced: &Forced| must_see(rules.resolved, choices, forced, |reader| rules.level(reader));
+    let must_see = |forced: &Forced| must_see(rules.resolved, &choices, forced, |reader| rules.level(reader));
     if let Some(impossible) = forced.iter().find(|forced| forced.to == INITIAL) {
-        return Some(before_initial(must_see(impossible)));
+        return Err(before_initial(must_see(impossible)));
     }
     let mut graph = Graph::new(polygraph.graph.chains.clone());
     polygraph.graph.edges().iter().for_each(|&(from, to)| graph.add(from, to));
@@ -186,22 +182,34 @@ fn forced_cycle(
     holding.iter().for_each(|edge| graph.add(edge.1, edge.2));
     forced.iter().for_each(|forced| graph.add(rules.commit(forced.from), rules.commit(forced.to)));
     graph.index();
-    let Err(Cycle(nodes)) = graph.topological_order(1) else { return None };
+    let nodes = match graph.topological_order(rules.pace()) {
+        Ok(order) => return Ok(Some(order)),
+        Err(Cycle(nodes)) => nodes,
+    };
     let mut prover = Prover::new(polygraph, rules.asked());
     let mut edges = Vec::new();
     for (at, &from) in nodes.iter().enumerate() {
         let to = nodes[(at + 1) % nodes.len()];
         let of_forced = |forced: &&Forced| rules.commit(forced.from) == from && rules.commit(forced.to) == to;
-        if let Some(&(number, ..)) = holding.iter().find(|edge| edge.1 == from && edge.2 == to) {
+        if polygraph.has_edge(from, to) {
+            edges.extend(prover.known_edges(from, to));
+        } else if let Some(&(number, ..)) = holding.iter().find(|edge| edge.1 == from && edge.2 == to) {
             let meaning = &question.meanings[number as usize];
             edges.push(Edge { from: writer_of(meaning.from), to: writer_of(meaning.to), kind: meaning.kind.clone() });
-        } else if let Some(forced) = forced.iter().find(of_forced).filter(|_| !polygraph.has_edge(from, to)) {
+        } else if let Some(forced) = forced.iter().find(of_forced) {
             edges.push(must_see(forced));
-        } else {
-            edges.extend(prover.known_edges(from, to));
         }
     }
-    Some(merge_sessions(edges))
+    Err(merge_sessions(edges))
+}
+
+/// Not everything that a cycle assumes is true.
+fn clause_of(polygraph: &Polygraph<'_, '_>, question: &Question, edges: &[Edge]) -> Vec<Lit> {
+    let assumed = edges.iter().flat_map(|edge| assumptions(polygraph.rules.resolved, edge));
+    let mut literals: Vec<Lit> = assumed.filter_map(|literal| Some(question.find(literal)? ^ 1)).collect();
+    literals.sort_unstable();
+    literals.dedup();
+    literals
 }
 
 /// The transactions that count, in the order of their nodes.

@@ -18,6 +18,7 @@
 
 pub mod anomaly;
 pub mod budget;
+mod certify;
 mod clock;
 pub mod commit_order;
 pub mod counterexample;

@@ -16,6 +16,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use skew_history::{EventId, IsolationLevel, KeyId, TransactionId, Writer};
 use std::collections::BTreeMap;
 
+/// Orders that reachability by session order and reads shows are used from this stage on.
+const KNOWN_FROM_START: usize = 1;
+
 /// Tells refutations of a polygraph.
 pub(crate) struct Prover<'p, 'a, 'h> {
     polygraph: &'p Polygraph<'a, 'h>,
@@ -46,12 +49,13 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
         match contradiction {
             Contradiction::Cycle(Cycle(nodes)) => {
                 let nodes = self.shorten(nodes);
-                let hops = (0..nodes.len()).map(|at| (nodes[at], nodes[(at + 1) % nodes.len()])).collect::<Vec<_>>();
+                let hop = |at: usize| Way::known(nodes[at], nodes[(at + 1) % nodes.len()]);
+                let hops: Vec<Way> = (0..nodes.len()).map(hop).collect();
                 let edges = self.edges(&hops, last);
                 end.push(Step::Cycle(edges));
             }
             Contradiction::Overwrite(reader, later) => {
-                let mut hops = vec![(*reader, *later)];
+                let mut hops = vec![Way { from: *reader, to: *later, overwrite: true }];
                 hops.extend(self.path(*later, *reader, last, false).expect("dependencies lead back"));
                 let edges = self.edges(&hops, last);
                 end.push(Step::Cycle(edges));
@@ -100,11 +104,12 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
         let last = self.polygraph.graph.stage() + 1;
         let mut edges = Vec::new();
         // Known hops are told in runs, so that a way through real time stays together.
-        let mut known: Vec<(u32, u32)> = Vec::new();
+        let mut known: Vec<Way> = Vec::new();
         let start = hops.iter().position(|hop| matches!(hop, Hop::Conditional(_))).unwrap_or(0);
         for at in 0..hops.len() {
             match hops[(start + at) % hops.len()] {
-                Hop::Known { from, to } => known.push((from, to)),
+                Hop::Known { from, to } => known.push(Way::known(from, to)),
+                Hop::KnownOverwrite { from, to } => known.push(Way { from, to, overwrite: true }),
                 Hop::Conditional(number) => {
                     edges.extend(self.edges(&std::mem::take(&mut known), last));
                     let meaning = &question.meanings[number as usize];
@@ -119,11 +124,10 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
     }
 
     fn require_all(&mut self, edges: &[Edge], question: Option<&Question>) {
-        let stage = self.polygraph.graph.stage() + 1;
         for literal in edges.iter().flat_map(|edge| assumptions(self.polygraph.rules.resolved, edge)) {
             let open = question.is_some_and(|question| question.find(literal).is_some());
             if let (Literal::Before(first, second), false) = (literal, open) {
-                self.require(first.0, second.0, stage);
+                self.require(first.0, second.0);
             }
         }
     }
@@ -140,10 +144,9 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
         Anomaly { level: self.level, refutation: Refutation::Proof(Proof { steps }) }
     }
 
-    /// Notes that "`first` before `second`" was certain before `stage`'s edges, and must be shown.
-    fn require(&mut self, first: u32, second: u32, stage: usize) {
-        let stage =
-            self.polygraph.found.get(&(first, second)).copied().filter(|&found| found <= stage).unwrap_or(stage);
+    /// Notes that "`first` before `second`" must be shown: by what was certain when pruning found it, or at the very start.
+    fn require(&mut self, first: u32, second: u32) {
+        let stage = self.polygraph.found.get(&(first, second)).copied().unwrap_or(KNOWN_FROM_START);
         self.pending.push((first, second, stage));
     }
 
@@ -154,7 +157,7 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
             consequences.push(consequence);
             true
         });
-        let mut best: Option<(Edge, Vec<(u32, u32)>)> = None;
+        let mut best: Option<(Edge, Vec<Way>)> = None;
         for consequence in consequences {
             let (from, to, is_order) = match consequence {
                 Consequence::Order { from, to } => (from, to, true),
@@ -185,7 +188,7 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
     }
 
     /// A shortest way by certain edges from before `stage`; at psi it may use one overwrite.
-    fn path(&self, from: u32, to: u32, stage: usize, one_overwrite: bool) -> Option<Vec<(u32, u32)>> {
+    fn path(&self, from: u32, to: u32, stage: usize, one_overwrite: bool) -> Option<Vec<Way>> {
         let graph = &self.polygraph.graph;
         let known = graph.edges_before(stage).len();
         let overwrites = if one_overwrite { self.polygraph.overwrites.edges_before(stage).len() } else { 0 };
@@ -228,7 +231,7 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
                 if let Some(path) = self.path(successor, node, stage, false)
                     && path.len() + 1 < best.len()
                 {
-                    best = std::iter::once(node).chain(path.iter().map(|hop| hop.0)).collect();
+                    best = std::iter::once(node).chain(path.iter().map(|hop| hop.from)).collect();
                 }
             }
         }
@@ -236,20 +239,21 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
     }
 
     /// Tells a way through the graph, or round it, whose edges are all from before `stage`.
-    fn edges(&mut self, hops: &[(u32, u32)], stage: usize) -> Vec<Edge> {
+    fn edges(&mut self, hops: &[Way], stage: usize) -> Vec<Edge> {
         let rules = &self.polygraph.rules;
         let mut told = Vec::new();
         // Begin at a transaction, not in the middle of a way through instants.
-        let start = hops.iter().position(|&(from, _)| rules.transaction(from).is_some()).unwrap_or(0);
+        let start = hops.iter().position(|hop| rules.transaction(hop.from).is_some()).unwrap_or(0);
         let mut before_instants = None;
         for at in 0..hops.len() {
-            let (from, to) = hops[(start + at) % hops.len()];
+            let hop = hops[(start + at) % hops.len()];
+            let Way { from, to, .. } = hop;
             match (rules.transaction(from), rules.transaction(to)) {
                 (Some(from), None) => before_instants = Some(from),
                 (None, None) => {}
                 (None, Some(to)) => told.extend(before_instants.take().map(|from| edge(from, to, EdgeKind::RealTime))),
                 (Some(a), Some(b)) if a == b && self.polygraph.graph.chains.next(from) == Some(to) => {}
-                (Some(a), Some(b)) => told.push(self.known_edge(a, b, from, to, stage)),
+                (Some(a), Some(b)) => told.push(self.known_edge(a, b, hop, stage)),
             }
         }
         merge_sessions(told)
@@ -258,51 +262,59 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
     /// Tells one certain edge.
     pub(crate) fn known_edges(&mut self, from: u32, to: u32) -> Vec<Edge> {
         let stage = self.polygraph.graph.stage() + 1;
-        self.edges(&[(from, to)], stage)
+        self.edges(&[Way::known(from, to)], stage)
     }
 
-    /// Why a certain edge between the nodes of two transactions is certain.
-    fn known_edge(&mut self, a: u32, b: u32, from: u32, to: u32, stage: usize) -> Edge {
-        let resolved = self.polygraph.rules.resolved;
-        if self.polygraph.graph.chains.next(from) == Some(to) {
+    /// Why a certain edge between the nodes of two transactions is certain, by what was there before `stage`.
+    fn known_edge(&mut self, a: u32, b: u32, hop: Way, stage: usize) -> Edge {
+        let Way { from, to, overwrite } = hop;
+        if self.polygraph.graph.chains.next(from) == Some(to) && !overwrite {
             return edge(a, b, EdgeKind::SessionOrder);
         }
-        let stage = self.stage_of(from, to).unwrap_or(stage).min(stage);
-        let certain = self.read_edge(a, b, from, to).or_else(|| self.list_edge(a, b, from, to));
-        let certain = certain.or_else(|| {
-            self.overwrite_edge(a, b, from, to, |writer, key| {
-                writer == INITIAL || resolved.lists.shows_order(key, writer, b)
-            })
-        });
-        if let Some(certain) = certain {
+        let since = self.stage_of(hop, stage);
+        if !overwrite {
+            let certain = self.read_edge(a, b, from, to).or_else(|| self.list_edge(a, b, from, to));
+            if let Some(certain) = certain.or_else(|| self.forced_edge(a, b, from, to)) {
+                return certain;
+            }
+            if let Some(found) = self.found_order_edge(a, b, from, to, since) {
+                self.require(a, b);
+                return found;
+            }
+        }
+        self.known_overwrite(a, b, from, to, since)
+    }
+
+    /// The overwrite behind an edge: of the initial version, in lists, of an order that pruning found by then, or known from the start.
+    fn known_overwrite(&mut self, a: u32, b: u32, from: u32, to: u32, since: usize) -> Edge {
+        let polygraph = self.polygraph;
+        let resolved = polygraph.rules.resolved;
+        let certain = |writer: u32, key: u32| writer == INITIAL || resolved.lists.shows_order(key, writer, b);
+        if let Some(certain) = self.overwrite_edge(a, b, from, to, certain) {
             return certain;
         }
-        if let Some(found) = self.found_order_edge(a, b, from, to, stage) {
-            self.require(a, b, stage);
-            return found;
-        }
-        if let Some(forced) = self.forced_edge(a, b, from, to) {
-            return forced;
-        }
-        let known = |writer: u32, _| self.polygraph.found.get(&(writer, b)).is_some_and(|&found| found <= stage);
-        let overwrite = self.overwrite_edge(a, b, from, to, known).or_else(|| {
-            let (commit, target) = (|writer| self.polygraph.rules.commit(writer), self.polygraph.rules.order_target(b));
-            self.overwrite_edge(a, b, from, to, |writer, _| self.path(commit(writer), target, stage, false).is_some())
+        let found = |writer: u32, _| polygraph.found.get(&(writer, b)).is_some_and(|&found| found <= since);
+        let overwrite = self.overwrite_edge(a, b, from, to, found).or_else(|| {
+            let target = polygraph.rules.order_target(b);
+            self.overwrite_edge(a, b, from, to, |writer, _| {
+                self.path(polygraph.rules.commit(writer), target, KNOWN_FROM_START, false).is_some()
+            })
         });
         let overwrite = overwrite.expect("every certain edge has a reason");
         if let EdgeKind::Overwrites { writer: Writer::Transaction(writer), .. } = overwrite.kind {
-            self.require(writer.0, b, stage);
+            self.require(writer.0, b);
         }
         overwrite
     }
 
-    fn stage_of(&self, from: u32, to: u32) -> Option<usize> {
-        let graph = &self.polygraph.graph;
-        let first = self.successors.of(from).iter().find(|&&edge| graph.edges()[edge as usize].1 == to);
-        let once = self.overwrite_successors.of(from).iter();
-        let mut once = once.filter(|&&edge| self.polygraph.overwrites.edges()[edge as usize].1 == to);
-        let plain = first.map(|&edge| graph.stage_of(edge as usize));
-        plain.or_else(|| once.next().map(|&edge| self.polygraph.overwrites.stage_of(edge as usize)))
+    /// The first stage that has an edge, among those before `limit`.
+    fn stage_of(&self, hop: Way, limit: usize) -> usize {
+        let (graph, successors) = match hop.overwrite {
+            true => (&self.polygraph.overwrites, &self.overwrite_successors),
+            false => (&self.polygraph.graph, &self.successors),
+        };
+        let first = successors.of(hop.from).iter().find(|&&edge| graph.edges()[edge as usize].1 == hop.to);
+        first.map_or(limit, |&edge| graph.stage_of(edge as usize))
     }
 
     fn read_edge(&self, a: u32, b: u32, from: u32, to: u32) -> Option<Edge> {
@@ -355,6 +367,20 @@ fn edge(from: u32, to: u32, kind: EdgeKind) -> Edge {
     Edge { from: writer_of(from), to: writer_of(to), kind }
 }
 
+/// A certain edge between nodes; at psi perhaps an overwrite.
+#[derive(Clone, Copy)]
+struct Way {
+    from: u32,
+    to: u32,
+    overwrite: bool,
+}
+
+impl Way {
+    fn known(from: u32, to: u32) -> Way {
+        Way { from, to, overwrite: false }
+    }
+}
+
 /// The edges by their source, as numbers.
 struct BySource {
     starts: Vec<u32>,
@@ -382,12 +408,12 @@ impl BySource {
     }
 }
 
-fn hops_back(came: &FxHashMap<(u32, bool), (u32, bool)>, start: (u32, bool), end: (u32, bool)) -> Vec<(u32, u32)> {
+fn hops_back(came: &FxHashMap<(u32, bool), (u32, bool)>, start: (u32, bool), end: (u32, bool)) -> Vec<Way> {
     let mut hops = Vec::new();
     let mut state = end;
     while state != start {
         let previous = came[&state];
-        hops.push((previous.0, state.0));
+        hops.push(Way { from: previous.0, to: state.0, overwrite: state.1 && !previous.1 });
         state = previous;
     }
     hops.reverse();

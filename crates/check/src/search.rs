@@ -161,7 +161,10 @@ impl Question {
         }
         for &(reader, later) in polygraph.overwrites.edges() {
             for read in resolved.reads(reader).iter().filter(|read| resolved.is_locking(read)) {
-                let known = |writer| writer == INITIAL || writer != later && reach.knows(polygraph, writer, later);
+                let open = |writer| self.before(writer, later).is_some();
+                let known = |writer| {
+                    writer == INITIAL || writer != later && !open(writer) && reach.knows(polygraph, writer, later)
+                };
                 if let Some(writer) = read.writer().filter(|&writer| wrote(resolved, later, read.key) && known(writer))
                 {
                     let meaning = overwrite(reader, later, read, writer);
@@ -184,12 +187,12 @@ impl Question {
             }
             let Some(from) = rules.overwrite_source(reader, &read) else { continue };
             for &later in rules.resolved.writers(key).iter().filter(|&&later| later != writer && later != reader) {
-                let condition = if writer == INITIAL || reach.knows(polygraph, writer, later) {
-                    NO_LIT
-                } else if let Some(literal) = self.before(writer, later) {
-                    literal
-                } else {
-                    continue;
+                let open = self.before(writer, later).filter(|_| writer != INITIAL);
+                let known = || writer == INITIAL || reach.knows(polygraph, writer, later);
+                let condition = match open {
+                    Some(literal) => literal,
+                    None if known() => NO_LIT,
+                    None => continue,
                 };
                 let meaning = overwrite(reader, later, &read, writer);
                 self.add_overwrite(polygraph, from, rules.commit(later), [chosen, condition], meaning);

@@ -40,7 +40,12 @@ pub(crate) fn check_levels(
             };
             LevelReport { level, verdict, statistics }
         });
-        debug_assert!(is_certified(history, &report), "a certificate at {level} does not check");
+        debug_assert!(
+            is_certified(history, &report),
+            "a certificate at {level} does not check: {:?} of\n{}",
+            report.verdict,
+            skew_history::notation::write(history)
+        );
         reports.push(report);
     }
     let place = |report: &LevelReport| levels.iter().position(|&level| level == report.level);

@@ -44,6 +44,8 @@ pub(crate) enum Role {
 pub(crate) enum Hop {
     /// Certain: a chain or an edge of the known graph.
     Known { from: u32, to: u32 },
+    /// At psi: a certain overwrite.
+    KnownOverwrite { from: u32, to: u32 },
     /// One of the conditional edges, by number.
     Conditional(u32),
 }
@@ -170,7 +172,7 @@ impl<'g> Theory<'g> {
         for place in 0..self.watched_known.len() {
             let (from, to) = self.watched_known[place];
             if let Some(mut path) = self.path(to, from, Role::Dependency) {
-                path.insert(0, Hop::Known { from, to });
+                path.insert(0, Hop::KnownOverwrite { from, to });
                 return Some(path);
             }
         }

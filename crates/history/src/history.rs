@@ -206,6 +206,14 @@ impl History {
         (self.session_starts[session.index()]..self.session_starts[session.index() + 1]).map(TransactionId)
     }
 
+    /// The transactions before this one in its session, first to last.
+    pub fn before_in_session(
+        &self,
+        transaction: TransactionId,
+    ) -> impl ExactSizeIterator<Item = TransactionId> + DoubleEndedIterator + use<> {
+        (self.session_starts[self.session_of(transaction).index()]..transaction.0).map(TransactionId)
+    }
+
     /// The session of a transaction.
     pub fn session_of(&self, transaction: TransactionId) -> SessionId {
         self.transactions[transaction.index()].session
