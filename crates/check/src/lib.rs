@@ -23,6 +23,7 @@ mod clock;
 pub mod commit_order;
 pub mod counterexample;
 mod decide;
+mod explain;
 mod graph;
 mod lists;
 mod polygraph;
@@ -43,6 +44,7 @@ pub use anomaly::{Anomaly, Assumption, BadRead, Edge, EdgeKind, Literal, Proof, 
 pub use budget::{Budget, Phase, Progress, Statistics};
 pub use commit_order::{CommitOrder, Instant};
 pub use counterexample::{AnomalyKind, Case, Counterexample, DependencyKind, Told};
+pub use explain::explain;
 pub use skew_history::IsolationLevel;
 pub use verdict::Verdict;
 
@@ -123,16 +125,4 @@ fn undeclared(history: &History) -> Option<String> {
         name(first.0),
         name(other.0)
     ))
-}
-
-/// Makes a violation small, names it and tells it.
-pub fn explain(history: &History, level: IsolationLevel, anomaly: &Anomaly, budget: Budget<'_>) -> Counterexample {
-    let _ = budget;
-    Counterexample {
-        level,
-        kind: AnomalyKind::DependencyCycle,
-        history: history.clone(),
-        anomaly: anomaly.clone(),
-        cases: Vec::new(),
-    }
 }

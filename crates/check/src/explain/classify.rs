@@ -1,0 +1,145 @@
+//! What a minimal violation is called.
+//!
+//! A minimal history violates its level in one way, so the weakest levels that it violates nearly say the name; where they do not, the
+//! shape of the cycle does.
+//!
+//! | weakest level that fails | name |
+//! |---|---|
+//! | read-committed, read-atomic | from the read that went wrong: fractured, non-repeatable, session; cycles of reads G1c, of versions G0 |
+//! | causal | causality, or session when the reader's own session knew |
+//! | psi | lost update, when two update the same version |
+//! | prefix | long fork |
+//! | serializable | write skew; read-only anomaly when a reader without writes is part of it |
+//! | strong levels only | real-time violation |
+
+use crate::anomaly::{Anomaly, BadRead, Edge, EdgeKind, Refutation, Step};
+use crate::counterexample::AnomalyKind;
+use crate::{Budget, IsolationLevel, Options, check_levels};
+use skew_history::{Event, EventId, History, KeyId, TransactionId};
+
+use AnomalyKind::*;
+
+/// The name of the violation of `level` by a minimal history.
+pub(super) fn classify(history: &History, level: IsolationLevel, anomaly: &Anomaly) -> AnomalyKind {
+    if let Refutation::Read(bad) = first_refutation(&anomaly.refutation) {
+        return of_bad_read(bad);
+    }
+    let reports = check_levels(history, &IsolationLevel::SEVEN, Options::default(), Budget::UNLIMITED);
+    let failing = reports.iter().filter(|report| report.verdict.fails());
+    let failing: Vec<IsolationLevel> = failing.map(|report| report.level).collect();
+    let fails = |level: IsolationLevel| failing.contains(&level);
+    if failing.is_empty() {
+        return if level.is_strong() { RealTimeViolation } else { DependencyCycle };
+    }
+    if let Some(report) = reports.iter().find(|report| report.verdict.fails() && crate::rules::is_weak(report.level)) {
+        let crate::Verdict::Fails(weakest) = &report.verdict else { return DependencyCycle };
+        return of_weak_cycle(history, &cycles(&weakest.refutation));
+    }
+    // With levels declared per transaction the seven may all fail in other ways than the one that was asked.
+    if fails(IsolationLevel::ParallelSnapshot) && has_lost_update(history) {
+        return LostUpdate;
+    }
+    if fails(IsolationLevel::Prefix) {
+        return LongFork;
+    }
+    if fails(IsolationLevel::ParallelSnapshot) || fails(IsolationLevel::Snapshot) {
+        return DependencyCycle;
+    }
+    if has_reader_only(history) { ReadOnlyAnomaly } else { WriteSkew }
+}
+
+fn first_refutation(refutation: &Refutation) -> &Refutation {
+    let mut refutation = refutation;
+    while let Refutation::Split(cases) = refutation {
+        let Some((_, first)) = cases.first() else { break };
+        refutation = first;
+    }
+    refutation
+}
+
+fn of_bad_read(bad: &BadRead) -> AnomalyKind {
+    match bad {
+        BadRead::Internal { .. } => Internal,
+        BadRead::Aborted { .. } => AbortedRead,
+        BadRead::Intermediate { .. } => IntermediateRead,
+        BadRead::ThinAir { .. } => ThinAir,
+        BadRead::DuplicateElement { .. } | BadRead::IncompatibleLists { .. } => IncompatibleLists,
+    }
+}
+
+/// The edges of all cycles.
+fn cycles(refutation: &Refutation) -> Vec<&Edge> {
+    let mut edges = Vec::new();
+    let mut pending = vec![refutation];
+    while let Some(refutation) = pending.pop() {
+        match refutation {
+            Refutation::Read(_) => {}
+            Refutation::Proof(proof) => proof.steps.iter().for_each(|step| {
+                if let Step::Cycle(cycle) = step {
+                    edges.extend(cycle);
+                }
+            }),
+            Refutation::Split(cases) => pending.extend(cases.iter().map(|(_, refutation)| refutation)),
+        }
+    }
+    edges
+}
+
+/// The name of a cycle at read-committed, read-atomic or causal.
+fn of_weak_cycle(history: &History, edges: &[&Edge]) -> AnomalyKind {
+    let must_see = edges.iter().find_map(|edge| match &edge.kind {
+        EdgeKind::MustSee { read, path } => Some((*read, path)),
+        _ => None,
+    });
+    let Some((read, path)) = must_see else {
+        let is_order = |edge: &&&Edge| matches!(edge.kind, EdgeKind::VersionOrder { .. });
+        let reads = edges.iter().any(|edge| matches!(edge.kind, EdgeKind::ReadsFrom { .. }));
+        let ordered = edges.iter().any(|edge| is_order(&edge));
+        return match (reads, ordered) {
+            (false, true) => DirtyWrite,
+            (true, _) => CircularInformationFlow,
+            _ => DependencyCycle,
+        };
+    };
+    let key = history.event(read).key;
+    match &path[..] {
+        [Edge { kind: EdgeKind::ReadsFrom { read: other }, .. }] => {
+            if history.event(*other).key == key {
+                NonRepeatableRead
+            } else {
+                FracturedRead
+            }
+        }
+        [Edge { kind: EdgeKind::SessionOrder, .. }] => SessionViolation,
+        // What an earlier transaction of the reader's own session read.
+        [Edge { kind: EdgeKind::ReadsFrom { .. }, .. }, Edge { kind: EdgeKind::SessionOrder, .. }] => SessionViolation,
+        _ => CausalityViolation,
+    }
+}
+
+/// Two transactions read the same version of a key and both write it.
+fn has_lost_update(history: &History) -> bool {
+    let updates = |transaction: TransactionId| {
+        let events = history.events_of(transaction);
+        let wrote = |key: KeyId| events.iter().any(|event| !event.is_read() && event.key == key);
+        history
+            .numbered_events_of(transaction)
+            .filter(|(_, event)| event.is_read() && wrote(event.key))
+            .map(|(number, event)| (number, *event))
+            .collect::<Vec<(EventId, Event)>>()
+    };
+    let all: Vec<Vec<(EventId, Event)>> = history.transactions().map(updates).collect();
+    all.iter().enumerate().any(|(place, mine)| {
+        all[..place].iter().flatten().any(|(other, theirs)| {
+            mine.iter().any(|(read, event)| {
+                event.key == theirs.key
+                    && history.same(event.value, theirs.value)
+                    && history.claim(*read) == history.claim(*other)
+            })
+        })
+    })
+}
+
+fn has_reader_only(history: &History) -> bool {
+    history.transactions().any(|transaction| history.events_of(transaction).iter().all(Event::is_read))
+}

@@ -1,0 +1,35 @@
+//! From a refutation to something that an engineer understands in a minute.
+//!
+//! ```text
+//!   Anomaly of a million transactions
+//!      └─ core ──> only the events that the refutation speaks about, and whom those were read from
+//!          └─ shrink ──> nothing left that could be dropped: re-checked after every step
+//!              ├─ classify ──> its name
+//!              └─ tell ──> each edge in a sentence
+//! ```
+
+mod classify;
+mod core;
+mod shrink;
+mod tell;
+
+use crate::anomaly::Anomaly;
+use crate::budget::{Budget, Phase};
+use crate::counterexample::Counterexample;
+use crate::verdict::Verdict;
+use skew_history::{History, IsolationLevel};
+
+/// Makes a violation small, names it and tells it.
+pub fn explain(history: &History, level: IsolationLevel, anomaly: &Anomaly, budget: Budget<'_>) -> Counterexample {
+    budget.enter(Phase::Shrink, history.transaction_count());
+    let small = shrink::shrink(history, level, anomaly, budget);
+    let verdict = crate::check(&small, level, Budget::UNLIMITED);
+    let (small, anomaly) = match verdict {
+        Verdict::Fails(anomaly) => (small, anomaly),
+        // Never seen; but a counterexample that is none would be the worst of answers.
+        _ => (history.clone(), anomaly.clone()),
+    };
+    let kind = classify::classify(&small, level, &anomaly);
+    let cases = tell::cases(&small, &anomaly);
+    Counterexample { level, kind, history: small, anomaly, cases }
+}

@@ -1,0 +1,93 @@
+//! The fewest transactions, then the fewest events, that still violate the level.
+//!
+//! Dropping events never makes a history harder to allow as long as a read keeps whatever it might have returned; so a part that
+//! fails shows that the whole fails. Transactions are dropped in halves, quarters, … and one by one, then reads, then writes; after
+//! every drop the rest is checked again.
+
+use super::core::{Writes, core};
+use crate::anomaly::Anomaly;
+use crate::budget::Budget;
+use rustc_hash::FxHashSet;
+use skew_history::{EventId, History, IsolationLevel, TransactionId};
+
+/// A part of `history` that violates `level` and loses nothing more.
+pub(super) fn shrink(history: &History, level: IsolationLevel, anomaly: &Anomaly, budget: Budget<'_>) -> History {
+    let core = core(history, &Writes::new(history), anomaly);
+    let (part, _) = history.restrict(&core);
+    let start = if fails(&part, level, budget) { part } else { history.clone() };
+    let mut shrinking = Shrinking { history: start, level, budget };
+    shrinking.transactions();
+    // A dropped event may make a transaction superfluous, and the other way round.
+    while shrinking.events(true) | shrinking.events(false) {
+        shrinking.transactions();
+    }
+    shrinking.history
+}
+
+fn fails(history: &History, level: IsolationLevel, budget: Budget<'_>) -> bool {
+    crate::cannot_ask(history, level).is_none() && crate::check(history, level, budget).fails()
+}
+
+struct Shrinking<'b> {
+    history: History,
+    level: IsolationLevel,
+    budget: Budget<'b>,
+}
+
+impl Shrinking<'_> {
+    /// Drops transactions, in ever smaller portions.
+    fn transactions(&mut self) {
+        let mut portion = self.history.transaction_count().div_ceil(2).max(1);
+        loop {
+            let mut first = 0;
+            while first < self.history.transaction_count() {
+                let portion_end = (first + portion).min(self.history.transaction_count());
+                let gone: FxHashSet<TransactionId> = (first..portion_end).map(|t| TransactionId(t as u32)).collect();
+                let dropped = self.history.transactions().filter(|transaction| gone.contains(transaction));
+                let events = dropped.flat_map(|transaction| self.history.event_range(transaction)).map(EventId);
+                if !self.drop_events(events.collect()) {
+                    first = portion_end;
+                }
+            }
+            if portion == 1 {
+                return;
+            }
+            portion = portion.div_ceil(2);
+        }
+    }
+
+    /// Drops single reads or writes; whether any went.
+    fn events(&mut self, reads: bool) -> bool {
+        let mut any = false;
+        let mut number = 0;
+        while number < self.history.event_count() {
+            let event = EventId(number as u32);
+            if self.history.event(event).is_read() == reads && self.drop_events(FxHashSet::from_iter([event])) {
+                any = true;
+            } else {
+                number += 1;
+            }
+        }
+        any
+    }
+
+    /// Drops events and whatever cannot stay without them, if the rest still fails.
+    fn drop_events(&mut self, gone: FxHashSet<EventId>) -> bool {
+        let writes = Writes::new(&self.history);
+        let all =
+            self.history.transactions().flat_map(|transaction| self.history.event_range(transaction)).map(EventId);
+        let whole = |event: &EventId| {
+            !gone.contains(event) && writes.close([*event]).iter().all(|needed| !gone.contains(needed))
+        };
+        let kept: Vec<EventId> = all.filter(whole).collect();
+        if kept.is_empty() {
+            return false;
+        }
+        let (part, _) = self.history.restrict(&kept);
+        let still_fails = fails(&part, self.level, self.budget);
+        if still_fails {
+            self.history = part;
+        }
+        still_fails
+    }
+}
