@@ -1,6 +1,6 @@
 //! The order in which generated transactions end satisfies the axioms of their level.
 //!
-//! The axioms are spelt out once more here, as `isolation.md` of the book has them, with the order of ids for the commit order: a
+//! The axioms are spelt out once more here, as the page on isolation levels of the book has them, with the order of ids for the commit order: a
 //! history has to satisfy them for *some* order, and the databases of this crate promise that it is this one. (Whether the
 //! checker agrees is tested where both are at hand.)
 

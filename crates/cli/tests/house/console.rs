@@ -9,7 +9,7 @@
 //! All blocks of one document share one copy of the folder, so that a later block may use what an earlier one wrote. With
 //! `SKEW_UPDATE_CONSOLE=1` in the environment blocks that differ are rewritten instead of refused.
 
-use crate::{assert_none, files_below, read, root, shown};
+use crate::{assert_none, files_below, read, root, shown, skipped};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -138,7 +138,7 @@ fn check_document(document: &Path, skew: &Path, update: bool) -> Vec<String> {
 #[test]
 fn console_blocks_print_what_they_say() {
     let Some(skew) = option_env!("CARGO_BIN_EXE_skew") else {
-        eprintln!("skipped: console blocks: this build has no binary called skew");
+        skipped("console blocks: this build has no binary called skew");
         return;
     };
     let update = std::env::var_os("SKEW_UPDATE_CONSOLE").is_some();
