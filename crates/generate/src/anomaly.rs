@@ -24,7 +24,7 @@ use std::str::FromStr;
 
 /// What may go wrong, by the names of `skew check`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Anomaly {
+pub enum InjectedAnomaly {
     /// Two transactions update what both read. Fails psi, snapshot and serializable.
     LostUpdate,
     /// Two transactions each overwrite what the other read. Fails serializable.
@@ -57,24 +57,24 @@ pub enum Anomaly {
     RealTimeViolation,
 }
 
-impl Anomaly {
+impl InjectedAnomaly {
     /// All of them.
-    pub const ALL: [Anomaly; 15] = [
-        Anomaly::LostUpdate,
-        Anomaly::WriteSkew,
-        Anomaly::LongFork,
-        Anomaly::CausalityViolation,
-        Anomaly::FracturedRead,
-        Anomaly::NonRepeatableRead,
-        Anomaly::ReadOnlyAnomaly,
-        Anomaly::DirtyWrite,
-        Anomaly::AbortedRead,
-        Anomaly::IntermediateRead,
-        Anomaly::CircularInformationFlow,
-        Anomaly::Internal,
-        Anomaly::ThinAirRead,
-        Anomaly::SessionViolation,
-        Anomaly::RealTimeViolation,
+    pub const ALL: [InjectedAnomaly; 15] = [
+        InjectedAnomaly::LostUpdate,
+        InjectedAnomaly::WriteSkew,
+        InjectedAnomaly::LongFork,
+        InjectedAnomaly::CausalityViolation,
+        InjectedAnomaly::FracturedRead,
+        InjectedAnomaly::NonRepeatableRead,
+        InjectedAnomaly::ReadOnlyAnomaly,
+        InjectedAnomaly::DirtyWrite,
+        InjectedAnomaly::AbortedRead,
+        InjectedAnomaly::IntermediateRead,
+        InjectedAnomaly::CircularInformationFlow,
+        InjectedAnomaly::Internal,
+        InjectedAnomaly::ThinAirRead,
+        InjectedAnomaly::SessionViolation,
+        InjectedAnomaly::RealTimeViolation,
     ];
 
     /// The name on the command line.
@@ -89,25 +89,33 @@ impl Anomaly {
 
     fn row(self) -> (&'static str, &'static str) {
         match self {
-            Anomaly::LostUpdate => ("lost-update", "a: r(x,init) w(x,1); b: r(x,init) w(x,2)"),
-            Anomaly::WriteSkew => ("write-skew", "a: r(x,init) r(y,init) w(x,1); b: r(x,init) r(y,init) w(y,2)"),
-            Anomaly::LongFork => ("long-fork", "a: w(x,1); b: w(y,2); c: r(x,1) r(y,init); d: r(x,init) r(y,2)"),
-            Anomaly::CausalityViolation => ("causality-violation", "a: w(x,1); b: r(x,1) w(y,2); c: r(y,2) r(x,init)"),
-            Anomaly::FracturedRead => ("fractured-read", "a: w(x,1) w(y,2); b: r(x,init) r(y,2)"),
-            Anomaly::NonRepeatableRead => ("non-repeatable-read", "a: w(x,1); b: r(x,init) r(x,1)"),
-            Anomaly::ReadOnlyAnomaly => {
+            InjectedAnomaly::LostUpdate => ("lost-update", "a: r(x,init) w(x,1); b: r(x,init) w(x,2)"),
+            InjectedAnomaly::WriteSkew => {
+                ("write-skew", "a: r(x,init) r(y,init) w(x,1); b: r(x,init) r(y,init) w(y,2)")
+            }
+            InjectedAnomaly::LongFork => {
+                ("long-fork", "a: w(x,1); b: w(y,2); c: r(x,1) r(y,init); d: r(x,init) r(y,2)")
+            }
+            InjectedAnomaly::CausalityViolation => {
+                ("causality-violation", "a: w(x,1); b: r(x,1) w(y,2); c: r(y,2) r(x,init)")
+            }
+            InjectedAnomaly::FracturedRead => ("fractured-read", "a: w(x,1) w(y,2); b: r(x,init) r(y,2)"),
+            InjectedAnomaly::NonRepeatableRead => ("non-repeatable-read", "a: w(x,1); b: r(x,init) r(x,1)"),
+            InjectedAnomaly::ReadOnlyAnomaly => {
                 ("read-only-anomaly", "a: r(x,init) r(y,init) w(x,1); b: r(y,init) w(y,2); c: r(x,init) r(y,2)")
             }
-            Anomaly::DirtyWrite => {
+            InjectedAnomaly::DirtyWrite => {
                 ("dirty-write", "a: append(x,1) append(y,2); b: append(x,3) append(y,4); c: r(x,[1 3]) r(y,[4 2])")
             }
-            Anomaly::AbortedRead => ("aborted-read", "a: w(x,1) !; b: r(x,1)"),
-            Anomaly::IntermediateRead => ("intermediate-read", "a: w(x,1) w(x,2); b: r(x,1)"),
-            Anomaly::CircularInformationFlow => ("circular-information-flow", "a: r(x,1) w(y,2); b: r(y,2) w(x,1)"),
-            Anomaly::Internal => ("internal", "a: w(x,1) r(x,init)"),
-            Anomaly::ThinAirRead => ("thin-air-read", "a: r(x,1)"),
-            Anomaly::SessionViolation => ("session-violation", "a: w(x,1) | r(x,init)"),
-            Anomaly::RealTimeViolation => ("real-time-violation", "a: w(x,1) @0..1; b: r(x,init) @2..3"),
+            InjectedAnomaly::AbortedRead => ("aborted-read", "a: w(x,1) !; b: r(x,1)"),
+            InjectedAnomaly::IntermediateRead => ("intermediate-read", "a: w(x,1) w(x,2); b: r(x,1)"),
+            InjectedAnomaly::CircularInformationFlow => {
+                ("circular-information-flow", "a: r(x,1) w(y,2); b: r(y,2) w(x,1)")
+            }
+            InjectedAnomaly::Internal => ("internal", "a: w(x,1) r(x,init)"),
+            InjectedAnomaly::ThinAirRead => ("thin-air-read", "a: r(x,1)"),
+            InjectedAnomaly::SessionViolation => ("session-violation", "a: w(x,1) | r(x,init)"),
+            InjectedAnomaly::RealTimeViolation => ("real-time-violation", "a: w(x,1) @0..1; b: r(x,init) @2..3"),
         }
     }
 
@@ -117,7 +125,7 @@ impl Anomaly {
     }
 }
 
-impl fmt::Display for Anomaly {
+impl fmt::Display for InjectedAnomaly {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.pad(self.name())
     }
@@ -129,14 +137,17 @@ impl fmt::Display for Anomaly {
 pub struct UnknownAnomaly(pub String);
 
 fn names() -> String {
-    Anomaly::ALL.map(Anomaly::name).join(", ")
+    InjectedAnomaly::ALL.map(InjectedAnomaly::name).join(", ")
 }
 
-impl FromStr for Anomaly {
+impl FromStr for InjectedAnomaly {
     type Err = UnknownAnomaly;
 
     fn from_str(text: &str) -> Result<Self, UnknownAnomaly> {
-        Anomaly::ALL.into_iter().find(|anomaly| anomaly.name() == text).ok_or_else(|| UnknownAnomaly(text.to_owned()))
+        InjectedAnomaly::ALL
+            .into_iter()
+            .find(|anomaly| anomaly.name() == text)
+            .ok_or_else(|| UnknownAnomaly(text.to_owned()))
     }
 }
 
@@ -145,7 +156,7 @@ const POSITION_TICKS: i64 = 10;
 
 /// Records the anomaly's transactions in some of the sessions.
 pub(crate) fn inject(
-    anomaly: Anomaly,
+    anomaly: InjectedAnomaly,
     parameters: &Parameters,
     workload: &mut Workload,
     recorder: &mut Recorder<'_>,
@@ -194,13 +205,13 @@ mod tests {
 
     #[test]
     fn every_anomaly_is_found_by_its_name_and_fits_what_is_reserved() {
-        for anomaly in Anomaly::ALL {
+        for anomaly in InjectedAnomaly::ALL {
             assert_eq!(anomaly.name().parse(), Ok(anomaly));
             let history = notation::parse(anomaly.notation()).unwrap();
             assert_eq!(history.session_count() as u32, anomaly.sessions());
             assert!(history.key_count() as u64 <= RESERVED);
         }
-        let unknown = "lost-updates".parse::<Anomaly>().unwrap_err().to_string();
+        let unknown = "lost-updates".parse::<InjectedAnomaly>().unwrap_err().to_string();
         assert!(unknown.contains("`lost-updates`") && unknown.contains("long-fork"));
     }
 }

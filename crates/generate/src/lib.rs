@@ -12,7 +12,7 @@
 //!   read-committed              latest                                          interleaved, event by event
 //! ```
 //!
-//! Each module argues why what it produces satisfies its level. One [`Anomaly`] may be put into the middle of the stream, at a
+//! Each module argues why what it produces satisfies its level. One [`InjectedAnomaly`] may be put into the middle of the stream, at a
 //! moment when everything else is at rest; it then is the only thing that violates anything.
 //!
 //! ```
@@ -46,7 +46,7 @@ mod sites;
 mod snapshot;
 mod workload;
 
-pub use anomaly::{Anomaly, UnknownAnomaly};
+pub use anomaly::{InjectedAnomaly, UnknownAnomaly};
 pub use attempt::{Content, GeneratedEvent};
 pub use output::{OutputFormat, UnknownFormat, to_history, write};
 pub use parameters::{Distribution, ParameterError, Parameters, UnknownDistribution};

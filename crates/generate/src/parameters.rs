@@ -1,6 +1,6 @@
 //! What a history should look like, and which wishes contradict each other.
 
-use crate::anomaly::Anomaly;
+use crate::anomaly::InjectedAnomaly;
 use skew_history::IsolationLevel;
 use std::str::FromStr;
 
@@ -82,7 +82,7 @@ pub struct Parameters {
     /// How many transactions a copy may be behind, before it has to catch up.
     pub lag: u32,
     /// Something that should go wrong, once, after half of the transactions.
-    pub anomaly: Option<Anomaly>,
+    pub anomaly: Option<InjectedAnomaly>,
     /// Where chance begins.
     pub seed: u64,
 }
@@ -157,7 +157,7 @@ pub enum ParameterError {
     #[error("{anomaly} takes {needed} sessions, and there are {sessions}; add sessions")]
     TooFewSessions {
         /// The anomaly.
-        anomaly: Anomaly,
+        anomaly: InjectedAnomaly,
         /// How many it takes.
         needed: u32,
         /// How many there are.
@@ -165,7 +165,7 @@ pub enum ParameterError {
     },
     /// The anomaly is about the clock, and there is none.
     #[error("{0} can only be seen in a history with times; ask for times")]
-    NeedsTimes(Anomaly),
+    NeedsTimes(InjectedAnomaly),
     /// The output format has no place for something.
     #[error("the {format} format cannot hold {what}; use the native format, or leave them out")]
     FormatCannotHold {
@@ -228,12 +228,12 @@ impl Parameters {
         if self.aborted + self.unknown > 1.0 { Err(ParameterError::MoreThanAll) } else { Ok(()) }
     }
 
-    fn validate_anomaly(&self, anomaly: Anomaly) -> Result<(), ParameterError> {
+    fn validate_anomaly(&self, anomaly: InjectedAnomaly) -> Result<(), ParameterError> {
         let needed = anomaly.sessions();
         if needed > self.sessions {
             return Err(ParameterError::TooFewSessions { anomaly, needed, sessions: self.sessions });
         }
-        if anomaly == Anomaly::RealTimeViolation && !self.times {
+        if anomaly == InjectedAnomaly::RealTimeViolation && !self.times {
             return Err(ParameterError::NeedsTimes(anomaly));
         }
         Ok(())
@@ -285,11 +285,11 @@ mod tests {
 
     #[test]
     fn an_anomaly_asks_for_what_it_takes() {
-        let anomaly = Some(Anomaly::LongFork);
+        let anomaly = Some(InjectedAnomaly::LongFork);
         let refused = refusal(|wish| (wish.anomaly, wish.sessions) = (anomaly, 3));
         assert_eq!(refused.to_string(), "long-fork takes 4 sessions, and there are 3; add sessions");
-        let refused = refusal(|wish| wish.anomaly = Some(Anomaly::RealTimeViolation));
-        assert_eq!(refused, ParameterError::NeedsTimes(Anomaly::RealTimeViolation));
+        let refused = refusal(|wish| wish.anomaly = Some(InjectedAnomaly::RealTimeViolation));
+        assert_eq!(refused, ParameterError::NeedsTimes(InjectedAnomaly::RealTimeViolation));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! What every generated history has in common, and the files it is written to.
 
 use skew_generate::{
-    Anomaly, Content, GenerateError, GeneratedEvent, OutputFormat, ParameterError, Parameters, Preset, generate,
-    to_history, write,
+    Content, GenerateError, GeneratedEvent, InjectedAnomaly, OutputFormat, ParameterError, Parameters, Preset,
+    generate, to_history, write,
 };
 use skew_history::{Action, IsolationLevel, Outcome, notation};
 use std::collections::{BTreeMap, BTreeSet};
@@ -197,7 +197,7 @@ fn refused_attempts_are_recorded_only_when_asked_for() {
 
 #[test]
 fn an_anomaly_stands_whole_in_the_middle_of_the_stream() {
-    for anomaly in Anomaly::ALL {
+    for anomaly in InjectedAnomaly::ALL {
         let parameters = Parameters { anomaly: Some(anomaly), times: true, ..Parameters::default() };
         let small = notation::parse(anomaly.notation()).unwrap();
         let mut found = Vec::new();
@@ -226,7 +226,7 @@ fn an_anomaly_in_memory_is_the_one_of_the_notation() {
         events: 1,
         keys: 1,
         reads: 1.0,
-        anomaly: Some(Anomaly::LostUpdate),
+        anomaly: Some(InjectedAnomaly::LostUpdate),
         ..Parameters::default()
     };
     let history = to_history(&parameters).unwrap();
@@ -287,7 +287,7 @@ fn formats_refuse_what_they_have_no_place_for() {
     let lists = Parameters { lists: 0.1, ..Parameters::default() };
     let refused = write(&lists, OutputFormat::Plume, &mut io::sink()).unwrap_err();
     assert!(matches!(refused, GenerateError::Parameters(ParameterError::FormatCannotHold { what: "lists", .. })));
-    let dirty = Parameters { anomaly: Some(Anomaly::DirtyWrite), ..Parameters::default() };
+    let dirty = Parameters { anomaly: Some(InjectedAnomaly::DirtyWrite), ..Parameters::default() };
     assert!(write(&dirty, OutputFormat::Dbcop, &mut io::sink()).is_err());
     assert!(write(&dirty, OutputFormat::Native, &mut io::sink()).is_ok());
 }

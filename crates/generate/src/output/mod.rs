@@ -10,7 +10,7 @@ mod plume;
 use crate::attempt::{Content, GeneratedEvent};
 use crate::parameters::{ParameterError, Parameters};
 use crate::recorder::Generated;
-use crate::{Anomaly, GenerateError, generate};
+use crate::{GenerateError, InjectedAnomaly, generate};
 use skew_history::builder::Refusal;
 use skew_history::{Event, History, HistoryBuilder, Name, Value};
 use std::fmt;
@@ -43,7 +43,7 @@ impl OutputFormat {
         if self == OutputFormat::Native {
             return Ok(());
         }
-        let lists = parameters.lists > 0.0 || parameters.anomaly == Some(Anomaly::DirtyWrite);
+        let lists = parameters.lists > 0.0 || parameters.anomaly == Some(InjectedAnomaly::DirtyWrite);
         let wishes = [
             (lists, "lists"),
             (parameters.unknown > 0.0, "unknown outcomes"),
