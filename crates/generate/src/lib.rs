@@ -1,1 +1,106 @@
-//! x
+//! Seeded random histories, streamed transaction by transaction.
+//!
+//! A history of a given isolation level is best made by a small database that works at that level. So this crate holds four
+//! such databases and two schedules, and every level is a pair of them:
+//!
+//! ```text
+//!   level                       database                                        schedule
+//!   serializable                latest: a read sees the latest commit           one at a time
+//!   snapshot                    snapshot: read at begin, first committer wins   interleaved
+//!   prefix                      follower: read at begin, perhaps a late copy    interleaved
+//!   psi · causal · read-atomic  sites: copies that hear of each other late      one at a time
+//!   read-committed              latest                                          interleaved, event by event
+//! ```
+//!
+//! Each module argues why what it produces satisfies its level. One [`InjectedAnomaly`] may be put into the middle of the stream, at a
+//! moment when everything else is at rest; it then is the only thing that violates anything.
+//!
+//! ```
+//! use skew_generate::{Parameters, generate};
+//! let parameters = Parameters { sessions: 3, transactions: 100, ..Parameters::default() };
+//! let mut events = 0;
+//! generate(&parameters, &mut |transaction| {
+//!     events += transaction.events.len();
+//!     Ok(())
+//! })?;
+//! assert_eq!(events, 800);
+//! # Ok::<(), skew_generate::GenerateError>(())
+//! ```
+//!
+//! The memory is that of the databases, whatever the length of the history. The same [`Parameters`] give the same bytes on every
+//! machine. Which levels a history really satisfies is for `skew-check` to say.
+
+mod anomaly;
+mod attempt;
+mod database;
+mod distribution;
+mod follower;
+mod latest;
+mod output;
+mod parameters;
+mod preset;
+mod random;
+mod recorder;
+mod schedule;
+mod sites;
+mod snapshot;
+mod workload;
+
+pub use anomaly::{InjectedAnomaly, UnknownAnomaly};
+pub use attempt::{Content, GeneratedEvent};
+pub use output::{OutputFormat, UnknownFormat, to_history, write};
+pub use parameters::{Distribution, ParameterError, Parameters, UnknownDistribution};
+pub use preset::{Preset, UnknownPreset};
+pub use recorder::Generated;
+
+use database::Database;
+use recorder::Recorder;
+use schedule::Schedule;
+use skew_history::IsolationLevel;
+use std::io;
+use workload::Workload;
+
+/// Why there is no history, or only the beginning of one.
+#[derive(Debug, thiserror::Error)]
+pub enum GenerateError {
+    /// The parameters ask for something that cannot be.
+    #[error(transparent)]
+    Parameters(#[from] ParameterError),
+    /// The receiver of the transactions failed.
+    #[error("cannot write the history: {0}")]
+    Write(#[from] io::Error),
+}
+
+/// Generates a history and hands it to `sink` one transaction at a time, the transactions of a session in session order.
+pub fn generate(
+    parameters: &Parameters,
+    sink: &mut dyn FnMut(&Generated<'_>) -> io::Result<()>,
+) -> Result<(), GenerateError> {
+    parameters.validate()?;
+    let mut workload = Workload::new(parameters);
+    let mut recorder = Recorder::new(parameters, sink);
+    let (mut database, schedule) = simulator(parameters);
+    let Some(anomaly) = parameters.anomaly else {
+        return Ok(schedule.run(parameters.transactions, &mut *database, &mut workload, &mut recorder)?);
+    };
+    let before = parameters.transactions / 2;
+    schedule.run(before, &mut *database, &mut workload, &mut recorder)?;
+    anomaly::inject(anomaly, parameters, &mut workload, &mut recorder)?;
+    Ok(schedule.run(parameters.transactions - before, &mut *database, &mut workload, &mut recorder)?)
+}
+
+/// The database and the schedule that make a level.
+fn simulator(parameters: &Parameters) -> (Box<dyn Database>, Schedule) {
+    use IsolationLevel::{Causal, ParallelSnapshot, Prefix, ReadAtomic, ReadCommitted, Snapshot};
+    match parameters.level {
+        ReadCommitted => (Box::new(latest::Latest::default()), Schedule::Interleaved),
+        Snapshot => (Box::new(snapshot::SnapshotStore::default()), Schedule::Interleaved),
+        Prefix => (Box::new(follower::Follower::new(parameters)), Schedule::Interleaved),
+        ReadAtomic => (Box::new(sites::Sites::new(parameters, sites::Promise::Atomic)), Schedule::OneAtATime),
+        Causal => (Box::new(sites::Sites::new(parameters, sites::Promise::Causal)), Schedule::OneAtATime),
+        ParallelSnapshot => {
+            (Box::new(sites::Sites::new(parameters, sites::Promise::NoLostUpdate)), Schedule::OneAtATime)
+        }
+        _ => (Box::new(latest::Latest::default()), Schedule::OneAtATime),
+    }
+}

@@ -1,0 +1,190 @@
+"""What the benchmark scripts share: building, generating, measuring whole processes, and archiving what was printed.
+
+A process is measured from its start to its end by the clock of this script, and its memory is the peak of its resident set as GNU
+time reports it. Asking the kernel from here would do as well for large processes; but what a child of Python reports is never
+less than what Python itself had when it started the child, about 15 MB.
+"""
+
+import os
+import platform
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = Path(__file__).resolve().parent / "results"
+GNU_TIME = os.access("/usr/bin/time", os.X_OK) and sys.platform.startswith("linux")
+VERDICTS = {0: "holds", 1: "fails", 3: "unknown"}
+
+
+class Measured:
+    """One finished process."""
+
+    def __init__(self, code, seconds, megabytes, output):
+        self.code = code
+        self.seconds = seconds
+        self.megabytes = megabytes
+        self.output = output
+
+    @property
+    def verdict(self):
+        return VERDICTS.get(self.code, "stopped" if self.code is None else f"exit {self.code}")
+
+
+def measure(command, timeout):
+    """Runs a command and measures it; after `timeout` seconds it is stopped, and its code is None."""
+    with tempfile.TemporaryFile() as output, tempfile.NamedTemporaryFile("r") as peak:
+        timed = ["/usr/bin/time", "-f", "%M", "-o", peak.name] if GNU_TIME else []
+        start = time.perf_counter()
+        process = subprocess.Popen(
+            [*timed, *(str(word) for word in command)],
+            stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+        )
+        stopped = threading.Event()
+
+        def stop():
+            stopped.set()
+            os.killpg(process.pid, signal.SIGKILL)
+
+        timer = threading.Timer(timeout, stop)
+        timer.start()
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        timer.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        text = output.read().decode("utf-8", "replace")
+        lines = peak.read().split()
+    kilobytes = int(lines[-1]) if lines and lines[-1].isdigit() else usage.ru_maxrss
+    return Measured(None if stopped.is_set() else process.returncode, seconds, kilobytes / 1000, text)
+
+
+def best_of(count, command, timeout):
+    """The fastest of several runs; one is enough when it takes longer than ten seconds."""
+    best = None
+    for _ in range(count):
+        run = measure(command, timeout)
+        if best is None or run.seconds < best.seconds:
+            best = run
+        if run.seconds > 10 or run.code is None:
+            break
+    return best
+
+
+def build():
+    """Builds the release binary, unless SKEW names one, and gives its path."""
+    if "SKEW" in os.environ:
+        return Path(os.environ["SKEW"])
+    subprocess.run(["cargo", "build", "--release", "--quiet", "--bin", "skew"], cwd=ROOT, check=True)
+    return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "skew"
+
+
+def first_line(command):
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return (done.stdout or done.stderr).strip().splitlines()[0]
+    except (OSError, IndexError):
+        return "not known"
+
+
+def machine():
+    """The size of the machine, without its name."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    model = "unknown processor"
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    return f"{os.cpu_count()} cores ({model}), {memory:.0f} GiB memory, {platform.system()} {platform.machine()}"
+
+
+class Session:
+    """One run of a script: a folder for histories, and a report that is printed and archived."""
+
+    def __init__(self, name):
+        self.name = name
+        self.lines = []
+        self.skew = build()
+        given = os.environ.get("SKEW_BENCHMARK_FOLDER")
+        self.folder = Path(given) if given else Path(tempfile.mkdtemp(prefix="skew-benchmark-"))
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.temporary = given is None
+        self.say(f"{name}: {' '.join(shlex.quote(word) for word in [Path(sys.argv[0]).name, *sys.argv[1:]])}")
+        self.say(f"machine: {machine()}")
+        self.say(f"versions: {first_line([self.skew, '--version'])}, {first_line(['rustc', '--version'])}, "
+                 f"commit {first_line(['git', '-C', ROOT, 'rev-parse', '--short', 'HEAD'])}")
+
+    def say(self, line=""):
+        print(line, flush=True)
+        self.lines.append(line)
+
+    def note(self, line):
+        """Progress for whoever waits; not archived."""
+        print(line, file=sys.stderr, flush=True)
+
+    def shown(self, command):
+        """A command as people would type it, without the folders of this machine."""
+        words = [Path(word).name if os.sep in str(word) else str(word) for word in command]
+        return " ".join(shlex.quote(word) for word in words)
+
+    def generate(self, file, options):
+        """Generates a history once per folder."""
+        path = self.folder / file
+        command = [self.skew, "generate", *options, "-o", path]
+        if not path.exists():
+            self.note(f"generating {file}")
+            partial = path.with_suffix(".part")
+            subprocess.run([str(word) for word in [self.skew, "generate", *options, "-o", partial]],
+                           check=True, stdout=subprocess.DEVNULL)
+            partial.rename(path)
+        self.say(f"$ {self.shown(command)}")
+        return path
+
+    def drop(self, path):
+        if self.temporary:
+            path.unlink(missing_ok=True)
+
+    def table(self, header, rows):
+        """Columns as wide as they need, the first to the left, the others to the right."""
+        cells = [header, *rows]
+        widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
+        for row in cells:
+            rest = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))
+            self.say("  ".join([row[0].ljust(widths[0]), *rest]).rstrip())
+        self.say()
+
+    def finish(self):
+        RESULTS.mkdir(exist_ok=True)
+        (RESULTS / f"{self.name}.txt").write_text("\n".join(self.lines).rstrip() + "\n")
+        if self.temporary:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def count(number):
+    """1000 as 1k, 1000000 as 1M."""
+    if number % 1_000_000 == 0:
+        return f"{number // 1_000_000}M"
+    return f"{number // 1000}k" if number % 1000 == 0 else str(number)
+
+
+def speed_options(level, transactions, seed=1, output="plume", **changes):
+    """The options of the speed histories."""
+    options = {
+        "sessions": 50 if transactions > 10_000 else 20,
+        "transactions": transactions,
+        "events": 8,
+        "keys": transactions,
+        "reads": 0.5,
+    }
+    options.update(changes)
+    words = ["--level", level]
+    for name, value in options.items():
+        words += [f"--{name}", value]
+    return words + ["--seed", seed, "--format", output]

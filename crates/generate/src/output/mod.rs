@@ -1,0 +1,153 @@
+//! Where a generated history goes: a file of some format, or a [`History`] in memory.
+//!
+//! Native lines and Plume text are written as the transactions come; dbcop's file has one session after the other, so it is
+//! gathered first.
+
+mod dbcop;
+mod native;
+mod plume;
+
+use crate::attempt::{Content, GeneratedEvent};
+use crate::parameters::{ParameterError, Parameters};
+use crate::recorder::Generated;
+use crate::{GenerateError, InjectedAnomaly, generate};
+use skew_history::builder::Refusal;
+use skew_history::{Event, History, HistoryBuilder, Name, Value};
+use std::fmt;
+use std::io;
+use std::str::FromStr;
+
+/// A file format that histories are generated in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OutputFormat {
+    /// JSON lines.
+    Native,
+    /// The text of Plume and PolySI.
+    Plume,
+    /// The bincode of dbcop.
+    Dbcop,
+}
+
+impl OutputFormat {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            OutputFormat::Native => "native",
+            OutputFormat::Plume => "plume",
+            OutputFormat::Dbcop => "dbcop",
+        }
+    }
+
+    /// Refuses parameters whose histories the format has no place for.
+    pub fn validate(self, parameters: &Parameters) -> Result<(), ParameterError> {
+        if self == OutputFormat::Native {
+            return Ok(());
+        }
+        let lists = parameters.lists > 0.0 || parameters.anomaly == Some(InjectedAnomaly::DirtyWrite);
+        let wishes = [
+            (lists, "lists"),
+            (parameters.unknown > 0.0, "unknown outcomes"),
+            (parameters.times, "times"),
+            (parameters.declare_level, "declared levels"),
+        ];
+        match wishes.iter().find(|(wished, _)| *wished) {
+            Some(&(_, what)) => Err(ParameterError::FormatCannotHold { format: self.name(), what }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for OutputFormat {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(self.name())
+    }
+}
+
+/// A format's name that is none.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("`{0}` is not a format to generate; use native, plume or dbcop, and `skew convert` for others")]
+pub struct UnknownFormat(pub String);
+
+impl FromStr for OutputFormat {
+    type Err = UnknownFormat;
+
+    fn from_str(text: &str) -> Result<Self, UnknownFormat> {
+        let all = [OutputFormat::Native, OutputFormat::Plume, OutputFormat::Dbcop];
+        all.into_iter().find(|format| format.name() == text).ok_or_else(|| UnknownFormat(text.to_owned()))
+    }
+}
+
+/// How many bytes are gathered before they are handed on.
+const CHUNK: usize = 1 << 16;
+
+/// Generates a history into a file.
+pub fn write(parameters: &Parameters, format: OutputFormat, out: &mut dyn io::Write) -> Result<(), GenerateError> {
+    format.validate(parameters)?;
+    if format == OutputFormat::Dbcop {
+        return dbcop::write(parameters, out);
+    }
+    let mut bytes = Vec::with_capacity(2 * CHUNK);
+    if format == OutputFormat::Native {
+        native::push_header(&mut bytes, parameters);
+    }
+    generate(parameters, &mut |transaction| {
+        match format {
+            OutputFormat::Plume => plume::push(&mut bytes, transaction),
+            _ => native::push(&mut bytes, transaction),
+        }
+        if bytes.len() >= CHUNK {
+            out.write_all(&bytes)?;
+            bytes.clear();
+        }
+        Ok(())
+    })?;
+    out.write_all(&bytes)?;
+    Ok(out.flush()?)
+}
+
+/// Generates a history into memory: the same that reading the native file would give.
+pub fn to_history(parameters: &Parameters) -> Result<History, GenerateError> {
+    let mut builder = HistoryBuilder::new();
+    builder.about(&parameters.describe());
+    generate(parameters, &mut |transaction| build(&mut builder, transaction).map_err(io::Error::other))?;
+    Ok(builder.finish().map_err(io::Error::other)?)
+}
+
+fn build(builder: &mut HistoryBuilder, transaction: &Generated<'_>) -> Result<(), Refusal> {
+    let session = builder.session(i64::from(transaction.session));
+    builder.begin(session, Some(Name::Integer(transaction.id as i64)))?;
+    for event in transaction.events {
+        let key = builder.key(event.key as i64);
+        let value = value_of(builder, event);
+        builder.event(Event::new(event.action, key, value));
+    }
+    builder.outcome(transaction.outcome);
+    if let Some(level) = transaction.level {
+        builder.level(level);
+    }
+    builder.times(transaction.times)
+}
+
+fn value_of(builder: &mut HistoryBuilder, event: &GeneratedEvent) -> Value {
+    match &event.content {
+        Content::Absent => Value::ABSENT,
+        Content::Integer(number) => builder.values().integer(*number),
+        Content::List(elements) => {
+            let elements: Vec<Value> = elements.iter().map(|&element| builder.values().integer(element)).collect();
+            builder.values().list(elements)
+        }
+    }
+}
+
+/// Adds a number in decimal.
+fn push_number(bytes: &mut Vec<u8>, number: impl itoa::Integer) {
+    bytes.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+/// The value in formats where 0 is the initial value of every key. Lists were refused before.
+fn scalar(content: &Content) -> i64 {
+    match content {
+        Content::Integer(number) => *number,
+        Content::Absent | Content::List(_) => 0,
+    }
+}
