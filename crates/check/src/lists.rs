@@ -66,7 +66,8 @@ impl ListKeys {
             }
         }
         // A key that somebody writes is a register, whatever else is read from it; an initial list is a list.
-        for transaction in history.transactions() {
+        let transactions = history.transactions().filter(|_| !lists.is_empty());
+        for transaction in transactions.collect::<Vec<_>>() {
             for event in history.events_of(transaction).iter().filter(|event| event.action == Action::Write) {
                 lists.remove(&event.key);
             }
@@ -81,6 +82,18 @@ impl ListKeys {
 
     pub(crate) fn is_list(&self, key: KeyId) -> bool {
         !self.keys.is_empty() && self.lists.contains_key(&key)
+    }
+
+    /// The transactions that appended to a key, ascending, whatever became of them.
+    pub(crate) fn appending(&self, key: KeyId) -> Vec<u32> {
+        if self.keys.is_empty() {
+            return Vec::new();
+        }
+        let appended = self.lists.get(&key).map_or(&[][..], |list| &list.appended);
+        let mut transactions: Vec<u32> = appended.iter().map(|appended| appended.transaction).collect();
+        transactions.sort_unstable();
+        transactions.dedup();
+        transactions
     }
 
     /// The list keys with the transactions that are known to have appended in this order, and those that came after all of them.

@@ -100,15 +100,18 @@ impl<'a, 'h> Polygraph<'a, 'h> {
     /// How many pairs of writers there are, and how many edges they could bring, before anything is known.
     pub(crate) fn count_all_pairs(&self, statistics: &mut Statistics) {
         let resolved = self.rules.resolved;
-        for key in (0..resolved.history.key_count() as u32).filter(|&key| self.ordered_keys[key as usize]) {
-            let writers = resolved.writers(key);
-            let others = writers.len().saturating_sub(1) as u64;
-            statistics.constraints_before += writers.len() as u64 * others / 2;
-            for &writer in writers {
-                let version = resolved.version(writer, key).expect("a writer of the key");
-                statistics.unknown_dependencies_before += others * (1 + self.readers.of_version(version).len() as u64);
+        let mut twice = 0;
+        for transaction in 0..resolved.transaction_count() as u32 {
+            for (&key, version) in resolved.writes(transaction).iter().zip(resolved.versions(transaction)) {
+                if self.ordered_keys[key as usize] {
+                    let others = resolved.writers(key).len() as u64 - 1;
+                    twice += others;
+                    statistics.unknown_dependencies_before +=
+                        others * (1 + self.readers.of_version(version).len() as u64);
+                }
             }
         }
+        statistics.constraints_before = twice / 2;
     }
 
     /// Sorts the graph anew.

@@ -14,6 +14,7 @@
 
 use crate::anomaly::BadRead;
 use crate::lists::ListKeys;
+use rustc_hash::{FxHashMap, FxHashSet};
 use skew_history::{Action, Event, EventId, History, KeyId, Outcome, TransactionId, Value, Writer};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -169,25 +170,54 @@ pub(crate) fn resolve<'h>(history: &'h History, assumed: &Assumed) -> Result<Res
 struct Written {
     value: Value,
     transaction: u32,
-    /// Whether the transaction wrote the key again later.
+    /// The transaction wrote the key again later.
     overwritten: bool,
+    /// The transaction committed, or may have.
+    may_have_committed: bool,
 }
+
+/// What is asked most about a key, in one place: memory is what resolving waits for.
+#[derive(Clone, Copy)]
+struct KeySlot {
+    initial: Value,
+    /// Where its versions begin; they end where the next key's begin.
+    start: u32,
+}
+
+/// An external read on its way to its writer.
+#[derive(Clone, Copy)]
+struct Lookup {
+    transaction: TransactionId,
+    read: EventId,
+    event: Event,
+    initial: Value,
+    versions: (u32, u32),
+}
+
+/// Who wrote what was read, as far as the values say.
+enum Found {
+    One(u32),
+    Several(Vec<u32>),
+}
+
+/// So many reads are looked up together, so that the memory behind them is waited for once, not one by one.
+const BATCH: usize = 512;
+/// Transactions of at most this many events are searched one by one for their own writes.
+const SHORT: usize = 32;
 
 struct Resolver<'h, 'a> {
     history: &'h History,
     assumed: &'a Assumed,
-    /// All write events by key, each key's sorted by value.
-    written_starts: Vec<u32>,
+    /// Per key, and one more for the end.
+    slots: Vec<KeySlot>,
+    /// All write events by key; of keys with many, sorted by value.
     written: Vec<Written>,
     lists: ListKeys,
     counts: Vec<bool>,
-    /// Per key the last transaction that touched it and the event that last wrote it there.
-    own: Vec<(u32, u32)>,
+    lookups: Vec<Lookup>,
     reads: Vec<ReadFrom>,
     ambiguous: Vec<Ambiguous>,
 }
-
-const NOBODY: u32 = u32::MAX;
 
 impl<'h, 'a> Resolver<'h, 'a> {
     fn new(history: &'h History, assumed: &'a Assumed) -> Self {
@@ -197,15 +227,15 @@ impl<'h, 'a> Resolver<'h, 'a> {
             Outcome::Unknown => assumed.committed.get(&transaction) == Some(&true),
         });
         let counts = counts.collect();
-        let (written_starts, written) = written_by_key(history);
+        let (slots, written) = written_by_key(history, assumed);
         Resolver {
             history,
             assumed,
-            written_starts,
+            slots,
             written,
             lists: ListKeys::new(history),
             counts,
-            own: vec![(NOBODY, 0); history.key_count()],
+            lookups: Vec::with_capacity(BATCH),
             reads: Vec::new(),
             ambiguous: Vec::new(),
         }
@@ -219,14 +249,18 @@ impl<'h, 'a> Resolver<'h, 'a> {
         read_starts.push(0);
         for transaction in self.history.transactions() {
             if self.counts[transaction.index()] {
-                self.reads_of(transaction)?;
+                self.collect(transaction)?;
             }
-            read_starts.push(self.reads.len() as u32);
+            read_starts.push((self.reads.len() + self.lookups.len()) as u32);
+            if self.lookups.len() >= BATCH {
+                self.look_up()?;
+            }
         }
-        drop((self.written, self.written_starts));
-        let (write_starts, writes) = visible_writes(self.history, &self.counts, &mut self.own);
-        drop(self.own);
-        let (writer_starts, writers) = writers_by_key(self.history, &write_starts, &writes);
+        self.look_up()?;
+        let (writer_starts, writers) =
+            writers_by_key(self.history, &self.counts, &self.slots, &self.written, &self.lists);
+        drop((self.written, self.slots));
+        let (write_starts, writes) = visible_writes(self.history, &self.counts);
         let has_locking = self.history.transactions().any(|t| self.history.events_of(t).iter().any(|e| e.locking));
         Ok(Resolved {
             history: self.history,
@@ -251,7 +285,8 @@ impl<'h, 'a> Resolver<'h, 'a> {
         let mut pending: Vec<TransactionId> =
             self.history.transactions().filter(|transaction| self.counts[transaction.index()]).collect();
         while let Some(transaction) = pending.pop() {
-            self.reads_of(transaction)?;
+            self.collect(transaction)?;
+            self.look_up()?;
             for read in std::mem::take(&mut self.reads) {
                 let found = if self.lists.is_list(KeyId(read.key)) {
                     self.lists.appenders(self.history, self.assumed, transaction, read.event)?
@@ -277,23 +312,50 @@ impl<'h, 'a> Resolver<'h, 'a> {
         Ok(())
     }
 
-    fn reads_of(&mut self, transaction: TransactionId) -> Result<(), Failure> {
-        for (number, event) in self.history.numbered_events_of(transaction) {
-            let own = self.own[event.key.index()];
-            let own = (own.0 == transaction.0).then_some(EventId(own.1));
-            match event.action {
-                Action::Write | Action::Append => self.own[event.key.index()] = (transaction.0, number.0),
-                Action::Read if self.lists.is_list(event.key) => self.list_read(transaction, number, event.key)?,
-                Action::Read => match own {
-                    Some(own) => self.internal_read(transaction, number, event, own)?,
-                    None => self.external_read(transaction, number, event)?,
-                },
+    /// Notes the external reads of a transaction, and compares its internal ones with its own writes.
+    fn collect(&mut self, transaction: TransactionId) -> Result<(), Failure> {
+        let events = self.history.events_of(transaction);
+        let first = self.history.event_range(transaction).start;
+        let mut own_of_long: FxHashMap<KeyId, EventId> = FxHashMap::default();
+        let is_long = events.len() > SHORT;
+        for (place, event) in events.iter().enumerate() {
+            let number = EventId(first + place as u32);
+            if !event.is_read() {
+                if is_long {
+                    own_of_long.insert(event.key, number);
+                }
+                continue;
+            }
+            let own = if is_long { own_of_long.get(&event.key).copied() } else { last_write(events, place, first) };
+            match own {
+                Some(own) if !self.lists.is_list(event.key) => self.internal_read(transaction, number, event, own)?,
+                _ => {
+                    let key = event.key.index();
+                    let (slot, end) = (self.slots[key], self.slots[key + 1].start);
+                    let versions = (slot.start, end);
+                    self.lookups.push(Lookup {
+                        transaction,
+                        read: number,
+                        event: *event,
+                        initial: slot.initial,
+                        versions,
+                    });
+                }
             }
         }
-        // The next transaction may not take these for its own; numbers differ, but a second pass over this one may come.
-        for event in self.history.events_of(transaction).iter().filter(|event| !event.is_read()) {
-            self.own[event.key.index()].0 = NOBODY;
+        Ok(())
+    }
+
+    fn look_up(&mut self) -> Result<(), Failure> {
+        let mut lookups = std::mem::take(&mut self.lookups);
+        for lookup in lookups.drain(..) {
+            if self.lists.is_list(lookup.event.key) {
+                self.list_read(lookup.transaction, lookup.read, lookup.event.key)?;
+            } else {
+                self.external_read(&lookup)?;
+            }
         }
+        self.lookups = lookups;
         Ok(())
     }
 
@@ -319,65 +381,58 @@ impl<'h, 'a> Resolver<'h, 'a> {
         Ok(())
     }
 
-    fn external_read(&mut self, transaction: TransactionId, read: EventId, event: &Event) -> Result<(), Failure> {
+    fn external_read(&mut self, lookup: &Lookup) -> Result<(), Failure> {
+        let writer = match self.found(lookup)? {
+            Found::One(writer) => writer,
+            Found::Several(candidates) => self.remember_ambiguous(lookup, candidates),
+        };
+        self.reads.push(ReadFrom { key: lookup.event.key.0, writer, event: lookup.read });
+        Ok(())
+    }
+
+    /// Whoever may have written what was read.
+    fn found(&self, lookup: &Lookup) -> Result<Found, Failure> {
+        let (read, value) = (lookup.read, lookup.event.value);
         let claim = self.history.claim(read);
-        let initial = self.history.same(self.history.initial(event.key), event.value)
-            && claim.is_none_or(|claim| claim == Writer::Initial);
-        let versions = self.versions_with(event.key, event.value);
-        let claimed = |version: &&Written| match claim {
+        let initial = self.history.same(lookup.initial, value) && claim.is_none_or(|claim| claim == Writer::Initial);
+        let versions = self.versions_with(lookup.versions, value).filter(|version| match claim {
             None => true,
             Some(Writer::Initial) => false,
             Some(Writer::Transaction(writer)) => version.transaction == writer.0,
-        };
-        let mut good = versions.iter().filter(claimed).filter(|version| self.may_be_read(version));
-        let writer = match (initial, good.next(), good.next()) {
-            (true, None, _) => INITIAL,
-            (false, Some(only), None) => only.transaction,
-            (false, None, _) => return Err(Failure::Bad(self.explain_bad(read, versions.iter().filter(claimed)))),
-            _ => {
-                let good = versions.iter().filter(claimed).filter(|version| self.may_be_read(version));
-                let mut candidates: Vec<u32> = good.map(|version| version.transaction).collect();
+        });
+        let good = versions.clone().filter(|version| !version.overwritten && version.may_have_committed);
+        let mut good = good.map(|version| version.transaction);
+        match (initial, good.next(), good.next()) {
+            (true, None, _) => Ok(Found::One(INITIAL)),
+            (false, Some(only), None) => Ok(Found::One(only)),
+            (false, None, _) => Err(Failure::Bad(self.explain_bad(read, versions))),
+            (_, first, second) => {
+                let mut candidates: Vec<u32> = first.into_iter().chain(second).chain(good).collect();
                 candidates.extend(initial.then_some(INITIAL));
                 candidates.sort_unstable();
                 candidates.dedup();
                 // Reading one's own later write is a circle of one; any other candidate is better.
-                candidates.retain(|&candidate| candidate != transaction.0);
-                match candidates[..] {
-                    [only] => only,
-                    _ => self.remember_ambiguous(transaction, read, event.key, candidates),
-                }
+                candidates.retain(|&candidate| candidate != lookup.transaction.0);
+                Ok(if let [only] = candidates[..] { Found::One(only) } else { Found::Several(candidates) })
             }
-        };
-        self.reads.push(ReadFrom { key: event.key.0, writer, event: read });
-        Ok(())
+        }
     }
 
-    fn remember_ambiguous(&mut self, reader: TransactionId, event: EventId, key: KeyId, candidates: Vec<u32>) -> u32 {
-        self.ambiguous.push(Ambiguous { event, reader: reader.0, key: key.0, candidates });
+    fn remember_ambiguous(&mut self, lookup: &Lookup, candidates: Vec<u32>) -> u32 {
+        let (reader, key) = (lookup.transaction.0, lookup.event.key.0);
+        self.ambiguous.push(Ambiguous { event: lookup.read, reader, key, candidates });
         AMBIGUOUS + self.ambiguous.len() as u32 - 1
     }
 
-    fn versions_with(&self, key: KeyId, value: Value) -> &[Written] {
-        let range = self.written_starts[key.index()] as usize..self.written_starts[key.index() + 1] as usize;
-        let versions = &self.written[range];
-        if versions.len() <= 8 {
-            let Some(from) = versions.iter().position(|version| version.value == value) else { return &[] };
-            let length = versions[from..].iter().take_while(|version| version.value == value).count();
-            return &versions[from..from + length];
+    /// The versions of a key with a value: by looking at all when they are few, by bisection when they are sorted.
+    fn versions_with(&self, (start, end): (u32, u32), value: Value) -> impl Iterator<Item = &Written> + Clone {
+        let mut versions = &self.written[start as usize..end as usize];
+        if versions.len() > FEW {
+            let from = versions.partition_point(|version| version.value < value);
+            let length = versions[from..].partition_point(|version| version.value == value);
+            versions = &versions[from..from + length];
         }
-        let from = versions.partition_point(|version| version.value < value);
-        let to = from + versions[from..].iter().take_while(|version| version.value == value).count();
-        &versions[from..to]
-    }
-
-    fn may_be_read(&self, version: &Written) -> bool {
-        let transaction = TransactionId(version.transaction);
-        !version.overwritten
-            && match self.history.outcome(transaction) {
-                Outcome::Committed => true,
-                Outcome::Unknown => self.assumed.committed.get(&transaction) != Some(&false),
-                Outcome::AbortedByProgram | Outcome::AbortedByDatabase => false,
-            }
+        versions.iter().filter(move |version| version.value == value)
     }
 
     fn explain_bad<'v>(&self, read: EventId, mut versions: impl Iterator<Item = &'v Written>) -> BadRead {
@@ -394,32 +449,65 @@ impl<'h, 'a> Resolver<'h, 'a> {
     }
 }
 
-/// All write events, by key and then by value; ties by transaction.
-fn written_by_key(history: &History) -> (Vec<u32>, Vec<Written>) {
-    let mut starts = vec![0u32; history.key_count() + 1];
-    for_each_write(history, |_, event| starts[event.key.index() + 1] += 1);
-    for key in 1..starts.len() {
-        starts[key] += starts[key - 1];
+/// Keys with at most this many write events are not sorted by value.
+const FEW: usize = 16;
+
+/// The last write of the key of the read at `place`, before it.
+fn last_write(events: &[Event], place: usize, first: u32) -> Option<EventId> {
+    let key = events[place].key;
+    let own = events[..place].iter().rposition(|event| event.key == key && !event.is_read())?;
+    Some(EventId(first + own as u32))
+}
+
+/// All write events by key, in the order of transactions; of keys with many, by value.
+fn written_by_key(history: &History, assumed: &Assumed) -> (Vec<KeySlot>, Vec<Written>) {
+    let mut slots: Vec<KeySlot> =
+        history.keys().map(|key| KeySlot { initial: history.initial(key), start: 0 }).collect();
+    slots.push(KeySlot { initial: Value::ABSENT, start: 0 });
+    for_each_write(history, |_, event| slots[event.key.index() + 1].start += 1);
+    for key in 1..slots.len() {
+        slots[key].start += slots[key - 1].start;
     }
-    let absent = Written { value: Value::ABSENT, transaction: NOBODY, overwritten: false };
-    let mut written = vec![absent; starts.last().copied().unwrap_or(0) as usize];
-    let mut next = starts.clone();
+    let nothing = Written { value: Value::ABSENT, transaction: 0, overwritten: false, may_have_committed: false };
+    let mut written = vec![nothing; slots[slots.len() - 1].start as usize];
+    // While filling, a key's slot points behind what is filled; afterwards everything is shifted back by one.
     for_each_write(history, |transaction, event| {
-        let at = &mut next[event.key.index()];
-        // Transactions come in ascending order, so an earlier write of the same one is right before.
-        if *at > starts[event.key.index()] && written[*at as usize - 1].transaction == transaction {
-            written[*at as usize - 1].overwritten = true;
-        }
-        written[*at as usize] = Written { value: event.value, transaction, overwritten: false };
+        let at = &mut slots[event.key.index()].start;
+        written[*at as usize] = Written {
+            value: event.value,
+            transaction,
+            overwritten: false,
+            may_have_committed: may_have_committed(history, assumed, TransactionId(transaction)),
+        };
         *at += 1;
     });
+    for key in (1..slots.len()).rev() {
+        slots[key].start = slots[key - 1].start;
+    }
+    slots[0].start = 0;
     for key in 0..history.key_count() {
-        let versions = &mut written[starts[key] as usize..starts[key + 1] as usize];
-        if !versions.is_sorted_by_key(|version| version.value) {
+        let versions = &mut written[slots[key].start as usize..slots[key + 1].start as usize];
+        mark_overwritten(versions);
+        if versions.len() > FEW {
             versions.sort_by_key(|version| (version.value, version.transaction));
         }
     }
-    (starts, written)
+    (slots, written)
+}
+
+/// A transaction's writes of one key are neighbours; all but the last are overwritten.
+fn mark_overwritten(versions: &mut [Written]) {
+    for place in 1..versions.len() {
+        versions[place - 1].overwritten = versions[place - 1].transaction == versions[place].transaction;
+    }
+}
+
+fn may_have_committed(history: &History, assumed: &Assumed, transaction: TransactionId) -> bool {
+    match history.outcome(transaction) {
+        Outcome::Committed => true,
+        Outcome::Unknown => assumed.committed.get(&transaction) != Some(&false),
+        Outcome::AbortedByProgram | Outcome::AbortedByDatabase => false,
+    }
 }
 
 fn for_each_write(history: &History, mut visit: impl FnMut(u32, &Event)) {
@@ -430,20 +518,26 @@ fn for_each_write(history: &History, mut visit: impl FnMut(u32, &Event)) {
     }
 }
 
+/// Whether a transaction's writes are there for others.
+fn writes_count(history: &History, counts: &[bool], transaction: TransactionId) -> bool {
+    counts[transaction.index()] && history.outcome(transaction) != Outcome::AbortedByProgram
+}
+
 /// Per transaction that counts and may be read from, the keys it wrote.
-fn visible_writes(history: &History, counts: &[bool], own: &mut [(u32, u32)]) -> (Vec<u32>, Vec<u32>) {
-    own.fill((NOBODY, 0));
+fn visible_writes(history: &History, counts: &[bool]) -> (Vec<u32>, Vec<u32>) {
     let mut starts = Vec::with_capacity(counts.len() + 1);
-    let mut writes = Vec::new();
+    let mut writes: Vec<u32> = Vec::new();
+    let mut seen: FxHashSet<KeyId> = FxHashSet::default();
     starts.push(0);
     for transaction in history.transactions() {
-        if counts[transaction.index()] && history.outcome(transaction) != Outcome::AbortedByProgram {
-            for event in history.events_of(transaction).iter().filter(|event| !event.is_read()) {
-                let seen = &mut own[event.key.index()].0;
-                if *seen != transaction.0 {
-                    *seen = transaction.0;
-                    writes.push(event.key.0);
-                }
+        if writes_count(history, counts, transaction) {
+            let events = history.events_of(transaction);
+            let mine = writes.len();
+            seen.clear();
+            for event in events.iter().filter(|event| !event.is_read()) {
+                let new =
+                    if events.len() > SHORT { seen.insert(event.key) } else { !writes[mine..].contains(&event.key.0) };
+                writes.extend(new.then_some(event.key.0));
             }
         }
         starts.push(writes.len() as u32);
@@ -451,21 +545,28 @@ fn visible_writes(history: &History, counts: &[bool], own: &mut [(u32, u32)]) ->
     (starts, writes)
 }
 
-fn writers_by_key(history: &History, write_starts: &[u32], writes: &[u32]) -> (Vec<u32>, Vec<u32>) {
-    let mut starts = vec![0u32; history.key_count() + 1];
-    for &key in writes {
-        starts[key as usize + 1] += 1;
-    }
-    for key in 1..starts.len() {
-        starts[key] += starts[key - 1];
-    }
-    let mut writers = vec![0; writes.len()];
-    let mut next = starts.clone();
-    for transaction in 0..write_starts.len() - 1 {
-        for &key in &writes[write_starts[transaction] as usize..write_starts[transaction + 1] as usize] {
-            writers[next[key as usize] as usize] = transaction as u32;
-            next[key as usize] += 1;
+/// Per key the transactions that count and wrote or appended to it, ascending.
+fn writers_by_key(
+    history: &History,
+    counts: &[bool],
+    slots: &[KeySlot],
+    written: &[Written],
+    lists: &ListKeys,
+) -> (Vec<u32>, Vec<u32>) {
+    let mut starts = Vec::with_capacity(slots.len());
+    let mut writers: Vec<u32> = Vec::with_capacity(written.len());
+    starts.push(0);
+    for key in history.keys() {
+        let mine = writers.len();
+        let versions = &written[slots[key.index()].start as usize..slots[key.index() + 1].start as usize];
+        let appenders = lists.appending(key);
+        let all =
+            versions.iter().filter(|version| !version.overwritten).map(|version| version.transaction).chain(appenders);
+        writers.extend(all.filter(|&transaction| writes_count(history, counts, TransactionId(transaction))));
+        if versions.len() > FEW {
+            writers[mine..].sort_unstable();
         }
+        starts.push(writers.len() as u32);
     }
     (starts, writers)
 }
