@@ -48,7 +48,11 @@ fn both_weakest_levels_are_explained_when_psi_and_prefix_fail() {
     folder.write("both.txt", format!("{LOST_UPDATE}{long_fork}"));
     let ran = folder.skew(&["check", "both.txt", "--save", "found"]).expect(1);
     assert!(ran.out.contains("prefix forbids this") && ran.out.contains("psi forbids this"), "{}", ran.out);
-    assert!(ran.out.ends_with("\nskew view found/1-long-fork.json\nskew view found/2-lost-update.json\n"), "{}", ran.out);
+    assert!(
+        ran.out.ends_with("\nskew view found/1-long-fork.json\nskew view found/2-lost-update.json\n"),
+        "{}",
+        ran.out
+    );
 }
 
 #[test]
