@@ -312,7 +312,7 @@ mod tests {
 
     fn reports(failing: &[IsolationLevel]) -> Vec<LevelReport> {
         let verdict = |level: IsolationLevel| match failing.iter().any(|&weaker| level.implies(weaker)) {
-            true => Verdict::Fails(Anomaly { refutation: Refutation::Proof(Proof::default()) }),
+            true => Verdict::Fails(Anomaly { level, refutation: Refutation::Proof(Proof::default()) }),
             false => Verdict::Holds(CommitOrder::default()),
         };
         let levels = IsolationLevel::SEVEN.into_iter();

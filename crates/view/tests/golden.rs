@@ -42,7 +42,7 @@ fn found(
     refutation: Refutation,
     cases: Vec<Case>,
 ) -> Counterexample {
-    Counterexample { level, kind, history, anomaly: Anomaly { refutation }, cases }
+    Counterexample { level, kind, history, anomaly: Anomaly { level, refutation }, cases }
 }
 
 fn lost_update() -> Counterexample {

@@ -3,6 +3,7 @@
 use super::Subject;
 use crate::input::{Complaint, cannot};
 use skew_check::LevelReport;
+use skew_history::History;
 use skew_view::certificate;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -20,14 +21,20 @@ impl CertificateFile {
         Ok(CertificateFile { path: path.to_owned(), out: BufWriter::new(file) })
     }
 
-    pub(super) fn write(&mut self, subject: &Subject, report: &LevelReport) -> Result<(), Complaint> {
+    pub(super) fn write(
+        &mut self,
+        subject: &Subject,
+        report: &LevelReport,
+        history: &History,
+    ) -> Result<(), Complaint> {
         let about = certificate::Subject {
             file: subject.name.clone(),
             history_sha256: subject.sha256.clone(),
             format: subject.format,
             level: report.level,
         };
-        certificate::write(&about, &report.verdict, &mut self.out).map_err(|error| complain(&self.path, &error))
+        certificate::write(&about, &report.verdict, history, &mut self.out)
+            .map_err(|error| complain(&self.path, &error))
     }
 
     /// Writes what is still to be written; what goes wrong comes back.

@@ -207,7 +207,7 @@ impl<'a> Run<'a> {
         for report in &checked.levels {
             self.exit.combine(exit_of(&report.verdict));
         }
-        self.keep(subject, &checked);
+        self.keep(subject, history, &checked);
         let all_hold = checked.levels.iter().all(|report| report.verdict.holds());
         let report = Report {
             file: &subject.name,
@@ -259,10 +259,11 @@ impl<'a> Run<'a> {
     }
 
     /// Writes certificates and counterexamples, where that was asked for.
-    fn keep(&mut self, subject: &Subject, checked: &Checked) {
+    fn keep(&mut self, subject: &Subject, history: &History, checked: &Checked) {
         let mut complaints = Vec::new();
         if let Some(certificates) = &mut self.certificates {
-            complaints.extend(checked.levels.iter().filter_map(|report| certificates.write(subject, report).err()));
+            complaints
+                .extend(checked.levels.iter().filter_map(|report| certificates.write(subject, report, history).err()));
         }
         if let Some(findings) = &mut self.findings {
             let replay = |level| self.settings.replay(&subject.name, level);
