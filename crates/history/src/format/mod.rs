@@ -122,6 +122,13 @@ pub enum WriteError {
     CannotHold(String),
 }
 
+impl WriteError {
+    /// What to do.
+    pub fn advice(&self) -> &'static str {
+        "write another format"
+    }
+}
+
 /// The format of these files.
 pub fn detect(files: &[Source<'_>]) -> Result<Format, ReadError> {
     let bytes = files[0].bytes;
