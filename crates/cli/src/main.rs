@@ -36,10 +36,10 @@ struct Arguments {
     #[command(subcommand)]
     command: Command,
     /// Say nothing but what goes wrong; the exit code tells the rest
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, display_order = 100)]
     quiet: bool,
     /// Colour the output: auto is on a terminal only, and never when NO_COLOR is set
-    #[arg(long, value_enum, default_value_t = Colour::Auto, global = true, value_name = "WHEN")]
+    #[arg(long, value_enum, default_value_t = Colour::Auto, global = true, value_name = "WHEN", display_order = 100)]
     color: Colour,
 }
 

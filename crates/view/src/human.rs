@@ -47,6 +47,10 @@ pub fn counterexample(picture: Picture<'_>, palette: Palette) -> String {
     for case in &scene.cases {
         tell(&mut out, case, several, palette);
     }
+    if scene.untold > 0 {
+        line(&mut out, &format!("  {faint}(and {} more cases){end}", scene.untold));
+        line(&mut out, "");
+    }
     line(&mut out, &format!("  {}", scene.meaning));
     out
 }

@@ -21,6 +21,9 @@ use std::collections::BTreeMap;
 /// How many transactions are drawn at most: a search that was stopped early may leave a counterexample that is not small.
 const MOST_DRAWN: usize = 60;
 
+/// How many cases are told at most, for the same reason.
+const MOST_TOLD: usize = 20;
+
 /// A counterexample, ready to be drawn.
 #[derive(Clone, Debug)]
 pub struct Scene {
@@ -38,6 +41,8 @@ pub struct Scene {
     pub meaning: String,
     /// How many transactions are not shown, because there are too many.
     pub left_out: usize,
+    /// How many cases are not told, because there are too many.
+    pub untold: usize,
 }
 
 /// A transaction or the initial state.
@@ -81,7 +86,9 @@ pub struct ToldCase {
 
 impl Scene {
     /// The scene of a counterexample.
-    pub fn new(picture: Picture<'_>) -> Scene {
+    pub fn new(mut picture: Picture<'_>) -> Scene {
+        let untold = picture.cases.len().saturating_sub(MOST_TOLD);
+        picture.cases = &picture.cases[..picture.cases.len() - untold];
         let versions = Versions::new(picture.history);
         let history = picture.history;
         let mut participants = Vec::new();
@@ -98,6 +105,7 @@ impl Scene {
             cases: picture.cases.iter().map(|case| told_case(picture, case)).collect(),
             meaning: meaning(picture),
             left_out: history.transaction_count() - shown.len(),
+            untold,
         }
     }
 }

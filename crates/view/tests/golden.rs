@@ -185,6 +185,8 @@ fn a_counterexample_that_was_not_made_small_is_cut() {
     let cases = vec![case(&history, None, &[("s499#0 s3#0 ww x", "made up")])];
     let proof = Refutation::Proof(Proof::default());
     let found = found(IsolationLevel::Prefix, AnomalyKind::DirtyWrite, history, proof, cases);
+    let many = Counterexample { cases: vec![found.cases[0].clone(); 50], ..found.clone() };
+    assert!(human::counterexample(Picture::from(&many), Palette::PLAIN).contains("(and 30 more cases)"));
     let text = human::counterexample(Picture::from(&found), Palette::PLAIN);
     assert!(text.contains("(440 more transactions are not shown)") && text.contains("─ s499#0"), "{text}");
     assert!(svg::counterexamples(&[Picture::from(&found)]).len() < 100_000);

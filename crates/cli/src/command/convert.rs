@@ -24,7 +24,8 @@ pub(crate) struct Arguments {
     /// The format to write
     #[arg(long, value_enum, value_name = "FORMAT")]
     to: Target,
-    /// The format of the input, where it is not recognised
+    /// The format of the input, where it is not recognised: native, notation, dbcop, dbcop-json, cobra, plume, awdit, isopredict,
+    /// elle-edn, elle-json, timekiller or viper
     #[arg(long, value_name = "FORMAT")]
     from: Option<Format>,
     /// How large the input may be once unpacked
@@ -99,16 +100,16 @@ impl Arguments {
     /// Writes the history; what was lost comes back.
     fn write(&self, history: &History, console: &mut Console) -> Result<Vec<String>, Complaint> {
         let name = self.output.to_string_lossy();
-        let complain = |error: String| Complaint::new(&name, error, "choose another format or another place");
+        let complain = |(what, advice): Failure| Complaint::new(&name, what, advice);
         if self.output == Path::new("-") {
             return self.write_to(history, console).map_err(complain);
         }
-        let file = File::create(&self.output).map_err(|error| complain(input::cannot("write", &error)))?;
+        let file = File::create(&self.output).map_err(|error| complain(cannot_write(&error)))?;
         let mut out = BufWriter::new(file);
         let outcome = self.write_to(history, &mut out);
         let outcome = outcome.and_then(|losses| match out.flush() {
             Ok(()) => Ok(losses),
-            Err(error) => Err(input::cannot("write", &error)),
+            Err(error) => Err(cannot_write(&error)),
         });
         if outcome.is_err() {
             // Half a history would be mistaken for a whole one.
@@ -117,13 +118,20 @@ impl Arguments {
         outcome.map_err(complain)
     }
 
-    fn write_to(&self, history: &History, out: &mut dyn Write) -> Result<Vec<String>, String> {
+    fn write_to(&self, history: &History, out: &mut dyn Write) -> Result<Vec<String>, Failure> {
         match self.to.format() {
-            Some(format) => format::write(history, format, out).map_err(|error| error.to_string()),
+            Some(format) => format::write(history, format, out).map_err(|error| (error.to_string(), error.advice())),
             None => match dot::history(history, out) {
                 Ok(()) => Ok(Vec::new()),
-                Err(error) => Err(input::cannot("write", &error)),
+                Err(error) => Err(cannot_write(&error)),
             },
         }
     }
+}
+
+/// What went wrong, and what to do.
+type Failure = (String, &'static str);
+
+fn cannot_write(error: &std::io::Error) -> Failure {
+    (input::cannot("write", error), "choose another place")
 }

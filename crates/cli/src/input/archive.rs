@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Archives are known by the word `ustar` in their first header, very old ones by their name. Files inside an archive may be packed
-//! themselves; archives in archives are not taken apart.
+//! themselves, and may be archives in turn, a few deep.
 
 use super::unpack::{self, UnpackError};
 use super::{Complaint, Input, NamedBytes, base_name};
@@ -17,16 +17,20 @@ use tar::Archive;
 /// The size of a header in a `.tar`, and where its magic word stands.
 const HEADER: u64 = 512;
 const MAGIC: std::ops::Range<usize> = 257..262;
+/// How deep archives may lie in archives.
+const DEEPEST: usize = 3;
 
 /// Reads one file or standard input.
 pub(super) fn open(name: &str, bytes: Box<dyn Read>, size: Option<u64>, limit: u64) -> Result<Vec<Input>, Complaint> {
     let fail = |error: UnpackError| error.complaint(name);
     let mut bytes = unpack::unpacked(bytes).map_err(|error| fail(UnpackError::Broken(0, error)))?;
     let start = unpack::read_all(bytes.by_ref().take(HEADER), None, HEADER).map_err(fail)?;
-    let is_archive = start.get(MAGIC).is_some_and(|magic| magic == b"ustar") || is_named_archive(name);
+    let is_archive = has_magic(&start) || is_named_archive(name);
     let whole = Cursor::new(start).chain(bytes);
     if is_archive {
-        return Ok(take_apart(name, whole, limit)?.into_inputs(name)).and_then(|inputs| not_empty(name, inputs));
+        let mut contents = Contents { folders: BTreeMap::new(), left: limit, limit };
+        contents.take_apart(name, "", Box::new(whole), DEEPEST)?;
+        return not_empty(name, contents.into_inputs(name));
     }
     let bytes = unpack::read_all(whole, size, limit).map_err(fail)?;
     let file = NamedBytes { name: without_packing(name).to_owned(), bytes };
@@ -42,34 +46,54 @@ fn not_empty(name: &str, inputs: Vec<Input>) -> Result<Vec<Input>, Complaint> {
     }
 }
 
+fn has_magic(bytes: &[u8]) -> bool {
+    bytes.get(MAGIC).is_some_and(|magic| magic == b"ustar")
+}
+
 /// The files of an archive, by folder and name.
 struct Contents {
     folders: BTreeMap<String, BTreeMap<String, Vec<u8>>>,
+    /// How many bytes may still come, of how many in all.
+    left: u64,
+    limit: u64,
 }
 
-fn take_apart(name: &str, bytes: impl Read, limit: u64) -> Result<Contents, Complaint> {
-    let mut left = limit;
-    let mut folders: BTreeMap<String, BTreeMap<String, Vec<u8>>> = BTreeMap::new();
-    let broken = |error| UnpackError::Broken(0, error).complaint(name);
-    let mut archive = Archive::new(bytes);
-    for entry in archive.entries().map_err(broken)? {
-        let entry = entry.map_err(broken)?;
-        let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        let path = path.trim_start_matches("./").to_owned();
-        if !entry.header().entry_type().is_file() || base_name(&path).starts_with('.') {
-            continue;
+impl Contents {
+    /// Takes an archive apart, which stands in the folder `within` of the whole.
+    fn take_apart(&mut self, name: &str, within: &str, bytes: Box<dyn Read>, depth: usize) -> Result<(), Complaint> {
+        let broken = |error| UnpackError::Broken(0, error).complaint(name);
+        let mut archive = Archive::new(bytes);
+        for entry in archive.entries().map_err(broken)? {
+            let entry = entry.map_err(broken)?;
+            let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+            let path = path.trim_start_matches("./");
+            if !entry.header().entry_type().is_file() || base_name(path).starts_with('.') {
+                continue;
+            }
+            let inside = format!("{name}/{path}");
+            let path = if within.is_empty() { path.to_owned() } else { format!("{within}/{path}") };
+            let bytes = read_entry(entry, self.left).map_err(|error| match error {
+                // What counts is what the whole archive unpacks to.
+                UnpackError::TooLarge(_) => UnpackError::TooLarge(self.limit).complaint(name),
+                broken => broken.complaint(&inside),
+            })?;
+            match has_magic(&bytes) {
+                true if depth == 0 => {
+                    let what = "archives lie too deep within one another".to_owned();
+                    return Err(Complaint::new(&inside, what, "unpack the outer ones first"));
+                }
+                true => self.take_apart(&inside, &path, Box::new(Cursor::new(bytes)), depth - 1)?,
+                false => self.add(&path, bytes),
+            }
         }
-        let inside = format!("{name}/{path}");
-        let bytes = read_entry(entry, left).map_err(|error| match error {
-            // What counts is what the whole archive unpacks to.
-            UnpackError::TooLarge(_) => UnpackError::TooLarge(limit).complaint(name),
-            broken => broken.complaint(&inside),
-        })?;
-        left -= bytes.len() as u64;
-        let (folder, file) = path.rsplit_once('/').unwrap_or(("", &path));
-        folders.entry(folder.to_owned()).or_default().insert(file.to_owned(), bytes);
+        Ok(())
     }
-    Ok(Contents { folders })
+
+    fn add(&mut self, path: &str, bytes: Vec<u8>) {
+        self.left -= bytes.len() as u64;
+        let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
+        self.folders.entry(folder.to_owned()).or_default().insert(file.to_owned(), bytes);
+    }
 }
 
 /// The unpacker asks for a stream of its own, which an entry is not: a packed entry is small enough to hold twice.
@@ -150,7 +174,7 @@ mod tests {
             ("b".to_owned(), BTreeMap::from([file("T10.log"), file("T9.log"), file("T9.error")])),
             (String::new(), BTreeMap::from([file("x.jsonl.gz")])),
         ]);
-        let inputs = Contents { folders }.into_inputs("a.tar");
+        let inputs = Contents { folders, left: 0, limit: 0 }.into_inputs("a.tar");
         let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
         assert_eq!(names, ["a.tar/x.jsonl.gz", "a.tar/b"]);
         let files: Vec<&str> = inputs[1].files.iter().map(|file| file.name.as_str()).collect();

@@ -169,6 +169,24 @@ fn an_archive_is_a_history_per_cobra_folder_and_per_file() {
 }
 
 #[test]
+fn archives_in_archives_are_taken_apart_but_not_without_end() {
+    let folder = Folder::new("nested_archives");
+    let mut bytes = xz(&tar(&[("run/T0.log", &cobra_log(1, true))]));
+    for (depth, code) in [(1, 0), (2, 0), (3, 0), (4, 2)] {
+        bytes = tar(&[("inner.tar.xz", &bytes)]);
+        folder.write("outer.tar", &bytes);
+        let ran = folder.skew(&["check", "outer.tar", "--format", "json"]);
+        match code {
+            2 => assert!(ran.expect(2).err.contains("too deep"), "{depth}"),
+            _ => {
+                let path = "/inner.tar.xz".repeat(depth);
+                assert_eq!(ran.accepted().files(), [format!("outer.tar{path}/run")]);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_mistake_is_shown_with_file_line_text_and_advice() {
     let folder = Folder::new("mistake");
     folder.write("h.txt", "a: w(x,1)\nb: q(x,1)\n");

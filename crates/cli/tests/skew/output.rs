@@ -85,7 +85,9 @@ fn quiet_says_nothing_but_the_exit_code() {
 #[test]
 fn a_closed_pipe_is_no_panic() {
     let folder = Folder::new("closed_pipe");
-    for arguments in [&["check", "-"][..], &["check", "-", "--format", "json"], &["convert", "-", "--to", "notation"]] {
+    for arguments in
+        [&["check", "-"][..], &["check", "-", "--format", "json"], &["-q", "convert", "-", "--to", "notation"]]
+    {
         let mut child = folder.start(arguments);
         drop(child.stdout.take());
         child.stdin.take().unwrap().write_all(SERIAL.as_bytes()).unwrap();

@@ -212,6 +212,9 @@ impl Drawing {
                 self.paragraph("event", indent, sentence);
             }
         }
+        if scene.untold > 0 {
+            self.paragraph("faint", 0.0, &format!("(and {} more cases)", scene.untold));
+        }
         self.height += LINE / 2.0;
         self.paragraph("faint", 0.0, &scene.meaning);
     }
