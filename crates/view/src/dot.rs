@@ -40,7 +40,7 @@ pub fn counterexample(picture: Picture<'_>) -> String {
 fn node(number: usize, participant: &Participant) -> String {
     let lines = participant.lines.iter().map(|line| format!("{}\\l", escape_record(line)));
     let label = format!("{{{}|{}}}", escape_record(&participant.name), lines.collect::<String>());
-    let style = if participant.on_circle { "" } else { ", style=dashed" };
+    let style = if participant.takes_part { "" } else { ", style=dashed" };
     format!("  n{number} [label=\"{label}\"{style}];\n")
 }
 

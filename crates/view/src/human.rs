@@ -21,16 +21,20 @@ use crate::Palette;
 use crate::lanes;
 use crate::picture::Picture;
 use crate::scene::{Scene, ToldCase};
+use crate::words;
 use skew_history::Writer;
 use std::fmt::Write as _;
+
+/// Where a sentence goes on in the next line.
+const WIDEST_SENTENCE: usize = 106;
 
 /// The counterexample as text.
 pub fn counterexample(picture: Picture<'_>, palette: Palette) -> String {
     let scene = Scene::new(picture);
     let mut out = String::new();
     let Palette { bad, faint, end, .. } = palette;
-    let [name, words] = &scene.title;
-    line(&mut out, &format!("{bad}{name}{end}: {words}"));
+    let [name, in_words] = &scene.title;
+    line(&mut out, &format!("{bad}{name}{end}: {in_words}"));
     line(&mut out, "");
     if let Some(initial) = scene.participants.iter().find(|who| who.writer == Writer::Initial) {
         line(&mut out, &format!("  {faint}initially: {}{end}", initial.lines.join(", ")));
@@ -64,7 +68,9 @@ fn tell(out: &mut String, case: &ToldCase, several: bool, palette: Palette) {
         None => {}
     }
     for sentence in &case.sentences {
-        line(out, &format!("    {sentence}"));
+        for (number, part) in words::wrap(sentence, WIDEST_SENTENCE).into_iter().enumerate() {
+            line(out, &format!("{}{part}", if number == 0 { "    " } else { "      " }));
+        }
     }
     line(out, "");
 }

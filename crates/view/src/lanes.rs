@@ -56,7 +56,7 @@ fn inner_width(participant: &Participant) -> usize {
 }
 
 fn draw_box(participant: &Participant, inner: usize, lines: &mut Vec<String>) {
-    let (across, down) = if participant.on_circle { ("─", "│") } else { ("╌", "╎") };
+    let (across, down) = if participant.takes_part { ("─", "│") } else { ("╌", "╎") };
     let rest = inner + 1 - participant.name.chars().count() - 2;
     lines.push(format!("┌{across} {} {}┐", participant.name, across.repeat(rest)));
     for line in &participant.lines {

@@ -6,6 +6,9 @@
 use skew_check::{AnomalyKind, Case, Counterexample, Told};
 use skew_history::{History, IsolationLevel, TransactionId, Writer};
 
+/// How many transactions a counterexample has at most that was made small.
+const LARGEST_SMALL: usize = 60;
+
 /// A counterexample, as far as it is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Picture<'a> {
@@ -37,18 +40,31 @@ impl<'a> Picture<'a> {
         edges
     }
 
-    /// The transactions that the edges join; the others are there so that every read has its writer.
-    pub fn on_circle(&self) -> Vec<TransactionId> {
-        let ends = self.cases.iter().flat_map(|case| &case.edges).flat_map(|told| [told.from, told.to]);
-        let mut transactions: Vec<TransactionId> = ends
-            .filter_map(|end| match end {
-                Writer::Transaction(transaction) => Some(transaction),
-                Writer::Initial => None,
+    /// The transactions that the story is about: an edge ends there, they read something, or a sentence names them. The others are
+    /// there so that every read has its writer.
+    pub fn taking_part(&self) -> Vec<TransactionId> {
+        let ends: Vec<Writer> =
+            self.cases.iter().flat_map(|case| &case.edges).flat_map(|told| [told.from, told.to]).collect();
+        let history = self.history;
+        // What was not made small holds reads that have nothing to do with the story.
+        let is_small = history.transaction_count() <= LARGEST_SMALL;
+        let reads = |id| history.events_of(id).iter().any(skew_history::Event::is_read);
+        let takes_part = |id: &TransactionId| {
+            ends.contains(&Writer::Transaction(*id)) || is_small && (reads(*id) || self.names(*id))
+        };
+        history.transactions().filter(takes_part).collect()
+    }
+
+    fn names(&self, id: TransactionId) -> bool {
+        let name = self.history.transaction_name(id).to_string();
+        let within = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '#');
+        let named_in = |text: &str| {
+            text.match_indices(&name).any(|(at, _)| {
+                let (before, after) = (&text[..at], &text[at + name.len()..]);
+                !within(before.chars().next_back()) && !within(after.chars().next())
             })
-            .collect();
-        transactions.sort_unstable();
-        transactions.dedup();
-        transactions
+        };
+        self.cases.iter().flat_map(|case| &case.edges).any(|told| named_in(&told.because))
     }
 }
 

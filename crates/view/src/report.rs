@@ -115,7 +115,7 @@ impl<'a> Report<'a> {
             Verdict::Unknown => palette.doubtful,
         };
         let found = self.counterexamples.iter().find(|found| found.level == report.level);
-        let name = found.map_or(String::new(), |found| found.kind.name().replace('-', " "));
+        let name = found.map_or(String::new(), |found| words::anomaly(found.kind));
         let widest = self.levels.iter().map(|report| report.level.name().len()).max().unwrap_or(0);
         let line = format!("  {:widest$}  {colour}{:7}{}  {name}", report.level, report.verdict.word(), palette.end);
         line.trim_end().to_owned()
@@ -281,7 +281,11 @@ impl FoundJson {
         });
         FoundJson {
             anomaly: picture.kind.name(),
-            transactions: picture.on_circle().into_iter().map(|id| history.transaction_name(id).to_string()).collect(),
+            transactions: picture
+                .taking_part()
+                .into_iter()
+                .map(|id| history.transaction_name(id).to_string())
+                .collect(),
             cases: cases.collect(),
             edges: edges.iter().map(|told| EdgeJson::new(history, told)).collect(),
         }

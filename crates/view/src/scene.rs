@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A bare circle leaves out who wrote the versions that were overwritten. Those writers are part of the minimal history; here
-//! they become participants that are not on the circle, with arrows of no case. Every drawing is made from a scene; none looks at
+//! they become participants that do not take part in the story, with arrows of no case. Every drawing is made from a scene; none looks at
 //! the history again.
 
 use crate::picture::Picture;
@@ -56,8 +56,8 @@ pub struct Participant {
     pub session: Option<SessionId>,
     /// What it did, an event per line.
     pub lines: Vec<String>,
-    /// Whether an edge of the story ends here.
-    pub on_circle: bool,
+    /// Whether the story is about it; if not, it is here because it wrote what somebody read.
+    pub takes_part: bool,
 }
 
 /// An arrow between two participants.
@@ -94,9 +94,10 @@ impl Scene {
         let mut participants = Vec::new();
         participants.extend(initial_state(picture, &versions));
         let shown = shown_transactions(picture);
-        participants.extend(shown.iter().map(|&(id, on_circle)| transaction(picture, &versions, id, on_circle)));
+        participants.extend(shown.iter().map(|&(id, takes_part)| transaction(picture, &versions, id, takes_part)));
         let mut arrows = arrows_of_cases(picture, &participants);
-        arrows.extend(restored_arrows(picture, &versions, &participants));
+        let restored = restored_arrows(picture, &versions, &participants, &arrows);
+        arrows.extend(restored);
         Scene {
             title: title(picture),
             sessions: history.sessions().map(|id| words::clean(&history.session_name(id).to_string())).collect(),
@@ -112,20 +113,20 @@ impl Scene {
 
 /// The transactions to draw and whether they are on the circle. Where there are too many, those on it go first.
 fn shown_transactions(picture: Picture<'_>) -> Vec<(TransactionId, bool)> {
-    let on_circle = picture.on_circle();
-    let all = picture.history.transactions().map(|id| (id, on_circle.binary_search(&id).is_ok()));
+    let takes_part = picture.taking_part();
+    let all = picture.history.transactions().map(|id| (id, takes_part.binary_search(&id).is_ok()));
     if all.len() <= MOST_DRAWN {
         return all.collect();
     }
     let mut shown: Vec<(TransactionId, bool)> = all.filter(|shown| shown.1).take(MOST_DRAWN).collect();
-    let others = picture.history.transactions().filter(|id| on_circle.binary_search(id).is_err());
+    let others = picture.history.transactions().filter(|id| takes_part.binary_search(id).is_err());
     shown.extend(others.take(MOST_DRAWN - shown.len()).map(|id| (id, false)));
     shown.sort_unstable();
     shown
 }
 
 fn title(picture: Picture<'_>) -> [String; 2] {
-    let name = picture.kind.name().replace('-', " ");
+    let name = words::anomaly(picture.kind);
     let name = match picture.kind.adya() {
         Some(letters) => format!("{name} ({letters})"),
         None => name,
@@ -176,11 +177,11 @@ fn initial_state(picture: Picture<'_>, versions: &Versions) -> Option<Participan
         name: "initial state".to_owned(),
         session: None,
         lines: keys.into_iter().map(line).collect(),
-        on_circle: !edges.is_empty(),
+        takes_part: !edges.is_empty(),
     })
 }
 
-fn transaction(picture: Picture<'_>, versions: &Versions, id: TransactionId, on_circle: bool) -> Participant {
+fn transaction(picture: Picture<'_>, versions: &Versions, id: TransactionId, takes_part: bool) -> Participant {
     let history = picture.history;
     let mut lines = Vec::new();
     for (number, event) in history.numbered_events_of(id) {
@@ -196,7 +197,7 @@ fn transaction(picture: Picture<'_>, versions: &Versions, id: TransactionId, on_
         name: title_of(picture, id),
         session: Some(history.session_of(id)),
         lines,
-        on_circle,
+        takes_part,
     }
 }
 
@@ -246,17 +247,27 @@ fn arrows_of_cases(picture: Picture<'_>, participants: &[Participant]) -> Vec<Ar
     arrows
 }
 
-/// Who wrote what was read, where the writer is not on the circle; one arrow for all keys between two participants.
-fn restored_arrows(picture: Picture<'_>, versions: &Versions, participants: &[Participant]) -> Vec<Arrow> {
+/// Who wrote what was read, where no edge tells it; one arrow for all keys between two participants.
+fn restored_arrows(
+    picture: Picture<'_>,
+    versions: &Versions,
+    participants: &[Participant],
+    told: &[Arrow],
+) -> Vec<Arrow> {
     let history = picture.history;
     let mut keys: BTreeMap<(usize, usize), Vec<KeyId>> = BTreeMap::new();
     for event in (0..history.event_count() as u32).map(EventId) {
         let Some(writer) = versions.writer_of(history, event) else { continue };
         let reader = Writer::Transaction(history.transaction_of(event));
         let (Some(from), Some(to)) = (place_of(participants, writer), place_of(participants, reader)) else { continue };
-        if from != to && (writer == Writer::Initial || !participants[from].on_circle) {
+        if from != to {
+            let key = history.event(event).key;
+            let label = label(picture, DependencyKind::ReadsFrom, Some(key));
+            let known = |arrow: &Arrow| (arrow.from, arrow.to, &arrow.label) == (from, to, &label);
             let keys = keys.entry((from, to)).or_default();
-            keys.extend(Some(history.event(event).key).filter(|key| !keys.contains(key)));
+            if !told.iter().any(known) && !keys.contains(&key) {
+                keys.push(key);
+            }
         }
     }
     let arrow = |((from, to), keys): ((usize, usize), Vec<KeyId>)| {
@@ -264,5 +275,5 @@ fn restored_arrows(picture: Picture<'_>, versions: &Versions, participants: &[Pa
         let kind = DependencyKind::ReadsFrom;
         Arrow { from, to, kind, label: format!("{} {}", kind.letters(), keys.join(", ")), cases: Vec::new() }
     };
-    keys.into_iter().map(arrow).collect()
+    keys.into_iter().filter(|(_, keys)| !keys.is_empty()).map(arrow).collect()
 }

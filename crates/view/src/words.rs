@@ -9,7 +9,7 @@
 //! terminal or break a drawing, are shown by their code.
 
 use rustc_hash::FxHashMap;
-use skew_check::Told;
+use skew_check::{AnomalyKind, Told};
 use skew_history::{Action, Event, EventId, History, KeyId, Outcome, TransactionId, Value, Writer};
 use std::fmt::Write as _;
 
@@ -76,6 +76,32 @@ pub fn event(history: &History, event: &Event, initial: bool) -> String {
         Action::Write => format!("write {key} = {shown}"),
         Action::Append => format!("append {shown} to {key}"),
     }
+}
+
+/// What an anomaly is called in a sentence: `lost update`, but `read-only anomaly`.
+pub fn anomaly(kind: AnomalyKind) -> String {
+    match kind {
+        AnomalyKind::ReadOnlyAnomaly => "read-only anomaly".to_owned(),
+        AnomalyKind::NonRepeatableRead => "non-repeatable read".to_owned(),
+        AnomalyKind::ThinAir => "thin-air read".to_owned(),
+        AnomalyKind::RealTimeViolation => "real-time violation".to_owned(),
+        kind => kind.name().replace('-', " "),
+    }
+}
+
+/// Lines of at most so many letters, broken at spaces; a longer word stays whole.
+pub fn wrap(text: &str, letters: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= letters => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// How a transaction ended, where that is worth a word.
@@ -161,6 +187,11 @@ mod tests {
     fn control_characters_are_shown_by_their_code() {
         assert_eq!(clean("a\u{1b}[31m\nb"), "a\\u{1b}[31m\\u{a}b");
         assert_eq!(clean("é→"), "é→");
+    }
+
+    #[test]
+    fn long_sentences_go_on_in_the_next_line() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
     }
 
     #[test]

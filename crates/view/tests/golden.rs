@@ -102,11 +102,25 @@ fn long_fork() -> Counterexample {
 }
 
 fn aborted_read() -> Counterexample {
-    let history = notation::parse("a: w(<k & \"q\">,1) !; b: r(<k & \"q\">,1)").unwrap();
-    let cases =
-        vec![case(&history, None, &[("a#0 b#0 wr", "b#0 read <k & \"q\"> = 1, which a#0 wrote and then aborted")])];
+    let history = notation::parse("a: w(<k&\"q\">,1) !; b: r(<k&\"q\">,1)").unwrap();
+    let cases = vec![case(
+        &history,
+        None,
+        &[("a#0 b#0 wr <k&\"q\">", "b#0 read <k&\"q\"> = 1, which a#0 wrote and then aborted")],
+    )];
     let read = Refutation::Read(BadRead::Aborted { read: EventId(1), write: EventId(0) });
     found(IsolationLevel::ReadCommitted, AnomalyKind::AbortedRead, history, read, cases)
+}
+
+/// The edges join only the first writer and the initial state; the story is about all three.
+fn causality_violation() -> Counterexample {
+    let history = notation::parse("a: w(x,1); b: r(x,1) w(y,2); c: r(y,2) r(x,init)").unwrap();
+    let because = "c#0 read x = nil and must have seen a#0, which wrote x = 1 (b#0 read x = 1, which a#0 wrote, \
+                   c#0 read y = 2, which b#0 wrote); so the initial version was no longer the latest that it could return";
+    let edges = [("a#0 init ww x", because), ("init a#0 so", "the initial state comes before everything")];
+    let cases = vec![case(&history, None, &edges)];
+    let proof = Refutation::Proof(Proof::default());
+    found(IsolationLevel::Causal, AnomalyKind::CausalityViolation, history, proof, cases)
 }
 
 /// Six transactions in three sessions: what a larger one looks like.
@@ -163,6 +177,11 @@ fn a_long_fork_looks_as_it_did() {
 #[test]
 fn an_aborted_read_looks_as_it_did() {
     compare_all("aborted-read", &aborted_read());
+}
+
+#[test]
+fn a_causality_violation_looks_as_it_did() {
+    compare_all("causality-violation", &causality_violation());
 }
 
 #[test]
@@ -228,6 +247,7 @@ fn a_forged_finding_is_refused_with_a_reason() {
 }
 
 #[test]
-fn the_transactions_on_the_circle_are_those_of_its_edges() {
-    assert_eq!(Picture::from(&write_skew()).on_circle(), [TransactionId(0), TransactionId(1)]);
+fn a_writer_that_no_sentence_is_about_does_not_take_part() {
+    assert_eq!(Picture::from(&write_skew()).taking_part(), [TransactionId(0), TransactionId(1)]);
+    assert_eq!(Picture::from(&causality_violation()).taking_part().len(), 3);
 }

@@ -13,6 +13,7 @@ mod route;
 use crate::dot::CASE_COLOURS;
 use crate::picture::Picture;
 use crate::scene::{Arrow, Participant, Scene};
+use crate::words::wrap;
 use layout::{Area, LETTER, LINE, Layout};
 use route::Route;
 use std::fmt::Write as _;
@@ -158,7 +159,7 @@ impl Drawing {
 
     fn participant(&mut self, participant: &Participant, area: Area) {
         let Area { x, y, width, height } = area;
-        let class = if participant.on_circle { "box" } else { "box restored" };
+        let class = if participant.takes_part { "box" } else { "box restored" };
         writeln!(
             self.elements,
             "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"5\"/>"
@@ -238,28 +239,12 @@ fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Lines of at most so many letters, broken at spaces; a longer word stays whole.
-fn wrap(text: &str, letters: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= letters => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn text_is_escaped_and_wrapped() {
+    fn text_is_escaped() {
         assert_eq!(escape("<a & \"b\">"), "&lt;a &amp; &quot;b&quot;&gt;");
-        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
     }
 }

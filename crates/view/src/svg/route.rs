@@ -158,7 +158,8 @@ fn bend(start: (f64, f64), leave: Side, end: (f64, f64), reach: Side) -> Curve {
 }
 
 fn place_label(curve: &Curve, letters: usize, layout: &Layout, labels: &mut Vec<Area>) -> (f64, f64) {
-    let width = letters as f64 * LETTER + 8.0;
+    // Some air on both sides, or two labels in a row would read as one.
+    let width = letters as f64 * LETTER + 26.0;
     let area = |t: f64| {
         let (x, y) = curve.at(t);
         Area { x: x - width / 2.0, y: y - 9.0, width, height: 18.0 }
