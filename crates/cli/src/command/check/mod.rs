@@ -1,0 +1,294 @@
+//! `skew check`: which isolation levels does a recorded history satisfy, and why not the others?
+//!
+//! ```text
+//!   arguments ──> Settings ──> for every input: read, check all levels, explain the weakest that fail
+//!                                 │
+//!                                 ├── output        text, JSON or drawings
+//!                                 ├── certificates  --certificate writes them, --verify checks them
+//!                                 └── findings      --save keeps counterexamples
+//! ```
+
+mod certificates;
+mod findings;
+mod output;
+mod settings;
+mod statistics;
+mod verify;
+
+use super::Show;
+use crate::clock::{self, ProgressLine, Stopwatch};
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::input::{self, Complaint, Input};
+use certificates::CertificateFile;
+use findings::Findings;
+use output::Output;
+use settings::Settings;
+use skew_check::{Budget, Counterexample, LevelReport, Verdict};
+use skew_history::format::Format;
+use skew_history::{History, IsolationLevel};
+use skew_view::report::{self, Report, RunStatistics};
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Decide which isolation levels histories satisfy, and explain the weakest violation
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    printf 'a: r(x,init) w(x,1); b: r(x,init) w(x,2)' | skew check -\n  \
+    printf 'a: w(x,1); b: r(x,1)' | skew check - --level snapshot,serializable --format json\n\n\
+    Exit codes: 0 everything asked holds, 1 a level fails, 2 bad usage or input, 3 inconclusive")]
+pub(crate) struct Arguments {
+    /// Histories: files (gzip, xz, zstd and tar too), folders, or `-` for standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The levels to check: rc, ra, cc, pc, psi, si, ser, strong-si, sser, declared or their long names [default: the seven, and
+    /// the strong ones where there are times]
+    #[arg(short, long, value_delimiter = ',', value_name = "LEVEL")]
+    level: Vec<IsolationLevel>,
+    /// How to show the results
+    #[arg(long, value_enum, default_value_t = Show::Human)]
+    format: Show,
+    /// The format of the input, where it is not recognised: native, notation, dbcop, dbcop-json, cobra, plume, awdit, isopredict,
+    /// elle-edn, elle-json, timekiller or viper
+    #[arg(long, value_name = "FORMAT")]
+    from: Option<Format>,
+    /// Write a certificate per history and level
+    #[arg(long, value_name = "FILE")]
+    certificate: Option<PathBuf>,
+    /// Check the certificates in this file instead: 0 all are valid, 1 not, 2 bad input
+    #[arg(long, value_name = "CERT", conflicts_with_all = ["certificate", "save", "level", "stats", "budget", "no_prune"])]
+    verify: Option<PathBuf>,
+    /// Keep every counterexample in this folder, for `skew view`
+    #[arg(long, value_name = "DIR")]
+    save: Option<PathBuf>,
+    /// Show constraints, conflicts, time per phase and memory
+    #[arg(long)]
+    stats: bool,
+    /// Give up a level after so many steps of search
+    #[arg(long, value_name = "STEPS")]
+    budget: Option<u64>,
+    /// Give up after this time, such as 30s, 500ms, 2m
+    #[arg(long, value_parser = clock::parse_duration, value_name = "DURATION")]
+    timeout: Option<Duration>,
+    /// Search without pruning first, to measure what pruning is worth
+    #[arg(long)]
+    no_prune: bool,
+    /// How large an input may be once unpacked
+    #[arg(long, value_parser = input::parse_size, default_value = "16GiB", value_name = "SIZE")]
+    max_size: u64,
+}
+
+impl Arguments {
+    pub(crate) fn run(self, console: &mut Console) -> Exit {
+        let settings = Settings::new(self);
+        clock::stop_on_interrupt();
+        if let Some(limit) = settings.timeout {
+            clock::stop_after(limit);
+        }
+        if let Some(certificates) = &settings.verify {
+            return verify::run(certificates, &settings, console);
+        }
+        match Run::new(&settings, console) {
+            Ok(run) => run.everything(),
+            Err((complaint, console)) => {
+                console.complain(&complaint);
+                Exit::BadInput
+            }
+        }
+    }
+}
+
+/// One run over all inputs.
+struct Run<'a> {
+    settings: &'a Settings,
+    console: &'a mut Console,
+    output: Output,
+    certificates: Option<CertificateFile>,
+    findings: Option<Findings>,
+    progress: ProgressLine,
+    exit: Exit,
+}
+
+/// What became of one history.
+struct Checked {
+    levels: Vec<LevelReport>,
+    counterexamples: Vec<Counterexample>,
+}
+
+impl<'a> Run<'a> {
+    fn new(settings: &'a Settings, console: &'a mut Console) -> Result<Run<'a>, (Complaint, &'a mut Console)> {
+        let certificates = settings.certificate.as_deref().map(CertificateFile::create).transpose();
+        let findings = settings.save.as_deref().map(Findings::create).transpose();
+        match (certificates, findings) {
+            (Ok(certificates), Ok(findings)) => Ok(Run {
+                settings,
+                output: Output::new(settings.show),
+                certificates,
+                findings,
+                progress: ProgressLine::new(console.shows_progress()),
+                console,
+                exit: Exit::Holds,
+            }),
+            (Err(complaint), _) | (_, Err(complaint)) => Err((complaint, console)),
+        }
+    }
+
+    fn everything(mut self) -> Exit {
+        self.output.begin(self.console);
+        for argument in &self.settings.files {
+            match input::locate(argument) {
+                Ok(locations) => locations.iter().for_each(|location| self.location(location)),
+                Err(complaint) => self.complain(&complaint),
+            }
+        }
+        self.output.end(self.console);
+        if let Some(complaint) = self.certificates.take().and_then(CertificateFile::finish) {
+            self.complain(&complaint);
+        }
+        if let Some(findings) = &self.findings {
+            findings.tell(self.console, self.settings.show);
+        }
+        // Whatever was found before, what was not looked at might be worse.
+        if clock::is_interrupted() { Exit::Inconclusive } else { self.exit }
+    }
+
+    fn complain(&mut self, complaint: &Complaint) {
+        self.progress.pause();
+        self.console.complain(complaint);
+        self.output.complaint(complaint, self.console);
+        self.exit.combine(Exit::BadInput);
+    }
+
+    fn location(&mut self, location: &input::Location) {
+        if clock::is_stopped() {
+            return self.skip(&location.name());
+        }
+        self.progress.begin(&location.name());
+        match location.open(self.settings.max_size) {
+            Ok(inputs) => inputs.into_iter().for_each(|input| self.input(input)),
+            Err(complaint) => self.complain(&complaint),
+        }
+    }
+
+    fn skip(&mut self, name: &str) {
+        let complaint = Complaint::new(name, "not checked: the time was over".to_owned(), "raise --timeout");
+        self.console.note(&complaint.to_string());
+        self.output.complaint(&complaint, self.console);
+        self.exit.combine(Exit::Inconclusive);
+    }
+
+    fn input(&mut self, input: Input) {
+        if clock::is_stopped() {
+            return self.skip(&input.name);
+        }
+        self.progress.begin(&input.name);
+        let mut watch = Stopwatch::new();
+        watch.enter("read");
+        let keeps = self.certificates.is_some() || self.findings.is_some();
+        let sha256 = if keeps { input.sha256() } else { String::new() };
+        let outcome = input.read(self.settings.from);
+        // From here on only the history is needed, and it is the smaller of the two.
+        let Input { name, files } = input;
+        drop(files);
+        match outcome {
+            Ok((format, history)) => self.history(&Subject { name, format, sha256 }, &history, watch),
+            Err(complaint) => self.complain(&complaint),
+        }
+    }
+
+    fn history(&mut self, subject: &Subject, history: &History, watch: Stopwatch) {
+        let levels = self.levels_to_ask(&subject.name, history);
+        if levels.is_empty() {
+            return;
+        }
+        let watch = RefCell::new(watch);
+        let checked = self.check(history, &levels, &watch);
+        watch.borrow_mut().leave();
+        for report in &checked.levels {
+            self.exit.combine(exit_of(&report.verdict));
+        }
+        self.keep(subject, history, &checked);
+        let all_hold = checked.levels.iter().all(|report| report.verdict.holds());
+        let report = Report {
+            file: &subject.name,
+            history,
+            levels: &checked.levels,
+            counterexamples: &checked.counterexamples,
+            nothing_inferred: all_hold && report::infers_nothing(history),
+        };
+        let watch = watch.into_inner();
+        let statistics = self.settings.stats.then(|| RunStatistics {
+            phases: watch.phases(),
+            seconds: watch.seconds(),
+            peak_memory: clock::peak_memory(),
+        });
+        self.progress.pause();
+        self.output.report(&report, statistics, self.console);
+    }
+
+    /// The levels that were asked for and can be asked; the others are complained about.
+    fn levels_to_ask(&mut self, name: &str, history: &History) -> Vec<IsolationLevel> {
+        let mut possible = Vec::new();
+        for level in self.settings.levels_for(history) {
+            match skew_check::cannot_ask(history, level) {
+                None => possible.push(level),
+                Some(why) => {
+                    self.complain(&Complaint::new(name, format!("{level} cannot be checked: {why}"), ""));
+                }
+            }
+        }
+        possible
+    }
+
+    fn check(&self, history: &History, levels: &[IsolationLevel], watch: &RefCell<Stopwatch>) -> Checked {
+        let tell = |progress: skew_check::Progress| {
+            watch.borrow_mut().enter(progress.phase.name());
+            self.progress.tell(progress);
+        };
+        let budget = Budget { steps: self.settings.budget, stop: Some(clock::stop_flag()), progress: Some(&tell) };
+        let levels = skew_check::check_levels(history, levels, self.settings.options, budget);
+        let weakest = report::weakest_failing(&levels);
+        let explain = |report: &LevelReport| match &report.verdict {
+            Verdict::Fails(anomaly) if weakest.contains(&report.level) => {
+                Some(skew_check::explain(history, report.level, anomaly, budget))
+            }
+            _ => None,
+        };
+        let counterexamples = levels.iter().filter_map(explain).collect();
+        Checked { levels, counterexamples }
+    }
+
+    /// Writes certificates and counterexamples, where that was asked for.
+    fn keep(&mut self, subject: &Subject, history: &History, checked: &Checked) {
+        let mut complaints = Vec::new();
+        if let Some(certificates) = &mut self.certificates {
+            complaints
+                .extend(checked.levels.iter().filter_map(|report| certificates.write(subject, report, history).err()));
+        }
+        if let Some(findings) = &mut self.findings {
+            let replay = |level| self.settings.replay(&subject.name, level);
+            let save = |found: &Counterexample| findings.save(subject, found, replay(found.level)).err();
+            complaints.extend(checked.counterexamples.iter().filter_map(save));
+        }
+        for complaint in complaints {
+            self.complain(&complaint);
+        }
+    }
+}
+
+/// The input that verdicts are about.
+struct Subject {
+    name: String,
+    format: Format,
+    /// Empty when nobody asked for it: hashing takes time.
+    sha256: String,
+}
+
+fn exit_of(verdict: &Verdict) -> Exit {
+    match verdict {
+        Verdict::Holds(_) => Exit::Holds,
+        Verdict::Fails(_) => Exit::Found,
+        Verdict::Unknown => Exit::Inconclusive,
+    }
+}

@@ -1,0 +1,87 @@
+//! What the arguments of `skew check` mean.
+
+use super::Arguments;
+use crate::command::Show;
+use skew_check::Options;
+use skew_history::format::Format;
+use skew_history::{History, IsolationLevel};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The arguments, checked and completed.
+pub(super) struct Settings {
+    pub(super) files: Vec<PathBuf>,
+    /// The levels asked for, each once; none means the usual ones.
+    levels: Vec<IsolationLevel>,
+    pub(super) show: Show,
+    pub(super) from: Option<Format>,
+    pub(super) certificate: Option<PathBuf>,
+    pub(super) verify: Option<PathBuf>,
+    pub(super) save: Option<PathBuf>,
+    pub(super) stats: bool,
+    pub(super) budget: u64,
+    pub(super) timeout: Option<Duration>,
+    pub(super) options: Options,
+    pub(super) max_size: u64,
+}
+
+impl Settings {
+    pub(super) fn new(arguments: Arguments) -> Settings {
+        let mut levels = Vec::new();
+        for level in arguments.level {
+            if !levels.contains(&level) {
+                levels.push(level);
+            }
+        }
+        Settings {
+            files: arguments.files,
+            levels,
+            show: arguments.format,
+            from: arguments.from,
+            certificate: arguments.certificate,
+            verify: arguments.verify,
+            save: arguments.save,
+            stats: arguments.stats,
+            budget: arguments.budget.unwrap_or(u64::MAX),
+            timeout: arguments.timeout,
+            options: Options { prune: !arguments.no_prune },
+            max_size: arguments.max_size,
+        }
+    }
+
+    /// The levels to ask of this history.
+    pub(super) fn levels_for(&self, history: &History) -> Vec<IsolationLevel> {
+        if !self.levels.is_empty() {
+            return self.levels.clone();
+        }
+        let strong = IsolationLevel::STRONG.into_iter().filter(|_| history.has_times());
+        IsolationLevel::SEVEN.into_iter().chain(strong).collect()
+    }
+
+    /// The command that finds a violation again.
+    pub(super) fn replay(&self, name: &str, level: IsolationLevel) -> String {
+        let from = self.from.map_or(String::new(), |format| format!(" --from {}", format.name()));
+        format!("skew check --level {level}{from} {}", quote(name))
+    }
+}
+
+/// The word as a shell wants it.
+pub(super) fn quote(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:=@%,".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quote;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_stumble() {
+        assert_eq!(quote("a/b-1.json"), "a/b-1.json");
+        assert_eq!(quote("it's here"), "'it'\\''s here'");
+        assert_eq!(quote(""), "''");
+    }
+}

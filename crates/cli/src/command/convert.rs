@@ -1,0 +1,137 @@
+//! `skew convert`: the same history in another format.
+//!
+//! Formats hold different things: times, outcomes, names. What the new one cannot hold is told on standard error, a line per loss.
+
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::input::{self, Complaint, Input};
+use skew_history::History;
+use skew_history::format::{self, Format};
+use skew_view::dot;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Write a history in another format
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  printf 'a: w(x,1); b: r(x,1)' | skew convert - --to native")]
+pub(crate) struct Arguments {
+    /// The history; `-` is standard input
+    input: PathBuf,
+    /// Where to write; `-` is standard output
+    #[arg(default_value = "-")]
+    output: PathBuf,
+    /// The format to write
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    to: Target,
+    /// The format of the input, where it is not recognised: native, notation, dbcop, dbcop-json, cobra, plume, awdit, isopredict,
+    /// elle-edn, elle-json, timekiller or viper
+    #[arg(long, value_name = "FORMAT")]
+    from: Option<Format>,
+    /// How large the input may be once unpacked
+    #[arg(long, value_parser = input::parse_size, default_value = "16GiB", value_name = "SIZE")]
+    max_size: u64,
+}
+
+/// What can be written.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
+enum Target {
+    /// JSON Lines, a transaction per line
+    Native,
+    /// `a: r(x,init) w(x,1)`
+    Notation,
+    /// Plume and PolySI text
+    Plume,
+    /// dbcop, binary
+    Dbcop,
+    /// IsoPredict traces
+    Isopredict,
+    /// Elle and Jepsen, EDN
+    ElleEdn,
+    /// Elle and Jepsen, JSON
+    ElleJson,
+    /// A graph for Graphviz
+    Dot,
+}
+
+impl Target {
+    /// The history format; a graph is none, because nothing reads it back.
+    fn format(self) -> Option<Format> {
+        Some(match self {
+            Target::Native => Format::Native,
+            Target::Notation => Format::Notation,
+            Target::Plume => Format::Plume,
+            Target::Dbcop => Format::DbcopBincode,
+            Target::Isopredict => Format::IsoPredict,
+            Target::ElleEdn => Format::ElleEdn,
+            Target::ElleJson => Format::ElleJson,
+            Target::Dot => return None,
+        })
+    }
+}
+
+impl Arguments {
+    pub(crate) fn run(self, console: &mut Console) -> Exit {
+        let outcome = self.only_input().and_then(|input| input.read(self.from));
+        let outcome = outcome.and_then(|(_, history)| self.write(&history, console));
+        match outcome {
+            Ok(losses) => {
+                for loss in losses {
+                    console.note(&loss);
+                }
+                Exit::Holds
+            }
+            Err(complaint) => {
+                console.complain(&complaint);
+                Exit::BadInput
+            }
+        }
+    }
+
+    fn only_input(&self) -> Result<Input, Complaint> {
+        let name = self.input.to_string_lossy();
+        let several = || Complaint::new(&name, "this holds several histories".to_owned(), "name one of them");
+        let mut locations = input::locate(&self.input)?;
+        let location = locations.pop().filter(|_| locations.is_empty()).ok_or_else(several)?;
+        let mut inputs = location.open(self.max_size)?;
+        inputs.pop().filter(|_| inputs.is_empty()).ok_or_else(several)
+    }
+
+    /// Writes the history; what was lost comes back.
+    fn write(&self, history: &History, console: &mut Console) -> Result<Vec<String>, Complaint> {
+        let name = self.output.to_string_lossy();
+        let complain = |(what, advice): Failure| Complaint::new(&name, what, advice);
+        if self.output == Path::new("-") {
+            return self.write_to(history, console).map_err(complain);
+        }
+        let file = File::create(&self.output).map_err(|error| complain(cannot_write(&error)))?;
+        let mut out = BufWriter::new(file);
+        let outcome = self.write_to(history, &mut out);
+        let outcome = outcome.and_then(|losses| match out.flush() {
+            Ok(()) => Ok(losses),
+            Err(error) => Err(cannot_write(&error)),
+        });
+        if outcome.is_err() {
+            // Half a history would be mistaken for a whole one.
+            let _ = std::fs::remove_file(&self.output);
+        }
+        outcome.map_err(complain)
+    }
+
+    fn write_to(&self, history: &History, out: &mut dyn Write) -> Result<Vec<String>, Failure> {
+        match self.to.format() {
+            Some(format) => format::write(history, format, out).map_err(|error| (error.to_string(), error.advice())),
+            None => match dot::history(history, out) {
+                Ok(()) => Ok(Vec::new()),
+                Err(error) => Err(cannot_write(&error)),
+            },
+        }
+    }
+}
+
+/// What went wrong, and what to do.
+type Failure = (String, &'static str);
+
+fn cannot_write(error: &std::io::Error) -> Failure {
+    (input::cannot("write", error), "choose another place")
+}

@@ -1,0 +1,42 @@
+//! The commands, one module each.
+//!
+//! A command is a struct of raw arguments that clap fills, and a `run` that turns them into checked settings, does the work and
+//! says how it ended. A new one is a module of its own and a line in each of the two lists below.
+
+mod check;
+mod convert;
+mod view;
+
+use crate::console::Console;
+use crate::exit::Exit;
+
+/// What can be done.
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    Check(check::Arguments),
+    Convert(convert::Arguments),
+    View(view::Arguments),
+}
+
+impl Command {
+    pub(crate) fn run(self, console: &mut Console) -> Exit {
+        match self {
+            Command::Check(arguments) => arguments.run(console),
+            Command::Convert(arguments) => arguments.run(console),
+            Command::View(arguments) => arguments.run(console),
+        }
+    }
+}
+
+/// How findings are shown.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
+pub(crate) enum Show {
+    /// Text for people
+    Human,
+    /// JSON for programs
+    Json,
+    /// A graph for Graphviz
+    Dot,
+    /// A drawing for browsers
+    Svg,
+}

@@ -1,0 +1,72 @@
+//! `skew view`: shows a counterexample that `skew check --save` kept.
+
+use super::Show;
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::input::{self, Complaint, Location};
+use skew_view::{Finding, dot, human, svg};
+use std::path::{Path, PathBuf};
+
+/// Show a saved counterexample
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  \
+    printf 'a: r(x,init) w(x,1); b: r(x,init) w(x,2)' | skew check - --save findings\n  \
+    skew view findings/1-lost-update.json")]
+pub(crate) struct Arguments {
+    /// The file that `skew check --save` wrote; `-` is standard input
+    file: PathBuf,
+    /// How to show it
+    #[arg(long, value_enum, default_value_t = Show::Human)]
+    format: Show,
+}
+
+impl Arguments {
+    pub(crate) fn run(self, console: &mut Console) -> Exit {
+        match load(&self.file) {
+            Ok(finding) => show(&finding, self.format, console),
+            Err(complaint) => {
+                console.complain(&complaint);
+                Exit::BadInput
+            }
+        }
+    }
+}
+
+fn load(file: &Path) -> Result<Finding, Complaint> {
+    let name = file.to_string_lossy();
+    let is_folder = file.is_dir();
+    let location = if file == Path::new("-") { Location::StandardInput } else { Location::File(file.to_owned()) };
+    if is_folder {
+        let advice = "name one of the files in it";
+        return Err(Complaint::new(&name, "this is a folder, not a counterexample file".to_owned(), advice));
+    }
+    let mut inputs = location.open(input::LARGEST_INPUT)?;
+    let file = inputs.pop().and_then(|mut input| input.files.pop());
+    let bytes = file.map(|file| file.bytes).unwrap_or_default();
+    Finding::from_json(&name, &bytes).map_err(|error| Complaint::of_file(&error))
+}
+
+fn show(finding: &Finding, format: Show, console: &mut Console) -> Exit {
+    let picture = finding.picture();
+    match format {
+        Show::Human => {
+            let found_in = format!("found in {} at {}", finding.found_in.file, finding.level);
+            let text = human::counterexample(picture, console.palette);
+            console.say(&format!("{text}\n  {}\n", skew_view::words::clean(&found_in)));
+            if !finding.replay.is_empty() {
+                console.say(&format!("  {}\n", skew_view::words::clean(&finding.replay)));
+            }
+        }
+        Show::Json => match finding.to_json() {
+            Ok(text) => console.result(&text),
+            Err(error) => {
+                let advice = "please report this: a history that was read can always be written";
+                console.complain(&Complaint::new(&finding.found_in.file, error.to_string(), advice));
+                return Exit::BadInput;
+            }
+        },
+        Show::Dot => console.result(&dot::counterexample(picture)),
+        Show::Svg => console.result(&svg::counterexamples(&[picture])),
+    }
+    Exit::Holds
+}
