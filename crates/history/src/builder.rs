@@ -305,6 +305,12 @@ impl HistoryBuilder {
         self.events.push(event);
     }
 
+    /// Many events of the current transaction.
+    pub fn events(&mut self, events: &[Event]) {
+        debug_assert!(!self.drafts.is_empty(), "an event needs a transaction");
+        self.events.extend_from_slice(events);
+    }
+
     /// Says who wrote what the last event read.
     pub fn claim(&mut self, writer: ClaimedWriter<'_>) {
         let claim = self.pending(writer);
@@ -433,6 +439,8 @@ pub struct ScanSpec<'a> {
     pub sealed: Option<usize>,
     /// Whether the scan locks what it reads.
     pub locking: bool,
+    /// Extra JSON members; they go with the first key that the scan read.
+    pub note: Option<&'a str>,
 }
 
 /// A key that a range read listed.
@@ -560,6 +568,10 @@ impl Finish {
             builder.drafts[draft].first_event..next.map_or(builder.events.len() as u32, |next| next.first_event);
         let scans = builder.drafts[draft].first_scan..next.map_or(builder.scans.len() as u32, |next| next.first_scan);
         let mut scans = builder.scans[scans.start as usize..scans.end as usize].iter().peekable();
+        if scans.peek().is_none() && builder.claims.is_empty() && builder.event_notes.is_empty() {
+            laid.events.extend_from_slice(&builder.events[events.start as usize..events.end as usize]);
+            return Ok(());
+        }
         let mut claims = entries_of(&builder.claims, events.start, events.end, |claim| claim.0).iter().peekable();
         let mut notes = entries_of(&builder.event_notes, events.start, events.end, |note| note.0).iter().peekable();
         for event in events.clone() {
@@ -585,12 +597,19 @@ impl Finish {
         laid: &mut Laid,
     ) -> Result<(), Refusal> {
         let start = laid.events.len() as u32;
+        let first_note = laid.event_notes.len();
+        if let Some(note) = &scan.note {
+            laid.event_notes.push((EventId(start), note.clone()));
+        }
         for read in scan.expand(range_keys, &self.builder.keys, &self.builder.seals) {
             if let Some((claim, place)) = read.claim {
                 let claim = self.resolve(claim, read.event.key, place)?;
                 laid.claims.push((EventId(laid.events.len() as u32), claim));
             }
             laid.events.push(read.event);
+        }
+        if laid.events.len() as u32 == start {
+            laid.event_notes.truncate(first_note);
         }
         laid.scans.push(Scan { events: start..laid.events.len() as u32, prefix: scan.prefix.clone() });
         Ok(())

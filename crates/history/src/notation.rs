@@ -128,7 +128,7 @@ impl<'b> Reader<'_, 'b> {
         let inside = self.until(')')?;
         let (key, value) = inside.split_once(',').ok_or_else(|| self.refuse(format!("`({inside})` has no comma")))?;
         let (value, initial) = self.value(value)?;
-        if (initial || value.is_list()) && action != Action::Read || locking && action != Action::Read {
+        if action != Action::Read && (initial || locking || value.is_list()) {
             return Err(self.refuse(format!("`({inside})` is something that only a read can have")));
         }
         let key = self.builder.key(key.trim());
