@@ -67,7 +67,7 @@ fn anonymous<'a>(files: &[Source<'a>]) -> Vec<Source<'a>> {
     files.iter().map(|file| Source { name: "history", ..*file }).collect()
 }
 
-fn compare(row: &Row<'_>, format: Format, history: &History) {
+fn compare(row: &Row<'_>, format: Format, history: &History, nemesis: usize) {
     let file = row.file;
     let committed = history.transactions().filter(|&t| history.outcome(t) == Outcome::Committed).count();
     let (mut sessions, mut transactions, mut events) = (row.sessions, row.transactions, row.events);
@@ -82,8 +82,11 @@ fn compare(row: &Row<'_>, format: Format, history: &History) {
             (sessions, transactions) = (sessions - 1, transactions - 1);
             fewer_events_allowed = true;
         }
-        // What an operation that is not ok read is not known.
-        Format::ElleEdn | Format::ElleJson => fewer_events_allowed |= row.committed < row.transactions,
+        // What an operation that is not ok read is not known; and the manifest counts the nemesis as a session of transactions.
+        Format::ElleEdn | Format::ElleJson => {
+            fewer_events_allowed |= row.committed < row.transactions;
+            (sessions, transactions) = (sessions - usize::from(nemesis > 0), transactions - nemesis);
+        }
         _ => {}
     }
     if file.ends_with("paper-example.edn") {
@@ -94,7 +97,7 @@ fn compare(row: &Row<'_>, format: Format, history: &History) {
     assert_eq!(history.session_count(), sessions, "sessions of {file}");
     assert_eq!(history.transaction_count(), transactions, "transactions of {file}");
     assert_eq!(history.event_count(), events, "events of {file}");
-    let listed_initial = usize::from(transactions < row.transactions);
+    let listed_initial = usize::from(format == Format::IsoPredict && transactions < row.transactions);
     assert_eq!(committed + listed_initial, row.committed, "committed transactions of {file}");
 }
 
@@ -115,7 +118,8 @@ fn every_file_of_the_manifest_is_recognised_and_has_what_it_says() {
             assert_eq!(detect(&anonymous(&sources)), Ok(format), "{} by its content alone", row.file);
         }
         let history = read(&sources, format).unwrap_or_else(|error| panic!("{error}"));
-        compare(&row, format, &history);
+        let nemesis = sources[0].bytes.windows(8).filter(|window| window == b":nemesis").count();
+        compare(&row, format, &history, nemesis);
         files_read += 1;
     }
     assert!(files_read > 0, "the manifest is there, and none of its files is");

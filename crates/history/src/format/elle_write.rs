@@ -125,7 +125,7 @@ impl Values {
             Origin::ThinAir => event.value.is_absent(),
             Origin::Several { or_initial } => or_initial,
         };
-        let names_writers = history.claims().iter().any(|claim| claim.1 != crate::history::Writer::Initial);
+        let names_writers = history.claims().iter().any(|claim| versions.origin(claim.0) != Origin::Initial);
         let unclear = history.transactions().any(|transaction| {
             history.numbered_events_of(transaction).any(|(number, event)| is_unclear(number, event))
         });

@@ -106,6 +106,7 @@ impl Numbers {
         let versions = (own.is_none() || has_unknown).then(|| Versions::new(history));
         let committed = match &versions {
             Some(versions) if has_unknown => {
+                versions.refuse_ambiguous(history, format)?;
                 losses.push(
                     "Unknown outcomes are written as committed where somebody read from them, else as aborted."
                         .to_owned(),

@@ -78,6 +78,14 @@ impl Versions {
         counted
     }
 
+    /// Refuses a read that several may have written: whether an unknown outcome counts may hang on which of them it was.
+    pub(super) fn refuse_ambiguous(&self, history: &History, format: Format) -> Result<(), WriteError> {
+        match self.origins.iter().position(|origin| matches!(origin, Origin::Several { .. })) {
+            Some(read) => Err(ambiguous(history, EventId(read as u32), format)),
+            None => Ok(()),
+        }
+    }
+
     /// A number for every event's version: 0 the initial one, one for each key and transaction that wrote.
     pub(super) fn numbers(&self, history: &History, format: Format) -> Result<Vec<i64>, WriteError> {
         let mut numbers = vec![0; history.event_count()];
@@ -111,7 +119,7 @@ impl Versions {
 fn ambiguous(history: &History, read: EventId, format: Format) -> WriteError {
     let event = history.event(read);
     let reason = format!(
-        "{} read {} = {}, which several transactions may have written, and the values have to be renumbered",
+        "{} read {} = {}, which several may have written, where the format has to know which",
         history.transaction_name(history.transaction_of(read)),
         history.key_name(event.key),
         history.show(event.value)
