@@ -3,7 +3,8 @@
 //! It knows the members that nearly all lines have, in any order, with integers, plain texts and lists of those. It gives up at
 //! the first thing it does not expect, be it a mistake or only unusual (an escape in a text, a fraction, a scan): then general
 //! JSON reads the line from its start. Giving up must leave nothing behind that matters, so events wait in a scratch vector
-//! until the line is complete; names and values that were interned on the way are interned again by the other reader.
+//! until the line is complete, and so do the names of their keys; values that were interned on the way are interned again by
+//! the other reader.
 
 use crate::builder::{ClaimedWriter, HistoryBuilder, Refusal};
 use crate::history::{Action, Event, KeyId, Outcome, Times};
@@ -11,10 +12,15 @@ use crate::level::IsolationLevel;
 use crate::name::Name;
 use crate::value::Value;
 
+/// The key of an event whose key has only a name yet.
+const UNNAMED: KeyId = KeyId(u32::MAX);
+
 pub(super) struct Scanner<'a> {
     text: &'a str,
     at: usize,
     events: Vec<Event>,
+    /// The name of each event's key, which the event itself lacks until the line is complete.
+    keys: Vec<Name<'a>>,
     claims: Vec<(usize, ClaimedWriter<'a>)>,
 }
 
@@ -32,7 +38,7 @@ struct Line<'a> {
 
 impl<'a> Scanner<'a> {
     pub(super) fn new(text: &'a str) -> Scanner<'a> {
-        Scanner { text, at: 0, events: Vec::new(), claims: Vec::new() }
+        Scanner { text, at: 0, events: Vec::new(), keys: Vec::new(), claims: Vec::new() }
     }
 
     pub(super) fn at_end(&self) -> bool {
@@ -71,6 +77,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn take_events(&mut self, builder: &mut HistoryBuilder) {
+        builder.name_keys(&mut self.events, self.keys.iter().copied());
         if self.claims.is_empty() {
             builder.events(&self.events);
             return;
@@ -86,6 +93,7 @@ impl<'a> Scanner<'a> {
 
     fn transaction(&mut self, builder: &mut HistoryBuilder) -> Option<Line<'a>> {
         self.events.clear();
+        self.keys.clear();
         self.claims.clear();
         let mut line = Line::default();
         self.expect(b'{')?;
@@ -155,7 +163,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn op(&mut self, builder: &mut HistoryBuilder) -> Option<()> {
-        let mut subject: Option<(Action, KeyId)> = None;
+        let mut subject: Option<(Action, Name<'a>)> = None;
         let mut value = None;
         let mut claim = None;
         let mut locking = None;
@@ -167,9 +175,9 @@ impl<'a> Scanner<'a> {
             self.expect(b':')?;
             self.blanks();
             match member.as_bytes() {
-                b"r" => set(&mut subject, (Action::Read, builder.key(self.name()?)))?,
-                b"w" => set(&mut subject, (Action::Write, builder.key(self.name()?)))?,
-                b"a" => set(&mut subject, (Action::Append, builder.key(self.name()?)))?,
+                b"r" => set(&mut subject, (Action::Read, self.name()?))?,
+                b"w" => set(&mut subject, (Action::Write, self.name()?))?,
+                b"a" => set(&mut subject, (Action::Append, self.name()?))?,
                 b"v" => set(&mut value, self.value(builder)?)?,
                 b"from" => set(&mut claim, self.writer()?)?,
                 b"lock" if self.word(b"true") => set(&mut locking, ())?,
@@ -191,7 +199,8 @@ impl<'a> Scanner<'a> {
         if let Some(writer) = claim {
             self.claims.push((self.events.len(), writer));
         }
-        self.events.push(Event { locking: locking.is_some(), ..Event::new(action, key, value) });
+        self.keys.push(key);
+        self.events.push(Event { locking: locking.is_some(), ..Event::new(action, UNNAMED, value) });
         Some(())
     }
 

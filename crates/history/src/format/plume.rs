@@ -70,40 +70,68 @@ enum Stop {
     Interleaved,
 }
 
-struct Stream {
+struct Stream<'a> {
     builder: HistoryBuilder,
+    /// Session and transaction of the last operation.
+    current: Option<(Number<'a>, Number<'a>)>,
+    events: Vec<Event>,
     zero: Value,
     /// Keys to which somebody writes the value 0.
     zeroed: Vec<KeyId>,
 }
 
-impl Stream {
-    fn new() -> Stream {
+impl<'a> Stream<'a> {
+    fn new() -> Stream<'a> {
         let mut builder = HistoryBuilder::new();
         let zero = builder.values().integer(0);
         builder.default_initial(zero);
-        Stream { builder, zero, zeroed: Vec::new() }
+        Stream { builder, current: None, events: Vec::new(), zero, zeroed: Vec::new() }
     }
 
-    fn run(&mut self, text: &str) -> Result<(), Stop> {
-        let mut at = 0;
-        let mut line = 0;
-        let mut current = None;
+    fn run(&mut self, text: &'a str) -> Result<(), Stop> {
+        const BATCH: usize = 64;
+        let mut batch: Vec<(u64, Operation<'a>)> = Vec::with_capacity(BATCH);
+        let (mut at, mut line) = (0, 0);
         while at < text.len() {
             line += 1;
             let operation = match scan(text, &mut at) {
-                Some(operation) => operation,
-                None => match parse_line(text, &mut at, line).map_err(Stop::Refused)? {
-                    Some(operation) => operation,
-                    None => continue,
+                Some(operation) => Some(operation),
+                None => match parse_line(text, &mut at, line) {
+                    Ok(operation) => operation,
+                    Err(refusal) => {
+                        self.take(&batch)?;
+                        return Err(Stop::Refused(refusal));
+                    }
                 },
             };
-            if current != Some((operation.session, operation.transaction)) {
-                self.builder.at(Place::Line(line));
-                self.begin(operation)?;
-                current = Some((operation.session, operation.transaction));
+            batch.extend(operation.map(|operation| (line, operation)));
+            if batch.len() == BATCH {
+                self.take(&batch)?;
+                batch.clear();
             }
-            self.operation(operation);
+        }
+        self.take(&batch)
+    }
+
+    fn take(&mut self, batch: &[(u64, Operation<'a>)]) -> Result<(), Stop> {
+        self.events.clear();
+        for (_, operation) in batch {
+            let value = operation.value.value(&mut self.builder);
+            self.events.push(Event::new(operation.action, KeyId(0), value));
+        }
+        self.builder.name_keys(&mut self.events, batch.iter().map(|(_, operation)| operation.key.name()));
+        for (place, (line, operation)) in batch.iter().enumerate() {
+            let transaction = Some((operation.session, operation.transaction));
+            if self.current != transaction {
+                self.builder.at(Place::Line(*line));
+                self.begin(*operation)?;
+                self.current = transaction;
+            }
+            let event = self.events[place];
+            if event.action == Action::Write && event.value == self.zero && operation.transaction != ABORTED {
+                self.zeroed.push(event.key);
+            }
+            self.builder.event(event);
         }
         Ok(())
     }
@@ -126,15 +154,6 @@ impl Stream {
         Ok(())
     }
 
-    fn operation(&mut self, operation: Operation<'_>) {
-        let key = self.builder.key(operation.key.name());
-        let value = operation.value.value(&mut self.builder);
-        if operation.action == Action::Write && value == self.zero && operation.transaction != ABORTED {
-            self.zeroed.push(key);
-        }
-        self.builder.event(Event::new(operation.action, key, value));
-    }
-
     fn finish(mut self) -> Result<History, Refusal> {
         for key in self.zeroed {
             self.builder.initial(key, Value::ABSENT);
@@ -145,7 +164,7 @@ impl Stream {
 
 /// Groups the operations by transaction, in order of first appearance.
 fn read_interleaved(text: &str) -> Result<History, Refusal> {
-    let mut groups: Vec<(u64, Vec<Operation<'_>>)> = Vec::new();
+    let mut groups: Vec<Vec<(u64, Operation<'_>)>> = Vec::new();
     let mut group_of: FxHashMap<(Number<'_>, Option<Number<'_>>), usize> = FxHashMap::default();
     let (mut at, mut line) = (0, 0);
     while at < text.len() {
@@ -154,11 +173,11 @@ fn read_interleaved(text: &str) -> Result<History, Refusal> {
         // Aborted operations have no transaction to tell them apart: those of a session are one.
         let session = (operation.transaction == ABORTED).then_some(operation.session);
         let group = *group_of.entry((operation.transaction, session)).or_insert_with(|| {
-            groups.push((line, Vec::new()));
+            groups.push(Vec::new());
             groups.len() - 1
         });
-        let group = &mut groups[group].1;
-        if let Some(first) = group.first().filter(|first| first.session != operation.session) {
+        let group = &mut groups[group];
+        if let Some((_, first)) = group.first().filter(|(_, first)| first.session != operation.session) {
             let problem = Problem::DuplicateTransaction {
                 id: operation.transaction.name().to_string(),
                 first: first.session.name().to_string(),
@@ -166,16 +185,14 @@ fn read_interleaved(text: &str) -> Result<History, Refusal> {
             };
             return Err(Refusal { place: Place::Line(line), problem });
         }
-        group.push(operation);
+        group.push((line, operation));
     }
     let mut stream = Stream::new();
-    for (line, group) in groups {
-        stream.builder.at(Place::Line(line));
-        match group.first().map_or(Ok(()), |first| stream.begin(*first)) {
-            Ok(()) => group.into_iter().for_each(|operation| stream.operation(operation)),
-            Err(Stop::Refused(refusal)) => return Err(refusal),
-            Err(Stop::Interleaved) => unreachable!("every transaction is one group"),
-        }
+    for group in groups {
+        stream.take(&group).map_err(|stop| match stop {
+            Stop::Refused(refusal) => refusal,
+            Stop::Interleaved => unreachable!("every transaction is one group"),
+        })?;
     }
     stream.finish()
 }
