@@ -98,6 +98,11 @@ impl Names {
 
 const UNSET: u32 = u32::MAX;
 
+/// The place of a plain integer among the stems.
+const NO_STEM: usize = usize::MAX;
+/// The place of a name that has no stem, or a new one.
+const NOWHERE: usize = usize::MAX - 1;
+
 /// [`Names`] that can be found again, while a history is being built.
 ///
 /// Most names are integers, or a stem and an integer: `k17`, `item/3`. Those are found by their integer in a vector of their
@@ -172,6 +177,50 @@ impl NameTable {
     /// Keeps the names and drops the tables.
     pub fn into_names(self) -> Names {
         self.names
+    }
+
+    /// Interns many names at once; `put` gets the place of each and its number.
+    ///
+    /// Looking a name up waits for memory. First it is worked out where to look for each, then all places are looked at with
+    /// nothing between, so that the processor waits for many at a time; what is not found there goes the ordinary way.
+    pub fn intern_all(&mut self, names: &[Name<'_>], mut put: impl FnMut(usize, u32)) {
+        const BATCH: usize = 16;
+        for (batch, names) in names.chunks(BATCH).enumerate() {
+            let mut spots = [(NOWHERE, 0); BATCH];
+            for (spot, &name) in spots.iter_mut().zip(names) {
+                *spot = self.spot(name);
+            }
+            let mut found = [UNSET; BATCH];
+            for (found, &spot) in found.iter_mut().zip(&spots[..names.len()]) {
+                *found = self.look_at(spot);
+            }
+            for (place, (&name, &found)) in names.iter().zip(&found).enumerate() {
+                let index = if found == UNSET { self.intern(name) } else { found };
+                put(batch * BATCH + place, index);
+            }
+        }
+    }
+
+    /// The stem, and the integer after it.
+    fn spot(&mut self, name: Name<'_>) -> (usize, u64) {
+        match name {
+            Name::Integer(number) => (NO_STEM, number as u64),
+            Name::Text(text) => {
+                let Some((stem, number)) = split_number(text) else { return (NOWHERE, 0) };
+                let Some(stem) = self.find_stem(stem) else { return (NOWHERE, 0) };
+                self.last_stem = stem;
+                (stem, number)
+            }
+        }
+    }
+
+    fn look_at(&self, (stem, number): (usize, u64)) -> u32 {
+        let numbers = match stem {
+            NO_STEM => Some(&self.integers),
+            stem => self.stems.get(stem).and_then(|stem| stem.numbers.as_deref()),
+        };
+        let slot = numbers.and_then(|numbers| numbers.small.get(usize::try_from(number).unwrap_or(usize::MAX)));
+        slot.copied().unwrap_or(UNSET)
     }
 
     fn intern_numbered(&mut self, text: &str, stem: &str, number: u64) -> u32 {
@@ -346,6 +395,10 @@ mod tests {
             assert_eq!(table.intern(name.as_str().into()), index);
             assert_eq!(table.get(index as usize).to_string(), *name);
         }
+        let all: Vec<Name<'_>> = names.iter().map(|name| name.as_str().into()).collect();
+        let mut fresh = NameTable::default();
+        fresh.intern_all(&all, |place, index| assert_eq!(index, first[place]));
+        fresh.intern_all(&all, |place, index| assert_eq!(index, first[place]));
         let distinct: std::collections::BTreeSet<&String> = names.iter().collect();
         assert_eq!(distinct.len(), table.len());
         assert_eq!(table.find("k2001".into()), None);

@@ -32,6 +32,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<History, Refusal> {
     reader.builder.default_initial(zero);
     reader.header()?;
     let sessions = reader.length("sessions", 8)?;
+    reader.builder.reserve(0, (bytes.len() - reader.at) / EVENT);
     for session in 0..sessions {
         reader.session(session as i64)?;
     }

@@ -17,12 +17,18 @@ use super::native_scanner::Scanner;
 use crate::builder::{HistoryBuilder, Place, Refusal};
 use crate::history::History;
 
+/// So many lines tell how many events the others will have.
+const SAMPLE: u64 = 1000;
+
 pub(super) fn read(text: &str) -> Result<History, Refusal> {
     let mut builder = HistoryBuilder::new();
     let mut scanner = Scanner::new(text);
     let mut line = 0;
     let mut lines_with_content = 0u64;
     while !scanner.at_end() {
+        if line == SAMPLE {
+            builder.expect_more(scanner.position(), text.len());
+        }
         line += 1;
         builder.at(Place::Line(line));
         if scanner.line(&mut builder)? {

@@ -45,6 +45,11 @@ impl<'a> Scanner<'a> {
         self.at >= self.text.len()
     }
 
+    /// How many bytes lie behind.
+    pub(super) fn position(&self) -> usize {
+        self.at.min(self.text.len())
+    }
+
     /// The line here, without its end, and stands behind it.
     pub(super) fn take_line(&mut self) -> &'a str {
         let rest = &self.text[self.at..];
@@ -77,7 +82,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn take_events(&mut self, builder: &mut HistoryBuilder) {
-        builder.name_keys(&mut self.events, self.keys.iter().copied());
+        builder.name_keys(&mut self.events, &self.keys);
         if self.claims.is_empty() {
             builder.events(&self.events);
             return;
@@ -151,15 +156,43 @@ impl<'a> Scanner<'a> {
             return Some(());
         }
         loop {
-            self.blanks();
-            self.op(builder)?;
-            self.blanks();
+            if self.usual_op().is_none() {
+                self.blanks();
+                self.op(builder)?;
+                self.blanks();
+            }
             match self.next()? {
                 b',' => {}
                 b']' => return Some(()),
                 _ => return None,
             }
         }
+    }
+
+    /// An event spelt exactly like `{"r":"x","v":0}`, as nearly all are; otherwise stays where it is.
+    fn usual_op(&mut self) -> Option<()> {
+        let start = self.at;
+        let op = &self.text.as_bytes()[start..];
+        let action = match op.first_chunk::<6>()? {
+            b"{\"r\":\"" => Action::Read,
+            b"{\"w\":\"" => Action::Write,
+            _ => return None,
+        };
+        let length = op[6..].iter().position(|&byte| byte == b'"' || byte == b'\\' || byte < 0x20)?;
+        if !op[6 + length..].starts_with(b"\",\"v\":") {
+            return None;
+        }
+        let key = Name::from(&self.text[start + 6..start + 6 + length]);
+        self.at = start + 6 + length + 6;
+        let value = self.integer().filter(|_| self.peek() == Some(b'}')).and_then(Value::small_integer);
+        let Some(value) = value else {
+            self.at = start;
+            return None;
+        };
+        self.at += 1;
+        self.keys.push(key);
+        self.events.push(Event::new(action, UNNAMED, value));
+        Some(())
     }
 
     fn op(&mut self, builder: &mut HistoryBuilder) -> Option<()> {

@@ -75,6 +75,7 @@ struct Stream<'a> {
     /// Session and transaction of the last operation.
     current: Option<(Number<'a>, Number<'a>)>,
     events: Vec<Event>,
+    keys: Vec<Name<'a>>,
     zero: Value,
     /// Keys to which somebody writes the value 0.
     zeroed: Vec<KeyId>,
@@ -85,11 +86,13 @@ impl<'a> Stream<'a> {
         let mut builder = HistoryBuilder::new();
         let zero = builder.values().integer(0);
         builder.default_initial(zero);
-        Stream { builder, current: None, events: Vec::new(), zero, zeroed: Vec::new() }
+        Stream { builder, current: None, events: Vec::new(), keys: Vec::new(), zero, zeroed: Vec::new() }
     }
 
     fn run(&mut self, text: &'a str) -> Result<(), Stop> {
         const BATCH: usize = 64;
+        // So many lines tell how many transactions the others will have.
+        const SAMPLE: u64 = 64 * BATCH as u64;
         let mut batch: Vec<(u64, Operation<'a>)> = Vec::with_capacity(BATCH);
         let (mut at, mut line) = (0, 0);
         while at < text.len() {
@@ -108,6 +111,9 @@ impl<'a> Stream<'a> {
             if batch.len() == BATCH {
                 self.take(&batch)?;
                 batch.clear();
+                if line == SAMPLE {
+                    self.builder.expect_more(at, text.len());
+                }
             }
         }
         self.take(&batch)
@@ -115,11 +121,13 @@ impl<'a> Stream<'a> {
 
     fn take(&mut self, batch: &[(u64, Operation<'a>)]) -> Result<(), Stop> {
         self.events.clear();
+        self.keys.clear();
         for (_, operation) in batch {
             let value = operation.value.value(&mut self.builder);
             self.events.push(Event::new(operation.action, KeyId(0), value));
+            self.keys.push(operation.key.name());
         }
-        self.builder.name_keys(&mut self.events, batch.iter().map(|(_, operation)| operation.key.name()));
+        self.builder.name_keys(&mut self.events, &self.keys);
         for (place, (line, operation)) in batch.iter().enumerate() {
             let transaction = Some((operation.session, operation.transaction));
             if self.current != transaction {
