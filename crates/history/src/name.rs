@@ -52,7 +52,7 @@ fn canonical_integer(text: &str) -> Option<i64> {
 #[derive(Clone, Copy, Debug)]
 enum Stored {
     Integer(i64),
-    Text { start: u32, end: u32 },
+    Text { start: u64, length: u32 },
 }
 
 /// Dense numbers for names, in order of first appearance.
@@ -77,7 +77,7 @@ impl Names {
     pub fn get(&self, index: usize) -> Name<'_> {
         match self.stored[index] {
             Stored::Integer(number) => Name::Integer(number),
-            Stored::Text { start, end } => Name::Text(&self.texts[start as usize..end as usize]),
+            Stored::Text { start, length } => Name::Text(&self.texts[start as usize..][..length as usize]),
         }
     }
 
@@ -86,9 +86,9 @@ impl Names {
         let stored = match name {
             Name::Integer(number) => Stored::Integer(number),
             Name::Text(text) => {
-                let start = self.texts.len() as u32;
+                let start = self.texts.len() as u64;
                 self.texts.push_str(text);
-                Stored::Text { start, end: u32::try_from(self.texts.len()).expect("less than 4 GiB of names") }
+                Stored::Text { start, length: u32::try_from(text.len()).expect("a name of less than 4 GiB") }
             }
         };
         self.stored.push(stored);

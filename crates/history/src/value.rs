@@ -105,7 +105,7 @@ fn hash(thing: &(impl Hash + ?Sized)) -> u64 {
 pub struct Values {
     scalars: Vec<Scalar>,
     known: HashTable<u32>,
-    list_ends: Vec<u32>,
+    list_ends: Vec<usize>,
     elements: Vec<Value>,
 }
 
@@ -141,7 +141,7 @@ impl Values {
     /// A list of values, first appended first.
     pub fn list(&mut self, elements: impl IntoIterator<Item = Value>) -> Value {
         self.elements.extend(elements);
-        self.list_ends.push(u32::try_from(self.elements.len()).expect("fewer than 2^32 list elements"));
+        self.list_ends.push(self.elements.len());
         Value((self.list_ends.len() as u64 - 1) << 2 | LIST)
     }
 
@@ -186,7 +186,7 @@ impl Values {
 
     fn elements_of(&self, index: usize) -> &[Value] {
         let start = index.checked_sub(1).map_or(0, |previous| self.list_ends[previous]);
-        &self.elements[start as usize..self.list_ends[index] as usize]
+        &self.elements[start..self.list_ends[index]]
     }
 
     /// Drops the table that finds scalars again: what is built is only read.
