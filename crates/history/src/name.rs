@@ -219,8 +219,7 @@ impl NameTable {
             NO_STEM => Some(&self.integers),
             stem => self.stems.get(stem).and_then(|stem| stem.numbers.as_deref()),
         };
-        let slot = numbers.and_then(|numbers| numbers.small.get(usize::try_from(number).unwrap_or(usize::MAX)));
-        slot.copied().unwrap_or(UNSET)
+        numbers.and_then(|numbers| numbers.find(number)).unwrap_or(UNSET)
     }
 
     fn intern_numbered(&mut self, text: &str, stem: &str, number: u64) -> u32 {

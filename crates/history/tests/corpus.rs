@@ -3,6 +3,9 @@
 //! The histories are not part of the project. They are looked for under `SKEW_SHARED`, or under `../shared` beside the
 //! workspace; without them the test says so and passes.
 
+// What was skipped or replayed is for whoever runs the test.
+#![allow(clippy::print_stderr)]
+
 use skew_history::format::{Format, Source, detect, read};
 use skew_history::{History, Outcome};
 use std::fs;

@@ -1,5 +1,8 @@
 //! Replays the kept fuzz inputs and some thousands of mutations of them, by the same function that the fuzz targets call.
 
+// What was skipped or replayed is for whoever runs the test.
+#![allow(clippy::print_stderr)]
+
 #[allow(dead_code, unreachable_pub)]
 #[path = "../../../fuzz/src/lib.rs"]
 mod fuzz;

@@ -14,7 +14,7 @@
 
 use super::{ReadError, Source};
 use crate::builder::{ClaimedWriter, HistoryBuilder, Place, Problem, Refusal};
-use crate::history::{History, Outcome};
+use crate::history::{Action, Event, History, KeyId, Outcome, SessionId};
 use crate::name::Name;
 use crate::value::Value;
 use rustc_hash::FxHashSet;
@@ -61,7 +61,17 @@ fn read_logs(
     let mut builder = HistoryBuilder::new();
     let mut writes = Vec::new();
     for (number, file) in logs {
-        let mut log = Log { bytes: file.bytes, at: 0, builder: &mut builder, writers, writes: &mut writes, open: None };
+        let mut log = Log {
+            bytes: file.bytes,
+            at: 0,
+            builder: &mut builder,
+            writers,
+            writes: &mut writes,
+            open: None,
+            events: Vec::new(),
+            keys: Vec::new(),
+            claims: Vec::new(),
+        };
         log.session(*number).map_err(|refusal| ReadError::new(file.name, refusal))?;
     }
     writes.sort_unstable();
@@ -106,6 +116,11 @@ struct Log<'a> {
     /// A fingerprint of every write's key and id.
     writes: &'a mut Vec<u64>,
     open: Option<i64>,
+    /// The events of the open transaction, which get their keys all at once.
+    events: Vec<Event>,
+    keys: Vec<Name<'static>>,
+    /// Places among the events, and the writers that those name.
+    claims: Vec<(usize, i64)>,
 }
 
 impl Log<'_> {
@@ -129,12 +144,32 @@ impl Log<'_> {
             self.at += length;
         }
         if self.open.is_some() {
+            self.take_events();
             self.builder.outcome(Outcome::Unknown);
         }
         Ok(())
     }
 
-    fn start(&mut self, session: crate::history::SessionId) -> Result<(), Refusal> {
+    fn take_events(&mut self) {
+        self.builder.name_keys(&mut self.events, &self.keys);
+        let mut claims = self.claims.drain(..).peekable();
+        for (place, &event) in self.events.iter().enumerate() {
+            self.builder.event(event);
+            if let Some((_, writer)) = claims.next_if(|claim| claim.0 == place) {
+                self.builder.claim(ClaimedWriter::Transaction(Name::Integer(writer)));
+            }
+        }
+        drop(claims);
+        self.events.clear();
+        self.keys.clear();
+    }
+
+    fn event(&mut self, action: Action, key: i64, value: Value) {
+        self.keys.push(Name::Integer(key));
+        self.events.push(Event::new(action, KeyId(u32::MAX), value));
+    }
+
+    fn start(&mut self, session: SessionId) -> Result<(), Refusal> {
         let transaction = self.number(0);
         if let Some(open) = self.open {
             return Err(self.refuse(format!("transaction {transaction} starts while {open} is still open")));
@@ -152,6 +187,7 @@ impl Log<'_> {
             }
             None => return Err(self.refuse(format!("transaction {transaction} ends, which has not started"))),
         }
+        self.take_events();
         if letter == b'A' {
             self.builder.outcome(Outcome::AbortedByDatabase);
         }
@@ -162,25 +198,23 @@ impl Log<'_> {
         self.refuse_outside("write")?;
         let (write, key) = (self.number(0), self.number(1));
         self.writes.push(fingerprint(write, key));
-        let key = self.builder.key(key);
         let value = self.builder.values().integer(write);
-        self.builder.write(key, value);
+        self.event(Action::Write, key, value);
         Ok(())
     }
 
     fn read(&mut self) -> Result<(), Refusal> {
         self.refuse_outside("read")?;
         let (writer, write, key) = (self.number(0), self.number(1), self.number(2));
-        let key = self.builder.key(key);
         if [writer, write].iter().any(|id| [INIT, NULL].contains(id)) {
-            self.builder.read(key, Value::ABSENT);
+            self.event(Action::Read, key, Value::ABSENT);
             return Ok(());
         }
         let value = self.builder.values().integer(write);
-        self.builder.read(key, value);
         if self.writers.is_some_and(|writers| writers.contains(&writer)) {
-            self.builder.claim(ClaimedWriter::Transaction(Name::Integer(writer)));
+            self.claims.push((self.events.len(), writer));
         }
+        self.event(Action::Read, key, value);
         Ok(())
     }
 
