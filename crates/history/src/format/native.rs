@@ -172,7 +172,7 @@ mod tests {
         let text = concat!(
             "{\"skew\":1}\n{\"session\":\"a\",\"id\":\"t1\",\"ops\":[{\"r\":\"x\",\"v\":0},{\"w\":\"x\",\"v\":1}]}\n",
             "{ \"ops\" : [ {\"v\":-3 , \"w\":\"7\"} , {\"a\":\"l\",\"v\":\"é\"} ] , \"id\":8,\"session\":-4}\n",
-            "{\"session\":\"a\",\"ops\":[{\"r\":\"l\",\"v\":[\"é\",true,1]},{\"r\":9,\"v\":false,\"from\":\"t1\"}],\"outcome\":\"unknown\",\"begin\":-1,\"end\":5,\"level\":\"rc\"}\n",
+            "{\"session\":\"a\",\"ops\":[{\"r\":\"l\",\"v\":[\"é\",true,1]},{\"r\":9,\"v\":false,\"from\":\"t1\"}],\"outcome\":\"unknown\",\"begin\":-1,\"end\":1700000000000000000,\"level\":\"rc\"}\n",
             "{\"session\":\"a\",\"ops\":[{\"r\":\"x\",\"v\":null,\"from\":null,\"lock\":true},{\"r\":\"l\",\"v\":[]}],\"outcome\":\"aborted\"}",
         );
         let (quick, slow) = (read(text).unwrap(), slowly(text).unwrap());

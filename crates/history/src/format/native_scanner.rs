@@ -300,27 +300,16 @@ impl<'a> Scanner<'a> {
         Some(string)
     }
 
-    /// An integer of at most 18 digits, spelt as JSON spells it; longer ones are for the other reader.
+    /// An integer of 64 bits with sign, spelt as JSON spells it; larger ones are for the other reader.
     fn integer(&mut self) -> Option<i64> {
         let bytes = self.text.as_bytes();
         let negative = bytes.get(self.at) == Some(&b'-');
         let start = self.at + usize::from(negative);
-        let mut at = start;
-        let mut number = 0i64;
-        while let Some(digit) = bytes.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|&digit| digit < 10) {
-            if at - start == 18 {
-                return None;
-            }
-            number = number * 10 + i64::from(digit);
-            at += 1;
-        }
-        let spelt_otherwise = at == start
-            || bytes[start] == b'0' && at - start > 1
-            || matches!(bytes.get(at), Some(b'.' | b'e' | b'E' | b'+' | b'-'));
-        if spelt_otherwise {
+        let (number, end) = digits(bytes, start)?;
+        if matches!(bytes.get(end), Some(b'.' | b'e' | b'E' | b'+' | b'-')) {
             return None;
         }
-        self.at = at;
+        self.at = end;
         Some(if negative { -number } else { number })
     }
 
@@ -360,6 +349,25 @@ impl<'a> Scanner<'a> {
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
+}
+
+/// The natural number whose digits begin here, and where they end; nothing if it has none, a leading zero or more than 63 bits.
+pub(super) fn digits(bytes: &[u8], start: usize) -> Option<(i64, usize)> {
+    const LONGEST: usize = 19;
+    let mut at = start;
+    // Nineteen digits always fit here.
+    let mut number = 0u64;
+    while let Some(digit) = bytes.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|&digit| digit < 10) {
+        if at - start == LONGEST {
+            return None;
+        }
+        number = number * 10 + u64::from(digit);
+        at += 1;
+    }
+    if at == start || bytes[start] == b'0' && at - start > 1 {
+        return None;
+    }
+    Some((i64::try_from(number).ok()?, at))
 }
 
 /// Sets what is not set; a member that comes twice is not of the usual shape.

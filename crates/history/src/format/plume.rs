@@ -11,6 +11,7 @@
 //! is the initial value, except of a key to which somebody writes 0: IsoVista's files begin with a transaction that does so for
 //! all keys, and it is like any other.
 
+use super::native_scanner::digits;
 use super::text::{BEYOND, excerpt, integer, lines, refuse};
 use crate::builder::{HistoryBuilder, Place, Problem, Refusal};
 use crate::history::{Action, Event, History, KeyId, Outcome, SessionId};
@@ -230,23 +231,11 @@ fn scan<'a>(text: &'a str, at: &mut usize) -> Option<Operation<'a>> {
     Some(Operation { action, key, value, session, transaction })
 }
 
-/// An integer of at most 18 digits, spelt canonically: `007` is a name of its own.
+/// An integer of 64 bits with sign, spelt canonically.
 fn scan_integer(bytes: &[u8], next: &mut usize) -> Option<i64> {
     let negative = bytes.get(*next) == Some(&b'-');
-    let start = *next + usize::from(negative);
-    let mut at = start;
-    let mut number = 0;
-    while let Some(digit) = bytes.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|&digit| digit < 10) {
-        if at - start == 18 {
-            return None;
-        }
-        number = number * 10 + i64::from(digit);
-        at += 1;
-    }
-    if at == start || bytes[start] == b'0' && (negative || at - start > 1) {
-        return None;
-    }
-    *next = at;
+    let (number, end) = digits(bytes, *next + usize::from(negative))?;
+    *next = end;
     Some(if negative { -number } else { number })
 }
 
