@@ -162,7 +162,6 @@ struct Draft {
     name: u32,
     outcome: Outcome,
     level: Option<IsolationLevel>,
-    times: Times,
 }
 
 /// Takes a history in, piece by piece.
@@ -186,7 +185,8 @@ pub struct HistoryBuilder {
     initial: FxHashMap<u32, Value>,
     default_initial: Option<Value>,
     about: Option<Box<str>>,
-    has_times: bool,
+    /// Per draft, as far as any has times.
+    times: Vec<Times>,
 }
 
 impl HistoryBuilder {
@@ -206,6 +206,14 @@ impl HistoryBuilder {
         self.events.reserve(events);
     }
 
+    /// Makes room for the rest of an input of which `done` of `total` bytes are taken, if it goes on as it began. Growing by
+    /// doubling would copy everything that many times and leave half of the room empty.
+    pub fn expect_more(&mut self, done: usize, total: usize) {
+        let rest = |taken: usize| (taken as u128 * total.saturating_sub(done) as u128 / done.max(1) as u128) as usize;
+        let margin = |expected: usize| expected + expected / 32;
+        self.reserve(margin(rest(self.drafts.len())), margin(rest(self.events.len())));
+    }
+
     /// What the header says about the history.
     pub fn about(&mut self, text: &str) {
         self.about = Some(text.into());
@@ -219,6 +227,12 @@ impl HistoryBuilder {
     /// The key with this name.
     pub fn key<'a>(&mut self, name: impl Into<Name<'a>>) -> KeyId {
         KeyId(self.keys.intern(name.into()))
+    }
+
+    /// Gives many events their keys at once, which is quicker than one by one.
+    pub fn name_keys(&mut self, events: &mut [Event], names: &[Name<'_>]) {
+        debug_assert_eq!(events.len(), names.len(), "a name for every event");
+        self.keys.intern_all(names, |place, key| events[place].key = KeyId(key));
     }
 
     /// The session with this name.
@@ -256,7 +270,6 @@ impl HistoryBuilder {
             name,
             outcome: Outcome::Committed,
             level: None,
-            times: Times::default(),
         });
         Ok(())
     }
@@ -305,6 +318,12 @@ impl HistoryBuilder {
         self.events.push(event);
     }
 
+    /// Many events of the current transaction.
+    pub fn events(&mut self, events: &[Event]) {
+        debug_assert!(!self.drafts.is_empty(), "an event needs a transaction");
+        self.events.extend_from_slice(events);
+    }
+
     /// Says who wrote what the last event read.
     pub fn claim(&mut self, writer: ClaimedWriter<'_>) {
         let claim = self.pending(writer);
@@ -346,8 +365,10 @@ impl HistoryBuilder {
             let id = self.describe(self.drafts.len() - 1);
             return Err(self.refuse(Problem::EndsBeforeItBegins { id, begin, end }));
         }
-        self.has_times |= times != Times::default();
-        self.current().times = times;
+        if times != Times::default() {
+            self.times.resize(self.drafts.len(), Times::default());
+            *self.times.last_mut().expect("a transaction was begun") = times;
+        }
         Ok(())
     }
 
@@ -433,6 +454,8 @@ pub struct ScanSpec<'a> {
     pub sealed: Option<usize>,
     /// Whether the scan locks what it reads.
     pub locking: bool,
+    /// Extra JSON members; they go with the first key that the scan read.
+    pub note: Option<&'a str>,
 }
 
 /// A key that a range read listed.
@@ -488,7 +511,8 @@ impl Finish {
         let any_name = !builder.ids.is_empty();
         let drafts = || order.iter().map(|&draft| &builder.drafts[draft as usize]);
         let name_of = if any_name { drafts().map(|draft| draft.name).collect() } else { Vec::new() };
-        let times = if builder.has_times { drafts().map(|draft| draft.times).collect() } else { Vec::new() };
+        let times_of = |&draft: &u32| builder.times.get(draft as usize).copied().unwrap_or_default();
+        let times = if builder.times.is_empty() { Vec::new() } else { order.iter().map(times_of).collect() };
         Ok(History {
             sessions: builder.sessions.into_names(),
             session_starts,
@@ -560,6 +584,10 @@ impl Finish {
             builder.drafts[draft].first_event..next.map_or(builder.events.len() as u32, |next| next.first_event);
         let scans = builder.drafts[draft].first_scan..next.map_or(builder.scans.len() as u32, |next| next.first_scan);
         let mut scans = builder.scans[scans.start as usize..scans.end as usize].iter().peekable();
+        if scans.peek().is_none() && builder.claims.is_empty() && builder.event_notes.is_empty() {
+            laid.events.extend_from_slice(&builder.events[events.start as usize..events.end as usize]);
+            return Ok(());
+        }
         let mut claims = entries_of(&builder.claims, events.start, events.end, |claim| claim.0).iter().peekable();
         let mut notes = entries_of(&builder.event_notes, events.start, events.end, |note| note.0).iter().peekable();
         for event in events.clone() {
@@ -585,12 +613,19 @@ impl Finish {
         laid: &mut Laid,
     ) -> Result<(), Refusal> {
         let start = laid.events.len() as u32;
+        let first_note = laid.event_notes.len();
+        if let Some(note) = &scan.note {
+            laid.event_notes.push((EventId(start), note.clone()));
+        }
         for read in scan.expand(range_keys, &self.builder.keys, &self.builder.seals) {
             if let Some((claim, place)) = read.claim {
                 let claim = self.resolve(claim, read.event.key, place)?;
                 laid.claims.push((EventId(laid.events.len() as u32), claim));
             }
             laid.events.push(read.event);
+        }
+        if laid.events.len() as u32 == start {
+            laid.event_notes.truncate(first_note);
         }
         laid.scans.push(Scan { events: start..laid.events.len() as u32, prefix: scan.prefix.clone() });
         Ok(())

@@ -52,7 +52,7 @@ fn canonical_integer(text: &str) -> Option<i64> {
 #[derive(Clone, Copy, Debug)]
 enum Stored {
     Integer(i64),
-    Text { start: u32, end: u32 },
+    Text { start: u64, length: u32 },
 }
 
 /// Dense numbers for names, in order of first appearance.
@@ -77,7 +77,7 @@ impl Names {
     pub fn get(&self, index: usize) -> Name<'_> {
         match self.stored[index] {
             Stored::Integer(number) => Name::Integer(number),
-            Stored::Text { start, end } => Name::Text(&self.texts[start as usize..end as usize]),
+            Stored::Text { start, length } => Name::Text(&self.texts[start as usize..][..length as usize]),
         }
     }
 
@@ -86,9 +86,9 @@ impl Names {
         let stored = match name {
             Name::Integer(number) => Stored::Integer(number),
             Name::Text(text) => {
-                let start = self.texts.len() as u32;
+                let start = self.texts.len() as u64;
                 self.texts.push_str(text);
-                Stored::Text { start, end: u32::try_from(self.texts.len()).expect("less than 4 GiB of names") }
+                Stored::Text { start, length: u32::try_from(text.len()).expect("a name of less than 4 GiB") }
             }
         };
         self.stored.push(stored);
@@ -98,35 +98,64 @@ impl Names {
 
 const UNSET: u32 = u32::MAX;
 
+/// The place of a plain integer among the stems.
+const NO_STEM: usize = usize::MAX;
+/// The place of a name that has no stem, or a new one.
+const NOWHERE: usize = usize::MAX - 1;
+
 /// [`Names`] that can be found again, while a history is being built.
+///
+/// Most names are integers, or a stem and an integer: `k17`, `item/3`. Those are found by their integer in a vector of their
+/// stem, which costs one access to memory where hashing the text costs four; with ten million events that is most of the time
+/// of reading them.
 #[derive(Clone, Default)]
 pub struct NameTable {
     names: Names,
-    /// Small non-negative integers, which is what most files use: no hashing for those.
-    small: Vec<u32>,
-    integers: FxHashMap<i64, u32>,
+    integers: Numbers,
+    stems: Vec<Stem>,
+    stem_table: HashTable<u32>,
+    last_stem: usize,
     texts: HashTable<u32>,
+}
+
+/// What all names with the same text before their last integer share.
+#[derive(Clone)]
+struct Stem {
+    /// The first such name; the stem is its beginning.
+    name: u32,
+    length: u32,
+    number: u64,
+    /// All of them, once there is a second: many stems, such as those of random identifiers, have one name only.
+    numbers: Option<Box<Numbers>>,
 }
 
 impl NameTable {
     /// The number of `name`, a new one if it is new.
     pub fn intern(&mut self, name: Name<'_>) -> u32 {
         match name {
-            Name::Integer(number) => self.intern_integer(number),
-            Name::Text(text) => self.intern_text(text),
+            Name::Integer(number) => match self.integers.find(number as u64) {
+                Some(known) => known,
+                None => {
+                    let index = self.names.push(name);
+                    self.integers.insert(number as u64, index);
+                    index
+                }
+            },
+            Name::Text(text) => match split_number(text) {
+                Some((stem, number)) => self.intern_numbered(text, stem, number),
+                None => self.intern_text(text),
+            },
         }
     }
 
     /// The number of `name`, if it was interned.
     pub fn find(&self, name: Name<'_>) -> Option<u32> {
         match name {
-            Name::Integer(number) => match self.small.get(usize::try_from(number).unwrap_or(usize::MAX)) {
-                Some(&found) if found != UNSET => Some(found),
-                _ => self.integers.get(&number).copied(),
+            Name::Integer(number) => self.integers.find(number as u64),
+            Name::Text(text) => match split_number(text) {
+                Some((stem, number)) => self.stems[self.find_stem(stem)?].find(number),
+                None => self.find_text(text),
             },
-            Name::Text(text) => {
-                self.texts.find(hash_text(text), |&known| self.names.get(known as usize) == Name::Text(text)).copied()
-            }
         }
     }
 
@@ -150,34 +179,179 @@ impl NameTable {
         self.names
     }
 
-    fn intern_integer(&mut self, number: i64) -> u32 {
-        // The table may be four times as sparse as it is full; beyond that a hash map costs less memory.
-        let limit = 4 * self.names.len() + 4096;
-        match usize::try_from(number) {
-            Ok(small) if small < self.small.len() && self.small[small] != UNSET => self.small[small],
-            Ok(small) if small < limit && !self.integers.contains_key(&number) => {
-                if small >= self.small.len() {
-                    self.small.resize((small + 1).next_power_of_two().min(limit), UNSET);
-                }
-                self.small[small] = self.names.push(Name::Integer(number));
-                self.small[small]
+    /// Interns many names at once; `put` gets the place of each and its number.
+    ///
+    /// Looking a name up waits for memory. First it is worked out where to look for each, then all places are looked at with
+    /// nothing between, so that the processor waits for many at a time; what is not found there goes the ordinary way.
+    pub fn intern_all(&mut self, names: &[Name<'_>], mut put: impl FnMut(usize, u32)) {
+        const BATCH: usize = 16;
+        for (batch, names) in names.chunks(BATCH).enumerate() {
+            let mut spots = [(NOWHERE, 0); BATCH];
+            for (spot, &name) in spots.iter_mut().zip(names) {
+                *spot = self.spot(name);
             }
-            _ => *self.integers.entry(number).or_insert_with(|| self.names.push(Name::Integer(number))),
+            let mut found = [UNSET; BATCH];
+            for (found, &spot) in found.iter_mut().zip(&spots[..names.len()]) {
+                *found = self.look_at(spot);
+            }
+            for (place, (&name, &found)) in names.iter().zip(&found).enumerate() {
+                let index = if found == UNSET { self.intern(name) } else { found };
+                put(batch * BATCH + place, index);
+            }
         }
     }
 
-    fn intern_text(&mut self, text: &str) -> u32 {
-        let hash = hash_text(text);
-        let names = &mut self.names;
-        if let Some(&known) = self.texts.find(hash, |&known| names.get(known as usize) == Name::Text(text)) {
+    /// The stem, and the integer after it.
+    fn spot(&mut self, name: Name<'_>) -> (usize, u64) {
+        match name {
+            Name::Integer(number) => (NO_STEM, number as u64),
+            Name::Text(text) => {
+                let Some((stem, number)) = split_number(text) else { return (NOWHERE, 0) };
+                let Some(stem) = self.find_stem(stem) else { return (NOWHERE, 0) };
+                self.last_stem = stem;
+                (stem, number)
+            }
+        }
+    }
+
+    fn look_at(&self, (stem, number): (usize, u64)) -> u32 {
+        let numbers = match stem {
+            NO_STEM => Some(&self.integers),
+            stem => self.stems.get(stem).and_then(|stem| stem.numbers.as_deref()),
+        };
+        numbers.and_then(|numbers| numbers.find(number)).unwrap_or(UNSET)
+    }
+
+    fn intern_numbered(&mut self, text: &str, stem: &str, number: u64) -> u32 {
+        let Some(found) = self.find_stem(stem) else {
+            let name = self.names.push(Name::Text(text));
+            let index = self.stems.len() as u32;
+            self.stems.push(Stem { name, length: stem.len() as u32, number, numbers: None });
+            let (names, stems) = (&self.names, &self.stems);
+            let rehash = |&known: &u32| hash_text(stems[known as usize].text(names));
+            self.stem_table.insert_unique(hash_text(stem), index, rehash);
+            return name;
+        };
+        self.last_stem = found;
+        if let Some(known) = self.stems[found].find(number) {
             return known;
         }
-        let index = names.push(Name::Text(text));
-        self.texts.insert_unique(hash, index, |&known| match names.get(known as usize) {
+        let name = self.names.push(Name::Text(text));
+        self.stems[found].insert(number, name);
+        name
+    }
+
+    fn find_stem(&self, stem: &str) -> Option<usize> {
+        if self.stems.get(self.last_stem).is_some_and(|last| last.text(&self.names) == stem) {
+            return Some(self.last_stem);
+        }
+        let is_it = |&known: &u32| self.stems[known as usize].text(&self.names) == stem;
+        self.stem_table.find(hash_text(stem), is_it).map(|&known| known as usize)
+    }
+
+    fn find_text(&self, text: &str) -> Option<u32> {
+        self.texts.find(hash_text(text), |&known| self.names.get(known as usize) == Name::Text(text)).copied()
+    }
+
+    fn intern_text(&mut self, text: &str) -> u32 {
+        if let Some(known) = self.find_text(text) {
+            return known;
+        }
+        let index = self.names.push(Name::Text(text));
+        let names = &self.names;
+        self.texts.insert_unique(hash_text(text), index, |&known| match names.get(known as usize) {
             Name::Text(text) => hash_text(text),
             Name::Integer(_) => unreachable!("the text table holds texts only"),
         });
         index
+    }
+}
+
+impl Stem {
+    fn text<'a>(&self, names: &'a Names) -> &'a str {
+        match names.get(self.name as usize) {
+            Name::Text(text) => &text[..self.length as usize],
+            Name::Integer(_) => unreachable!("a stem is the beginning of a text"),
+        }
+    }
+
+    fn find(&self, number: u64) -> Option<u32> {
+        match &self.numbers {
+            Some(numbers) => numbers.find(number),
+            None => (self.number == number).then_some(self.name),
+        }
+    }
+
+    fn insert(&mut self, number: u64, index: u32) {
+        let (first, name) = (self.number, self.name);
+        let numbers = self.numbers.get_or_insert_with(|| {
+            let mut numbers = Box::<Numbers>::default();
+            numbers.insert(first, name);
+            numbers
+        });
+        numbers.insert(number, index);
+    }
+}
+
+/// What stands before the last integer of a name, and that integer: `item/30` is `item/` and 30, `x007` is `x00` and 7.
+fn split_number(text: &str) -> Option<(&str, u64)> {
+    const LONGEST: usize = 15;
+    let bytes = text.as_bytes();
+    let mut start = bytes.len();
+    while start > 0 && bytes[start - 1].is_ascii_digit() && bytes.len() - start < LONGEST {
+        start -= 1;
+    }
+    while start + 1 < bytes.len() && bytes[start] == b'0' {
+        start += 1;
+    }
+    if start == bytes.len() {
+        return None;
+    }
+    let number = bytes[start..].iter().fold(0, |number, &digit| number * 10 + u64::from(digit - b'0'));
+    Some((&text[..start], number))
+}
+
+/// From integers to names: a vector as far as it is not too empty, a hash map beyond.
+#[derive(Clone, Default)]
+struct Numbers {
+    small: Vec<u32>,
+    /// Only numbers that are beyond the vector.
+    sparse: FxHashMap<u64, u32>,
+    count: u64,
+}
+
+impl Numbers {
+    fn find(&self, number: u64) -> Option<u32> {
+        match self.small.get(usize::try_from(number).unwrap_or(usize::MAX)) {
+            Some(&UNSET) => None,
+            Some(&found) => Some(found),
+            None => self.sparse.get(&number).copied(),
+        }
+    }
+
+    /// Adds a number that is not there.
+    fn insert(&mut self, number: u64, index: u32) {
+        self.count += 1;
+        // The vector may be eight times as long as it is full; beyond that the map costs less memory.
+        if number >= self.small.len() as u64 && number < 4 * self.count + 16 {
+            self.grow((number as usize + 1).next_power_of_two());
+        }
+        match self.small.get_mut(usize::try_from(number).unwrap_or(usize::MAX)) {
+            Some(slot) => *slot = index,
+            None => drop(self.sparse.insert(number, index)),
+        }
+    }
+
+    fn grow(&mut self, length: usize) {
+        self.small.resize(length, UNSET);
+        let small = &mut self.small;
+        self.sparse.retain(|&number, &mut index| {
+            let moves = number < length as u64;
+            if moves {
+                small[number as usize] = index;
+            }
+            !moves
+        });
     }
 }
 
@@ -199,6 +373,35 @@ mod tests {
         assert_ne!(table.intern("07".into()), seven);
         assert_ne!(table.intern("-0".into()), table.intern("0".into()));
         assert_eq!(table.get(seven as usize).to_string(), "7");
+    }
+
+    #[test]
+    fn names_with_a_stem_and_a_number_keep_one_number_each() {
+        let mut table = NameTable::default();
+        let stems = ["k", "k0", "item/", "", "é", "a1b"];
+        let names: Vec<String> = (0..3_000u64)
+            .flat_map(|n| {
+                stems.map(|stem| format!("{stem}{}", if n % 7 == 0 { n * 99_999_999_999 } else { n % 2_000 }))
+            })
+            .chain(
+                ["k007", "k07", "k00", "k", "x", "00", "-5", "99999999999999999999999", "k99999999999999999999999"]
+                    .map(str::to_owned),
+            )
+            .collect();
+        let first: Vec<u32> = names.iter().map(|name| table.intern(name.as_str().into())).collect();
+        for (name, &index) in names.iter().zip(&first) {
+            assert_eq!(table.find(name.as_str().into()), Some(index), "{name}");
+            assert_eq!(table.intern(name.as_str().into()), index);
+            assert_eq!(table.get(index as usize).to_string(), *name);
+        }
+        let all: Vec<Name<'_>> = names.iter().map(|name| name.as_str().into()).collect();
+        let mut fresh = NameTable::default();
+        fresh.intern_all(&all, |place, index| assert_eq!(index, first[place]));
+        fresh.intern_all(&all, |place, index| assert_eq!(index, first[place]));
+        let distinct: std::collections::BTreeSet<&String> = names.iter().collect();
+        assert_eq!(distinct.len(), table.len());
+        assert_eq!(table.find("k2001".into()), None);
+        assert_eq!(table.find("y1".into()), None);
     }
 
     #[test]

@@ -12,6 +12,7 @@
 
 use crate::builder::{ClaimedWriter, HistoryBuilder, Place, Problem, Refusal, ScanSpec, ScannedKey};
 use crate::history::{Action, Event, EventId, History, Outcome, SessionId, Times, TransactionId, Writer};
+use crate::level::IsolationLevel;
 use crate::name::Name;
 use crate::value::Value;
 use std::fmt::Write as _;
@@ -97,8 +98,9 @@ impl<'b> Reader<'_, 'b> {
             let times = Times { begin: self.time(begin)?, end: self.time(end)? };
             return self.builder.times(times);
         }
+        let level = word.parse().ok().filter(|&level| level != IsolationLevel::Declared);
         let level =
-            word.parse().map_err(|_| self.refuse(format!("`@{word}` is neither a level nor times like `@17..42`")))?;
+            level.ok_or_else(|| self.refuse(format!("`@{word}` is neither a level nor times like `@17..42`")))?;
         self.builder.level(level);
         Ok(())
     }
@@ -128,8 +130,11 @@ impl<'b> Reader<'_, 'b> {
         let inside = self.until(')')?;
         let (key, value) = inside.split_once(',').ok_or_else(|| self.refuse(format!("`({inside})` has no comma")))?;
         let (value, initial) = self.value(value)?;
-        if (locking || initial || value.is_list()) && action != Action::Read {
+        if action != Action::Read && (initial || locking || value.is_list()) {
             return Err(self.refuse(format!("`({inside})` is something that only a read can have")));
+        }
+        if action == Action::Append && value.is_absent() {
+            return Err(self.refuse(format!("`({inside})` appends nothing")));
         }
         let key = self.builder.key(key.trim());
         self.builder.event(Event { locking, ..Event::new(action, key, value) });
@@ -163,10 +168,19 @@ impl<'b> Reader<'_, 'b> {
                 return Err(self.refuse(format!("`{text}` does not end with a bracket")));
             };
             let elements =
-                list.split_whitespace().map(|element| self.scalar(element)).collect::<Result<Vec<_>, _>>()?;
-            return Ok((self.builder.values().list(elements), false));
+                list.split_whitespace().map(|element| self.element(element)).collect::<Result<Vec<_>, _>>()?;
+            // A list without elements is one that nobody appended to.
+            let value = if elements.is_empty() { Value::ABSENT } else { self.builder.values().list(elements) };
+            return Ok((value, false));
         }
         Ok((self.scalar(text)?, text == "init"))
+    }
+
+    fn element(&mut self, text: &str) -> Result<Value, Refusal> {
+        match self.scalar(text)? {
+            element if element.is_absent() => Err(self.refuse(format!("`{text}` cannot be an element of a list"))),
+            element => Ok(element),
+        }
     }
 
     fn scalar(&mut self, text: &str) -> Result<Value, Refusal> {
@@ -271,6 +285,11 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_list_is_absent() {
+        assert_eq!(round("a: r(x,[])"), "a: r(x,nil)\n");
+    }
+
+    #[test]
     fn a_scan_reads_every_key_of_its_range_in_order() {
         let text = "a: scan(p/: p/2=5) ; b: w(p/10,1) w(p/2,5) w(q,1) w(p/2#c,4)";
         assert_eq!(round(text).lines().next(), Some("a: r(p/2,5) r(p/10,nil)"));
@@ -281,6 +300,9 @@ mod tests {
         let refusal = parse("a: w(x,1)\nb: q(x,1)").unwrap_err();
         assert_eq!(refusal.to_string(), "line 2: expected an event at `q(x,1)`");
         assert_eq!(parse("").unwrap_err().problem, Problem::Empty);
+        for text in ["append(x,nil)", "r(x,[1 nil])", "w(x,1) @declared", "w(x,[1])", "lock w(x,1)"] {
+            assert!(parse(text).unwrap_err().to_string().starts_with("line 1: "), "{text}");
+        }
         let refusal = parse("a: scan(p/: q/1=3)").unwrap_err();
         assert!(refusal.to_string().contains("not in its range"));
     }

@@ -40,12 +40,21 @@ impl Bound {
         }
     }
 
-    fn text(&self) -> String {
+    fn name(&self) -> Name<'_> {
         match self {
-            Bound::Number(number) => number.to_string(),
-            Bound::Text(text) => text.to_string(),
+            Bound::Number(number) => Name::Integer(*number),
+            Bound::Text(text) => Name::Text(text),
         }
     }
+}
+
+/// Whether the rest of a key lies between bounds, both of which are inside.
+pub(crate) fn within(rest: &str, low: Option<Name<'_>>, high: Option<Name<'_>>) -> bool {
+    // Both bounds are numbers: so is what they bound.
+    if let (Some(Name::Integer(low)), Some(Name::Integer(high))) = (low, high) {
+        return matches!(Name::from(rest), Name::Integer(rest) if (low..=high).contains(&rest));
+    }
+    low.is_none_or(|low| rest >= low.to_string().as_str()) && high.is_none_or(|high| rest <= high.to_string().as_str())
 }
 
 /// A scan that waits until all keys of the history are known.
@@ -57,6 +66,7 @@ pub(crate) struct PendingScan {
     high: Option<Bound>,
     sealed: usize,
     locking: bool,
+    pub(crate) note: Option<Box<str>>,
     listed: Vec<Listed>,
     place: Place,
 }
@@ -86,6 +96,7 @@ impl PendingScan {
             high: spec.high.map(Bound::new),
             sealed: spec.sealed.unwrap_or(builder.seal_total()),
             locking: spec.locking,
+            note: spec.note.map(Box::from),
             listed: Vec::with_capacity(listed.len()),
             place: builder.refuse(Problem::Empty).place,
         };
@@ -114,16 +125,7 @@ impl PendingScan {
         if key.contains('#') {
             return false;
         }
-        match (&self.low, &self.high) {
-            // Both bounds are numbers: so is what they bound.
-            (Some(Bound::Number(low)), Some(Bound::Number(high))) => {
-                matches!(Name::from(rest), Name::Integer(rest) if (*low..=*high).contains(&rest))
-            }
-            (low, high) => {
-                low.as_ref().is_none_or(|low| rest >= low.text().as_str())
-                    && high.as_ref().is_none_or(|high| rest <= high.text().as_str())
-            }
-        }
+        within(rest, self.low.as_ref().map(Bound::name), self.high.as_ref().map(Bound::name))
     }
 
     /// The reads that this scan is.

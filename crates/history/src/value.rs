@@ -13,8 +13,10 @@
 //! Scalars are interned, so two values are equal exactly when their words are; lists are not interned and are compared by
 //! content. Everything but the word itself lives in the pool, [`Values`], which the history owns.
 
-use rustc_hash::FxHashMap;
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 /// One value of one key; read it through [`Values::view`] or the history that holds it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -82,12 +84,28 @@ enum Scalar {
     Boolean(bool),
 }
 
+impl Scalar {
+    /// Texts hash as they do without being made a scalar.
+    fn hash(&self) -> u64 {
+        match self {
+            Scalar::Text(text) => hash(&**text),
+            other => hash(other),
+        }
+    }
+}
+
+fn hash(thing: &(impl Hash + ?Sized)) -> u64 {
+    let mut hasher = FxHasher::default();
+    thing.hash(&mut hasher);
+    hasher.finish()
+}
+
 /// The pool that holds what does not fit into the word.
 #[derive(Clone, Default, Debug)]
 pub struct Values {
     scalars: Vec<Scalar>,
-    known: FxHashMap<Scalar, u32>,
-    list_ends: Vec<u32>,
+    known: HashTable<u32>,
+    list_ends: Vec<usize>,
     elements: Vec<Value>,
 }
 
@@ -111,7 +129,8 @@ impl Values {
 
     /// A text.
     pub fn text(&mut self, text: &str) -> Value {
-        self.scalar(Scalar::Text(text.into()))
+        let is_it = |scalar: &Scalar| matches!(scalar, Scalar::Text(known) if **known == *text);
+        self.intern(hash(text), is_it, || Scalar::Text(text.into()))
     }
 
     /// A truth value.
@@ -122,15 +141,24 @@ impl Values {
     /// A list of values, first appended first.
     pub fn list(&mut self, elements: impl IntoIterator<Item = Value>) -> Value {
         self.elements.extend(elements);
-        self.list_ends.push(u32::try_from(self.elements.len()).expect("fewer than 2^32 list elements"));
+        self.list_ends.push(self.elements.len());
         Value((self.list_ends.len() as u64 - 1) << 2 | LIST)
     }
 
     fn scalar(&mut self, scalar: Scalar) -> Value {
-        let next = self.scalars.len() as u32;
-        let index = *self.known.entry(scalar).or_insert_with_key(|scalar| {
-            self.scalars.push(scalar.clone());
-            next
+        self.intern(scalar.hash(), |known| *known == scalar, || scalar.clone())
+    }
+
+    /// The value of a scalar that is made only if it is not known: a text that is known needs no copy.
+    fn intern(&mut self, hash: u64, is_it: impl Fn(&Scalar) -> bool, make: impl Fn() -> Scalar) -> Value {
+        let scalars = &self.scalars;
+        let found = self.known.find(hash, |&known| is_it(&scalars[known as usize])).copied();
+        let index = found.unwrap_or_else(|| {
+            let index = u32::try_from(self.scalars.len()).expect("fewer than 2^32 scalars");
+            self.scalars.push(make());
+            let scalars = &self.scalars;
+            self.known.insert_unique(hash, index, |&known| scalars[known as usize].hash());
+            index
         });
         Value(u64::from(index) << 2 | SCALAR)
     }
@@ -158,12 +186,12 @@ impl Values {
 
     fn elements_of(&self, index: usize) -> &[Value] {
         let start = index.checked_sub(1).map_or(0, |previous| self.list_ends[previous]);
-        &self.elements[start as usize..self.list_ends[index] as usize]
+        &self.elements[start..self.list_ends[index]]
     }
 
     /// Drops the table that finds scalars again: what is built is only read.
     pub(crate) fn freeze(mut self) -> Values {
-        self.known = FxHashMap::default();
+        self.known = HashTable::new();
         self.scalars.shrink_to_fit();
         self.elements.shrink_to_fit();
         self

@@ -1,0 +1,206 @@
+//! Which format is this? By what the file says first, and by its name where that decides.
+//!
+//! ```text
+//!   T<n>.log · .bincode · .edn              the name is enough, and mistakes inside are told as mistakes of that format
+//!   {"skew" … "session" … "ops"             native           [{"tid" … "sts"     TimeKiller
+//!   {"value":[…]} alone                     Viper            [{"type" … "value"  Elle, JSON
+//!   {"data" … "params"                      dbcop, JSON      {:type … [ ( # ;    Elle, EDN
+//!   r(1,2,3,4) · r 1 2 · READ KEY[…]        Plume · AWDIT · IsoPredict; r(x,1) the notation
+//! ```
+
+use super::{Format, ReadError, Source, awdit, cobra, dbcop, isopredict, plume};
+use crate::builder::{Place, Problem, Refusal};
+
+/// The format of one history.
+pub fn detect(files: &[Source<'_>]) -> Result<Format, ReadError> {
+    let refuse = |problem| {
+        let name = files.first().map_or("", |file| file.name);
+        Err(ReadError::new(name, Refusal { place: Place::Whole, problem }))
+    };
+    if files.iter().any(|file| cobra::log_number(file.name).is_some()) {
+        return Ok(Format::Cobra);
+    }
+    let [file] = files else {
+        let what = "no log of a session among these files, and only Cobra's histories are several files";
+        return refuse(Problem::malformed(what, "a Cobra history is a folder of files T0.log, T1.log, …"));
+    };
+    if file.bytes.is_empty() {
+        return refuse(Problem::Empty);
+    }
+    match by_name(file.name).or_else(|| by_content(file.bytes)) {
+        Some(format) => Ok(format),
+        None if file.bytes.iter().all(u8::is_ascii_whitespace) => refuse(Problem::Empty),
+        None => refuse(Problem::malformed(
+            "the content looks like no history format that is known here",
+            "name its format with `--from`",
+        )),
+    }
+}
+
+fn by_name(name: &str) -> Option<Format> {
+    let extension = name.rsplit_once('.')?.1;
+    match extension.to_ascii_lowercase().as_str() {
+        "bincode" => Some(Format::DbcopBincode),
+        "edn" => Some(Format::ElleEdn),
+        _ => None,
+    }
+}
+
+fn by_content(bytes: &[u8]) -> Option<Format> {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    let first = *text.first()?;
+    if bytes.iter().take(64).any(|&byte| byte == 0) {
+        if dbcop::is_plausible(bytes) {
+            return Some(Format::DbcopBincode);
+        }
+        // A Cobra log begins with the start of a transaction.
+        if first == b'S' && bytes.len() >= 9 {
+            return Some(Format::Cobra);
+        }
+    }
+    match first {
+        b'{' => by_object(text),
+        b'[' => by_list(text),
+        b'#' | b';' | b'(' => Some(Format::ElleEdn),
+        _ => by_line(text),
+    }
+}
+
+fn by_list(text: &[u8]) -> Option<Format> {
+    let inside = text[1..].trim_ascii_start();
+    match inside.first() {
+        Some(b'{') if is_json_object(inside) => {
+            let names = member_names(inside);
+            let is_timekiller = ["tid", "sid", "sts", "cts", "ops"].iter().any(|name| names.contains(name));
+            Some(if is_timekiller { Format::TimeKiller } else { Format::ElleJson })
+        }
+        Some(b'{' | b'#' | b';' | b'(') => Some(Format::ElleEdn),
+        Some(b']') => Some(Format::ElleJson),
+        _ => None,
+    }
+}
+
+fn by_object(text: &[u8]) -> Option<Format> {
+    if !is_json_object(text) {
+        return Some(Format::ElleEdn);
+    }
+    let names = member_names(text);
+    let has = |name: &str| names.contains(&name);
+    if has("skew") || has("session") || has("ops") && !has("sts") || has("sealed") {
+        Some(Format::Native)
+    } else if has("tid") || has("sts") {
+        Some(Format::TimeKiller)
+    } else if has("data") {
+        Some(Format::DbcopJson)
+    } else if has("type") {
+        Some(Format::ElleJson)
+    } else if has("value") {
+        Some(Format::Viper)
+    } else {
+        None
+    }
+}
+
+fn is_json_object(text: &[u8]) -> bool {
+    matches!(text[1..].trim_ascii_start().first(), Some(b'"' | b'}'))
+}
+
+/// The names of the members of the object that begins here; the object may be broken.
+fn member_names(text: &[u8]) -> Vec<&str> {
+    let mut names = Vec::new();
+    let (mut depth, mut at) = (0usize, 0);
+    while let Some(&byte) = text.get(at) {
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' if depth == 1 => break,
+            b'}' | b']' => depth -= 1,
+            b'"' => {
+                let start = at + 1;
+                at = string_end(text, start);
+                let is_name =
+                    depth == 1 && text.get(at + 1..).is_some_and(|rest| rest.trim_ascii_start().starts_with(b":"));
+                names.extend(is_name.then(|| std::str::from_utf8(&text[start..at]).ok()).flatten());
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    names
+}
+
+/// The place of the quote that ends the text which begins at `at`, or the end of everything.
+fn string_end(text: &[u8], mut at: usize) -> usize {
+    while let Some(&byte) = text.get(at) {
+        match byte {
+            b'"' => return at,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    text.len()
+}
+
+fn by_line(text: &[u8]) -> Option<Format> {
+    let end = text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len());
+    let line = String::from_utf8_lossy(&text[..end.min(4096)]);
+    let line = line.trim();
+    if plume::is_plausible(line) {
+        Some(Format::Plume)
+    } else if awdit::is_plausible(line) {
+        Some(Format::Awdit)
+    } else if isopredict::is_plausible(line) || line.contains(" KEY[") || line.contains(" Set[") {
+        Some(Format::IsoPredict)
+    } else if ["r(", "w(", "append(", "scan("].iter().any(|event| line.contains(event)) {
+        Some(Format::Notation)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(name: &str, content: &str) -> Option<Format> {
+        detect(&[Source { name, bytes: content.as_bytes() }]).ok()
+    }
+
+    #[test]
+    fn formats_are_known_by_what_they_say() {
+        for (content, format) in [
+            ("{\"skew\":1}", Format::Native),
+            ("\u{feff}\n{\"id\":\"a\\\"b\",\"ops\":[],\"session\":1}", Format::Native),
+            ("{\"sealed\":{}}", Format::Native),
+            ("a: r(x,init) w(x,1)", Format::Notation),
+            ("w(x,1); r(x,1)", Format::Notation),
+            ("w(1,1,1,1)\n", Format::Plume),
+            ("w 0 0\n===\n", Format::Awdit),
+            ("===\nw 0 0\n", Format::Awdit),
+            ("READ KEY[x] Txn(1, 0) From(0, 0)", Format::IsoPredict),
+            ("INSERT[x] to Set[t] Txn(1, 0)", Format::IsoPredict),
+            ("{:type :ok}", Format::ElleEdn),
+            ("[{:type :ok}]", Format::ElleEdn),
+            ("; x\n#jepsen.history.Op{:type :ok}", Format::ElleEdn),
+            ("[{\"type\":\"ok\",\"value\":[]}]", Format::ElleJson),
+            ("[\n{ \"tid\":1}]", Format::TimeKiller),
+            ("{\"value\":[[\"w\",1,1,true]]}", Format::Viper),
+            ("{\"params\":{\"id\":0},\"data\":[]}", Format::DbcopJson),
+            ("S\0\0\0\0\0\0\0\u{1}C\0\0\0\0\0\0\0\u{1}", Format::Cobra),
+        ] {
+            assert_eq!(found("file", content), Some(format), "{content}");
+        }
+        assert_eq!(found("d/T3.log", "?"), Some(Format::Cobra));
+        assert_eq!(found("a.bincode", "?"), Some(Format::DbcopBincode));
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused_with_advice() {
+        let error = detect(&[Source { name: "f", bytes: b"hello" }]).unwrap_err();
+        assert_eq!(error.advice(), "name its format with `--from`");
+        assert_eq!(detect(&[Source { name: "f", bytes: b"" }]).unwrap_err().problem, Problem::Empty);
+        assert_eq!(detect(&[Source { name: "f", bytes: b" \n" }]).unwrap_err().problem, Problem::Empty);
+        assert!(detect(&[]).is_err());
+        assert_eq!(found("f", "{"), Some(Format::ElleEdn));
+        assert_eq!(found("f", "{\"a\\"), None);
+    }
+}

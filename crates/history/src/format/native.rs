@@ -1,0 +1,228 @@
+//! The native format: JSON Lines, a transaction per line.
+//!
+//! ```text
+//!   {"skew":1,"initial":{"x":0},"about":"optional header line"}
+//!   {"session":"a","id":"t1","ops":[{"r":"x","v":0},{"w":"x","v":1}]}
+//!   {"sealed":{"item/3":"t7"}}
+//! ```
+//!
+//! Nearly all lines have the same few members, so each is first tried by a scanner of fixed shape
+//! ([`super::native_scanner`]), which gives up at the first surprise; then the line goes through general JSON
+//! ([`super::native_line`]), which accepts the rest or says what is wrong. Both must agree on what both accept, and a test
+//! holds them to it.
+
+use super::json::Json;
+use super::native_line::LineReader;
+use super::native_scanner::Scanner;
+use crate::builder::{HistoryBuilder, Place, Refusal};
+use crate::history::History;
+
+/// So many lines tell how many events the others will have.
+const SAMPLE: u64 = 1000;
+
+pub(super) fn read(text: &str) -> Result<History, Refusal> {
+    let mut builder = HistoryBuilder::new();
+    let mut scanner = Scanner::new(text);
+    let mut line = 0;
+    let mut lines_with_content = 0u64;
+    while !scanner.at_end() {
+        if line == SAMPLE {
+            builder.expect_more(scanner.position(), text.len());
+        }
+        line += 1;
+        builder.at(Place::Line(line));
+        if scanner.line(&mut builder)? {
+            lines_with_content += 1;
+            continue;
+        }
+        let content = scanner.take_line();
+        if !content.trim_ascii().is_empty() {
+            builder = read_line(builder, content, line, lines_with_content == 0)?;
+            lines_with_content += 1;
+        }
+    }
+    builder.finish()
+}
+
+/// Reads a line of any shape.
+fn read_line(builder: HistoryBuilder, content: &str, line: u64, first: bool) -> Result<HistoryBuilder, Refusal> {
+    let mut json = Json::new(content, line);
+    let datum = json.value()?;
+    json.end()?;
+    LineReader::new(builder, content, line).line(&datum, first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::{EventId, Outcome, SessionId, TransactionId, Writer};
+    use crate::notation;
+
+    fn shown(text: &str) -> String {
+        notation::write(&read(text).unwrap())
+    }
+
+    fn mistake(text: &str) -> String {
+        read(text).unwrap_err().to_string()
+    }
+
+    /// Only general JSON reads this.
+    fn slowly(text: &str) -> Result<History, Refusal> {
+        let mut builder = HistoryBuilder::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            builder.at(Place::Line(number));
+            builder = read_line(builder, line, number, number == 1)?;
+        }
+        builder.finish()
+    }
+
+    #[test]
+    fn the_example_of_the_book_reads() {
+        let text = concat!(
+            "{\"skew\":1,\"initial\":{\"x\":0},\"about\":\"two withdrawals\"}\n",
+            "{\"session\":\"a\",\"id\":\"t1\",\"ops\":[{\"r\":\"x\",\"v\":0},{\"w\":\"x\",\"v\":1}]}\r\n\n",
+            "{\"session\":\"b\",\"id\":\"t2\",\"ops\":[{\"r\":\"x\",\"v\":0},{\"w\":\"x\",\"v\":2}],",
+            "\"outcome\":\"committed\",\"level\":\"si\",\"begin\":17,\"end\":42}",
+        );
+        let history = read(text).unwrap();
+        assert_eq!(notation::write(&history), "a: r(x,0) w(x,1)\nb: r(x,0) w(x,2) @snapshot @17..42\n");
+        assert_eq!(history.about(), Some("two withdrawals"));
+        assert_eq!(history.transaction_name(TransactionId(1)).to_string(), "t2");
+        assert_eq!(history.show(history.initial(history.find_key("x").unwrap())).to_string(), "0");
+    }
+
+    #[test]
+    fn ids_are_optional_and_names_may_be_integers() {
+        let history = read("{\"session\":1,\"ops\":[]}\n{\"session\":\"1\",\"id\":7,\"ops\":[]}").unwrap();
+        assert_eq!(history.session_count(), 1);
+        assert_eq!(history.transaction_name(TransactionId(0)).to_string(), "1#0");
+        assert_eq!(history.transaction_name(TransactionId(1)).to_string(), "7");
+    }
+
+    #[test]
+    fn outcomes_say_who_aborted() {
+        let text = concat!(
+            "{\"session\":1,\"ops\":[],\"outcome\":\"aborted\"}\n{\"session\":1,\"ops\":[],\"outcome\":\"aborted\",\"by\":\"program\"}\n",
+            "{\"session\":1,\"ops\":[],\"by\":\"database\",\"outcome\":\"aborted\"}\n{\"session\":1,\"ops\":[],\"outcome\":\"unknown\"}",
+        );
+        let history = read(text).unwrap();
+        let outcomes: Vec<Outcome> = history.transactions().map(|t| history.outcome(t)).collect();
+        use Outcome::*;
+        assert_eq!(outcomes, [AbortedByDatabase, AbortedByProgram, AbortedByDatabase, Unknown]);
+    }
+
+    #[test]
+    fn reads_may_name_their_writer() {
+        let text = concat!(
+            "{\"session\":1,\"ops\":[{\"r\":\"x\",\"v\":1,\"from\":\"t2\"},{\"r\":\"x\",\"v\":null,\"from\":null},{\"r\":\"x\",\"v\":1,\"from\":\"2#0\"}]}\n",
+            "{\"session\":2,\"ops\":[{\"w\":\"x\",\"v\":1}]}\n{\"session\":3,\"id\":\"t2\",\"ops\":[{\"w\":\"x\",\"v\":1}]}",
+        );
+        let history = read(text).unwrap();
+        assert_eq!(history.claim(EventId(0)), Some(Writer::Transaction(TransactionId(2))));
+        assert_eq!(history.claim(EventId(1)), Some(Writer::Initial));
+        assert_eq!(history.claim(EventId(2)), Some(Writer::Transaction(TransactionId(1))));
+        let unknown = mistake("{\"session\":1,\"ops\":[{\"r\":\"x\",\"v\":1,\"from\":\"t9\"}]}");
+        assert_eq!(unknown, "line 1: a read of x is said to come from transaction t9, which is not in the input");
+    }
+
+    #[test]
+    fn values_are_scalars_and_reads_may_be_lists() {
+        let text = concat!(
+            "{\"session\":1,\"ops\":[{\"w\":\"x\",\"v\":\"é\\n\"},{\"w\":\"y\",\"v\":true},{\"w\":\"z\",\"v\":2.5},{\"w\":\"x\",\"v\":null}]}\n",
+            "{\"session\":2,\"ops\":[{\"a\":\"l\",\"v\":1},{\"r\":\"l\",\"v\":[1,\"b\"]},{\"r\":\"l\",\"v\":[]},{\"r\":\"q\",\"v\":18446744073709551615}]}",
+        );
+        let expected = concat!(
+            "1: w(x,\"é\\n\") w(y,true) w(z,2.5) w(x,nil)\n",
+            "2: append(l,1) r(l,[1 \"b\"]) r(l,nil) r(q,18446744073709551615)\n",
+        );
+        assert_eq!(shown(text), expected);
+    }
+
+    #[test]
+    fn extra_fields_are_kept_and_null_is_as_if_left_out() {
+        let text = concat!(
+            "{\"session\":1,\"id\":null,\"level\":null,\"begin\":null,\"outcome\":null,\"host\":\"h\",\"pid\":[1, 2],",
+            "\"ops\":[{\"r\":\"x\",\"v\":1,\"sql\":\"SELECT \\\"1\\\"\",\"at\":5}]}",
+        );
+        let history = read(text).unwrap();
+        assert_eq!(history.transaction_note(TransactionId(0)), Some("\"host\":\"h\",\"pid\":[1, 2]"));
+        assert_eq!(history.event_note(EventId(0)), Some("\"sql\":\"SELECT \\\"1\\\"\",\"at\":5"));
+        assert!(!history.has_times());
+    }
+
+    #[test]
+    fn scans_read_their_whole_range_and_seals_say_who_deleted() {
+        let text = concat!(
+            "{\"session\":1,\"id\":\"t1\",\"ops\":[{\"w\":\"i/1\",\"v\":1},{\"w\":\"i/2\",\"v\":2},{\"w\":\"i/30\",\"v\":3},{\"w\":\"i/1#c\",\"v\":3}]}\n",
+            "{\"session\":1,\"id\":\"t2\",\"ops\":[{\"w\":\"i/1\",\"v\":null}]}\n{\"sealed\":{\"i/1\":\"t2\"}}\n",
+            "{\"session\":2,\"ops\":[{\"scan\":\"i/\",\"lo\":1,\"hi\":9,\"reads\":[{\"k\":\"i/2\",\"v\":2,\"from\":\"t1\"}],\"lock\":true,\"sql\":\"x\"}]}\n",
+            "{\"session\":3,\"ops\":[{\"scan\":\"i/\",\"sealed\":0,\"reads\":[{\"k\":\"i/30\",\"v\":3}]},{\"r\":\"y\",\"v\":null,\"lock\":true}]}",
+        );
+        let history = read(text).unwrap();
+        let lines: Vec<String> = notation::write(&history).lines().map(str::to_owned).collect();
+        assert_eq!(lines[1], "2: lock r(i/1,nil) lock r(i/2,2)");
+        assert_eq!(lines[2], "3: r(i/1,nil) r(i/2,nil) r(i/30,3) lock r(y,nil)");
+        assert_eq!(history.claim(EventId(5)), Some(Writer::Transaction(TransactionId(1))));
+        assert_eq!(history.claim(EventId(7)), None);
+        assert_eq!(history.event_note(EventId(5)), Some("\"sql\":\"x\""));
+    }
+
+    #[test]
+    fn both_readers_read_the_same() {
+        let text = concat!(
+            "{\"skew\":1}\n{\"session\":\"a\",\"id\":\"t1\",\"ops\":[{\"r\":\"x\",\"v\":0},{\"w\":\"x\",\"v\":1}]}\n",
+            "{ \"ops\" : [ {\"v\":-3 , \"w\":\"7\"} , {\"a\":\"l\",\"v\":\"é\"} ] , \"id\":8,\"session\":-4}\n",
+            "{\"session\":\"a\",\"ops\":[{\"r\":\"l\",\"v\":[\"é\",true,1]},{\"r\":9,\"v\":false,\"from\":\"t1\"}],\"outcome\":\"unknown\",\"begin\":-1,\"end\":1700000000000000000,\"level\":\"rc\"}\n",
+            "{\"session\":\"a\",\"ops\":[{\"r\":\"x\",\"v\":null,\"from\":null,\"lock\":true},{\"r\":\"l\",\"v\":[]}],\"outcome\":\"aborted\"}",
+        );
+        let (quick, slow) = (read(text).unwrap(), slowly(text).unwrap());
+        assert_eq!(notation::write(&quick), notation::write(&slow));
+        assert_eq!(quick.claims(), slow.claims());
+        assert_eq!(quick.session_name(SessionId(0)), slow.session_name(SessionId(0)));
+        let fast_lines =
+            text.lines().skip(1).filter(|line| Scanner::new(line).line(&mut HistoryBuilder::new()) == Ok(true));
+        assert_eq!(fast_lines.count(), 4, "the scanner takes the usual lines itself");
+    }
+
+    #[test]
+    fn bad_lines_name_their_place_and_what_to_do() {
+        for (text, expected) in [
+            ("{\"session\":1,\"ops\":[]}\n{\"session\":1,\"ops\":[{\"q\":1}]}", "line 2: an event without"),
+            ("{\"session\":1,\"ops\":[{\"r\":\"x\"}]}", "line 1: an event without `v`"),
+            ("{\"session\":1,\"ops\":[{\"r\":\"x\",\"w\":\"x\",\"v\":1}]}", "line 1: an event that is both"),
+            ("{\"ops\":[]}", "line 1: a transaction without `session`"),
+            ("{\"session\":1}", "line 1: a transaction without `ops`"),
+            ("{\"session\":1,\"ops\":[],\"outcome\":\"done\"}", "line 1: `done` is not an outcome"),
+            ("{\"session\":1,\"ops\":[],\"level\":\"best\"}", "line 1: `best` is not an isolation level"),
+            ("{\"session\":1,\"ops\":[],\"by\":\"program\"}", "line 1: `by` on a transaction that is not aborted"),
+            ("{\"session\":1,\"session\":2,\"ops\":[]}", "line 1: the member \"session\" appears twice"),
+            ("{\"session\":1,\"ops\":[{\"w\":\"x\",\"v\":[1]}]}", "line 1: a list where"),
+            ("{\"session\":1,\"ops\":[{\"w\":\"x\",\"v\":99999999999999999999}]}", "line 1: the number"),
+            ("{\"session\":1,\"ops\":[{\"w\":\"x\",\"v\":1,\"from\":\"t\"}]}", "line 1: `from` on"),
+            (
+                "{\"session\":1,\"id\":\"t\",\"ops\":[]}\n{\"session\":2,\"id\":\"t\",\"ops\":[]}",
+                "line 2: transaction t appears twice, in session 1 and in session 2",
+            ),
+            ("{\"session\":1,\"ops\":[],\"begin\":5,\"end\":3}", "line 1: transaction of session 1 ends at 3"),
+            ("{\"session\":1,\"ops\":[]}\n{\"skew\":1}", "line 2: a header"),
+            ("{\"skew\":2}", "line 1: the header says version 2"),
+            ("[1]", "line 1: a list where"),
+            ("{\"session\":1,\"ops\":[{\"r\":\"x\",\"v\":1}", "line 1: a bracket that opens here is never closed"),
+            ("{\"session\":1,\"ops\":[{\"r\":\"x\u{0}\",\"v\":1}]}", "line 1: a control character"),
+            ("{\"session\":1,\"ops\":[]} {}", "line 1: expected the end"),
+        ] {
+            let found = mistake(text);
+            assert!(found.starts_with(expected), "{text}\n  gave {found}\n  not  {expected}");
+        }
+        assert!(mistake("").contains("no transaction"));
+    }
+
+    #[test]
+    fn a_line_may_be_very_long() {
+        let events = vec!["{\"r\":\"x\",\"v\":1}"; 100_000].join(",");
+        let text = format!("{{\"session\":1,\"ops\":[{events}]}}");
+        assert_eq!(read(&text).unwrap().event_count(), 100_000);
+        assert!(mistake(&text[..text.len() - 2]).starts_with("line 1: "));
+        assert!(mistake(&"x".repeat(1 << 20)).starts_with("line 1: "));
+    }
+}
