@@ -1,4 +1,14 @@
 //! A line of the native format in its full generality, from JSON that is already taken apart.
+//!
+//! ```text
+//!   has "skew"                 the header: initial values, what the history is about
+//!   has "sealed", no "ops"     a seal: which deletion stands for a key from here on
+//!   else                       a transaction: its events, how it ended, its level and times
+//! ```
+//!
+//! `null` is as good as left out, except where it says something: `"v":null` is the absent value, `"from":null` the initial
+//! state. Members that the format does not know are kept as they stand in the line. The JSON itself is read by
+//! [`super::json`]; the usual lines never get here.
 
 use super::datum::{Datum, Kind, NAMES, OwnedName, Taker};
 use super::text::{Lines, excerpt};
