@@ -8,11 +8,12 @@
 
 use crate::anomaly::{Anomaly, BadRead, Edge, EdgeKind, Refutation, Step};
 use crate::counterexample::{Case, DependencyKind, Told};
+use crate::resolve::{Assumed, Resolved, resolve};
 use skew_history::{EventId, History, KeyId, TransactionId, Writer};
 
 /// The cases of a refutation, those that only state the obvious left out.
 pub(super) fn cases(history: &History, anomaly: &Anomaly) -> Vec<Case> {
-    let teller = Teller { history };
+    let teller = Teller { history, resolved: resolve(history, &Assumed::default()).ok() };
     let mut cases = Vec::new();
     let mut pending = vec![&anomaly.refutation];
     while let Some(refutation) = pending.pop() {
@@ -52,6 +53,8 @@ fn is_obvious(edges: &[Edge]) -> bool {
 
 struct Teller<'h> {
     history: &'h History,
+    /// The reads explained, as far as they can be without assumptions: to know what lists show.
+    resolved: Option<Resolved<'h>>,
 }
 
 impl Teller<'_> {
@@ -91,7 +94,7 @@ impl Teller<'_> {
 
     fn cycle(&self, edges: &[Edge]) -> Case {
         let assumed = edges.iter().filter_map(|edge| match edge.kind {
-            EdgeKind::VersionOrder { key } if !self.is_list(key) => Some(format!(
+            EdgeKind::VersionOrder { key } if !self.lists_show(edge, key) => Some(format!(
                 "{}'s write of {} came before {}'s",
                 self.name(edge.from),
                 self.key(key),
@@ -104,9 +107,14 @@ impl Teller<'_> {
         Case { assumption, edges: edges.iter().map(|edge| self.edge(edge)).collect() }
     }
 
-    fn is_list(&self, key: KeyId) -> bool {
-        let events = self.history.transactions().flat_map(|transaction| self.history.events_of(transaction));
-        events.into_iter().any(|event| event.key == key && event.value.is_list())
+    /// Whether the order of two writers needs no assumption, because lists that were read show it.
+    fn lists_show(&self, edge: &Edge, key: KeyId) -> bool {
+        match (edge.from, edge.to, &self.resolved) {
+            (Writer::Transaction(from), Writer::Transaction(to), Some(resolved)) => {
+                resolved.lists.shows_order(key.0, from.0, to.0)
+            }
+            _ => false,
+        }
     }
 
     fn edge(&self, edge: &Edge) -> Told {
@@ -120,7 +128,7 @@ impl Teller<'_> {
             }
             EdgeKind::VersionOrder { key } => {
                 let (first, second) = (self.written(edge.from, *key), self.written(edge.to, *key));
-                let shown = if self.is_list(*key) { ", as the lists that were read show" } else { "" };
+                let shown = if self.lists_show(edge, *key) { ", as the lists that were read show" } else { "" };
                 let because =
                     format!("{from}'s write of {} ({first}) came before {to}'s ({second}){shown}", self.key(*key));
                 (DependencyKind::VersionOrder, Some(*key), because)

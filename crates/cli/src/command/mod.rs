@@ -5,6 +5,7 @@
 
 mod check;
 mod convert;
+mod generate;
 mod view;
 
 use crate::console::Console;
@@ -15,6 +16,7 @@ use crate::exit::Exit;
 pub(crate) enum Command {
     Check(check::Arguments),
     Convert(convert::Arguments),
+    Generate(generate::Arguments),
     View(view::Arguments),
 }
 
@@ -23,6 +25,7 @@ impl Command {
         match self {
             Command::Check(arguments) => arguments.run(console),
             Command::Convert(arguments) => arguments.run(console),
+            Command::Generate(arguments) => arguments.run(console),
             Command::View(arguments) => arguments.run(console),
         }
     }

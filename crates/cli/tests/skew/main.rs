@@ -4,8 +4,10 @@
 
 mod certificates;
 mod convert;
+mod corpus;
 mod inputs;
 mod output;
+mod verdicts;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
