@@ -15,12 +15,11 @@ use super::json::Json;
 use super::native_line::LineReader;
 use super::native_scanner::Scanner;
 use crate::builder::{HistoryBuilder, Place, Refusal};
-use crate::history::History;
 
 /// So many lines tell how many events the others will have.
 const SAMPLE: u64 = 1000;
 
-pub(super) fn read(text: &str) -> Result<History, Refusal> {
+pub(super) fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
     let mut builder = HistoryBuilder::new();
     let mut scanner = Scanner::new(text);
     let mut line = 0;
@@ -41,7 +40,7 @@ pub(super) fn read(text: &str) -> Result<History, Refusal> {
             lines_with_content += 1;
         }
     }
-    builder.finish()
+    Ok(builder)
 }
 
 /// Reads a line of any shape.
@@ -55,8 +54,13 @@ fn read_line(builder: HistoryBuilder, content: &str, line: u64, first: bool) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::History;
     use crate::history::{EventId, Outcome, SessionId, TransactionId, Writer};
     use crate::notation;
+
+    fn read(text: &str) -> Result<History, Refusal> {
+        super::read(text)?.finish()
+    }
 
     fn shown(text: &str) -> String {
         notation::write(&read(text).unwrap())
