@@ -71,6 +71,9 @@ pub(crate) struct Solver<'g> {
     pub(crate) decision_count: u64,
 }
 
+/// Looks at a full assignment; refuses it with a clause that it falsifies and the number of the lemma behind that.
+pub(crate) type FinalCheck<'c, 'g> = &'c mut dyn FnMut(&Solver<'g>) -> Option<(Vec<Lit>, usize)>;
+
 /// Says which way to decide a variable.
 pub(crate) type Polarity<'p> = &'p dyn Fn(&Theory<'_>, u32) -> bool;
 
@@ -162,7 +165,7 @@ impl<'g> Solver<'g> {
     pub(crate) fn search(
         &mut self,
         polarity: Polarity<'_>,
-        check: &mut dyn FnMut(&Solver<'g>) -> Option<(Vec<Lit>, usize)>,
+        check: FinalCheck<'_, 'g>,
         budget: &mut Budget<'_>,
     ) -> Outcome {
         let mut restarts = Luby::default();
