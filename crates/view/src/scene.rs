@@ -144,7 +144,7 @@ fn told_case(picture: Picture<'_>, case: &skew_check::Case) -> ToldCase {
 fn meaning(picture: Picture<'_>) -> String {
     use skew_history::IsolationLevel;
     let level = picture.level;
-    if level == IsolationLevel::ReadCommitted {
+    if level == IsolationLevel::ReadCommitted || picture.kind.is_bad_read() {
         return "no isolation level allows this".to_owned();
     }
     let all = IsolationLevel::SEVEN.into_iter().chain(IsolationLevel::STRONG);

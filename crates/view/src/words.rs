@@ -34,22 +34,27 @@ fn push_code(out: &mut String, letter: char) {
     write!(out, "{}", letter.escape_unicode()).expect("writing to a string");
 }
 
-/// The name of a transaction, as the input has it.
-pub fn transaction(history: &History, transaction: TransactionId) -> String {
+/// The name of a transaction, as the input has it; where only a transaction can stand.
+fn bare_transaction(history: &History, transaction: TransactionId) -> String {
     clean(&history.transaction_name(transaction).to_string())
 }
 
-/// The name of a writer; the initial state has one too.
+/// The name of a transaction; one that is a bare number with its noun, `transaction 4`.
+pub fn transaction(history: &History, transaction: TransactionId) -> String {
+    clean(&history.transaction_in_words(transaction))
+}
+
+/// The name of a writer at the end of an arrow; the initial state has one too.
 pub fn writer(history: &History, writer: Writer) -> String {
     match writer {
         Writer::Initial => "the initial state".to_owned(),
-        Writer::Transaction(id) => transaction(history, id),
+        Writer::Transaction(id) => bare_transaction(history, id),
     }
 }
 
-/// The name of a key.
+/// The name of a key; one that is a bare number with its noun, `key 1`.
 pub fn key(history: &History, key: KeyId) -> String {
-    clean(&history.key_name(key).to_string())
+    clean(&history.key_in_words(key))
 }
 
 /// A value; a long one without its middle.
