@@ -59,7 +59,19 @@ pub fn key(history: &History, key: KeyId) -> String {
 
 /// A value; a long one without its middle.
 pub fn value(history: &History, value: Value) -> String {
-    let shown = clean(&history.show(value).to_string());
+    without_middle(clean(&history.show(value).to_string()))
+}
+
+/// The extra fields of a line of the input, such as `sql: "SELECT 1"`; long ones without their middle.
+pub fn note(members: &str) -> String {
+    let shown = match members.strip_prefix('"').and_then(|rest| rest.split_once("\":")) {
+        Some((name, rest)) => format!("{name}: {rest}"),
+        None => members.to_owned(),
+    };
+    without_middle(clean(&shown))
+}
+
+fn without_middle(shown: String) -> String {
     let length = shown.chars().count();
     if length <= LONGEST_VALUE {
         return shown;
@@ -205,6 +217,12 @@ mod tests {
         let words: Vec<String> =
             history.events_of(TransactionId(0)).iter().map(|found| event(&history, found, false)).collect();
         assert_eq!(words, ["read x = nil", "lock and read y = 2", "delete x", "append 3 to l"]);
+    }
+
+    #[test]
+    fn extra_fields_are_shown_as_the_input_has_them() {
+        assert_eq!(note("\"sql\":\"SELECT 1\""), "sql: \"SELECT 1\"");
+        assert_eq!(note("\"at\":7,\"by\":\"me\""), "at: 7,\"by\":\"me\"");
     }
 
     #[test]
