@@ -60,7 +60,7 @@ def dearest(runs):
 
 
 def growth(session, mode, wanted):
-    """One table per mode, a column group per size."""
+    """One table per size, with the growth since the size before; then all sizes side by side."""
     session.say(f"## {mode} histories: 8 distinct-key events, 50 % reads, as many keys as transactions")
     sizes = [int(size) for size in wanted.sizes.split(",")]
     all_runs = []
@@ -76,6 +76,15 @@ def growth(session, mode, wanted):
         session.table([f"{count(size)} transactions", "time", "memory", "verdict"], rows)
         session.say(dearest(all_runs[place]))
         session.say()
+    summary(session, sizes, all_runs)
+
+
+def summary(session, sizes, all_runs):
+    """All sizes side by side."""
+    for what, shown in (("time", lambda run: f"{run.seconds:.2f} s"), ("memory", lambda run: f"{run.megabytes:.0f} MB")):
+        rows = [[level, *("stopped" if runs[level].code is None else shown(runs[level]) for runs in all_runs)]
+                for level in all_runs[0]]
+        session.table([what, *(count(size) for size in sizes)], rows)
 
 
 SHAPES = {

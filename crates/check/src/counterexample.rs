@@ -81,6 +81,12 @@ impl AnomalyKind {
         }
     }
 
+    /// Whether a single read is wrong whatever the level: no isolation level allows it.
+    pub fn is_bad_read(self) -> bool {
+        use AnomalyKind::*;
+        matches!(self, Internal | ThinAir | AbortedRead | IntermediateRead | IncompatibleLists)
+    }
+
     /// One sentence for somebody who does not know the name.
     pub fn in_words(self) -> &'static str {
         use AnomalyKind::*;

@@ -8,12 +8,15 @@
 //! `x`; *if `reader` must have seen `other`, then `other` committed before `writer`.* Levels differ only in "must have seen".
 //!
 //! ```text
-//!   History ── resolve ──> who wrote what was read ──> bad reads, cycles of so ∪ wr          (violate every level)
-//!                                 │
-//!                                 ├──> forced edges and one cycle test                        rc, ra, cc
-//!                                 └──> constraints ── pruning ── search                       pc, psi, si, ser, strong
-//!                                                  │
-//!                                                  └──> Verdict + certificate ──> shrink ──> Counterexample
+//!   History ── resolve ──> who wrote what was read; bad reads violate every level
+//!                 │
+//!              saturate ──> edges that are forced                                   all there is at rc, ra, cc
+//!                 │
+//!              rules, polygraph ──> one graph of begins and commits, and open pairs
+//!                 │
+//!              prune ──> search ──> Verdict + certificate                           pc, psi, si, ser, strong, locking reads
+//!                                      │
+//!                                   explain ──> Counterexample
 //! ```
 
 pub mod anomaly;

@@ -1,4 +1,13 @@
 //! Who read each version.
+//!
+//! An order of two writers sends every reader of the earlier version before the later writer, so these are asked for all the time.
+//! They stand in one vector, version by version; behind the written versions come the initial ones, key by key. Ambiguous reads
+//! are not here: whether they read a version is a question for the search.
+//!
+//! ```text
+//!   t1: w(x,1) w(y,2)     t2: r(x,1) r(z,init)           versions: x of t1 · y of t1 · initial x · initial y · initial z
+//!                                                        readers:    t2        –           –           –           t2
+//! ```
 
 use crate::resolve::{INITIAL, ReadFrom, Resolved};
 

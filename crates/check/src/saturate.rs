@@ -39,7 +39,7 @@ pub(crate) fn chosen_reads<'a>(
     })
 }
 
-/// The graph of session order, reads and list orders, one node per transaction.
+/// The graph of session order and reads, one node per transaction.
 pub(crate) fn causal_graph(resolved: &Resolved<'_>, choices: &Choices) -> Graph {
     let mut graph = Graph::new(session_chains(resolved));
     for transaction in 0..resolved.transaction_count() as u32 {
@@ -233,7 +233,7 @@ fn last_seen_writers(
     }
 }
 
-/// The causal graph in topological order, and how many chains fit into memory at once.
+/// The causal graph and its topological order.
 pub(crate) struct CausalOrder<'g> {
     pub(crate) graph: &'g Graph,
     pub(crate) order: &'g [u32],

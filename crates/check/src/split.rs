@@ -183,12 +183,12 @@ fn forget(assumed: &mut Assumed, answer: &Assumption) {
 }
 
 /// All orders of some events, in lexicographic order.
-pub(crate) struct Permutations {
+struct Permutations {
     next: Option<Vec<EventId>>,
 }
 
 impl Permutations {
-    pub(crate) fn new(mut events: Vec<EventId>) -> Permutations {
+    fn new(mut events: Vec<EventId>) -> Permutations {
         events.sort_unstable();
         Permutations { next: Some(events) }
     }

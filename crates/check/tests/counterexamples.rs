@@ -56,6 +56,40 @@ fn anomalies_have_their_names() {
     }
 }
 
+fn sentences(text: &str) -> Vec<String> {
+    let counterexample = explained(text);
+    let edges = counterexample.cases.iter().flat_map(|case| &case.edges);
+    edges.map(|told| format!("{}: {}", told.kind.letters(), told.because)).collect()
+}
+
+#[test]
+fn a_forced_edge_is_told_as_the_circle_through_the_reader() {
+    assert_eq!(
+        sentences("a: w(x,1); b: r(x,1) w(y,2); c: r(y,2) r(x,init)"),
+        [
+            "wr: b#0 read x = 1, which a#0 wrote",
+            "wr: c#0 read y = 2, which b#0 wrote",
+            "rw: c#0 read x = nil, which a#0 overwrote with 1",
+        ]
+    );
+}
+
+#[test]
+fn appends_are_told_as_appends() {
+    assert_eq!(
+        sentences("a: append(l,1); b: append(l,2); c: r(l,[1]) r(l,[1 2])"),
+        ["wr: c#0 read l = [1 2], whose last element is b#0's", "rw: c#0 read l = [1], to which b#0 appended 2"]
+    );
+    assert_eq!(
+        sentences("a: append(l,1) !; b: r(l,[1])"),
+        ["wr: b#0 read l = [1]; a#0, which aborted, had appended 1"]
+    );
+    assert_eq!(
+        sentences("a: append(l,1) append(l,2); b: r(l,[1])"),
+        ["wr: b#0 read l = [1], which ends between the appends of a#0"]
+    );
+}
+
 #[test]
 fn a_lost_update_is_told_in_two_cases() {
     let counterexample = explained("a: r(x,init) w(x,1) w(y,7); b: r(x,init) w(x,2); c: w(z,1)");

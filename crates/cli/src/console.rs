@@ -72,6 +72,11 @@ impl Console {
         }
     }
 
+    /// Whether people asked for quiet.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// Says something beside the results, unless asked for quiet.
     pub(crate) fn note(&mut self, text: &str) {
         if !self.quiet {

@@ -342,6 +342,22 @@ impl History {
         }
     }
 
+    /// How a sentence speaks of a key: by its name, with a noun where that is a bare number, which else passes for a value.
+    pub fn key_in_words(&self, key: KeyId) -> String {
+        match self.key_name(key) {
+            Name::Integer(number) => format!("key {number}"),
+            name => name.to_string(),
+        }
+    }
+
+    /// How a sentence speaks of a transaction: by its name, with a noun where that is a bare number.
+    pub fn transaction_in_words(&self, transaction: TransactionId) -> String {
+        match self.transaction_name(transaction) {
+            TransactionName::Given(Name::Integer(number)) => format!("transaction {number}"),
+            name => name.to_string(),
+        }
+    }
+
     /// The extra fields of an event's JSON object, such as `"sql":"SELECT 1"`.
     pub fn event_note(&self, event: EventId) -> Option<&str> {
         let found = self.event_notes.binary_search_by_key(&event, |note| note.0).ok()?;

@@ -56,7 +56,7 @@ impl<'a> Picture<'a> {
     }
 
     fn names(&self, id: TransactionId) -> bool {
-        let name = self.history.transaction_name(id).to_string();
+        let name = self.history.transaction_in_words(id);
         let within = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '#');
         let named_in = |text: &str| {
             text.match_indices(&name).any(|(at, _)| {

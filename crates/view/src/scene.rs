@@ -144,7 +144,7 @@ fn told_case(picture: Picture<'_>, case: &skew_check::Case) -> ToldCase {
 fn meaning(picture: Picture<'_>) -> String {
     use skew_history::IsolationLevel;
     let level = picture.level;
-    if level == IsolationLevel::ReadCommitted {
+    if level == IsolationLevel::ReadCommitted || picture.kind.is_bad_read() {
         return "no isolation level allows this".to_owned();
     }
     let all = IsolationLevel::SEVEN.into_iter().chain(IsolationLevel::STRONG);
@@ -187,7 +187,9 @@ fn transaction(picture: Picture<'_>, versions: &Versions, id: TransactionId, tak
     for (number, event) in history.numbered_events_of(id) {
         let initial = versions.writer_of(history, number) == Some(Writer::Initial);
         lines.push(words::event(history, event, initial));
+        lines.extend(history.event_note(number).map(|members| format!("  {}", words::note(members))));
     }
+    lines.extend(history.transaction_note(id).map(words::note));
     let times = history.times(id);
     if picture.level.is_strong() && times != Times::default() {
         lines.push(ran(times));

@@ -34,27 +34,44 @@ fn push_code(out: &mut String, letter: char) {
     write!(out, "{}", letter.escape_unicode()).expect("writing to a string");
 }
 
-/// The name of a transaction, as the input has it.
-pub fn transaction(history: &History, transaction: TransactionId) -> String {
+/// The name of a transaction, as the input has it; where only a transaction can stand.
+fn bare_transaction(history: &History, transaction: TransactionId) -> String {
     clean(&history.transaction_name(transaction).to_string())
 }
 
-/// The name of a writer; the initial state has one too.
+/// The name of a transaction; one that is a bare number with its noun, `transaction 4`.
+pub fn transaction(history: &History, transaction: TransactionId) -> String {
+    clean(&history.transaction_in_words(transaction))
+}
+
+/// The name of a writer at the end of an arrow; the initial state has one too.
 pub fn writer(history: &History, writer: Writer) -> String {
     match writer {
         Writer::Initial => "the initial state".to_owned(),
-        Writer::Transaction(id) => transaction(history, id),
+        Writer::Transaction(id) => bare_transaction(history, id),
     }
 }
 
-/// The name of a key.
+/// The name of a key; one that is a bare number with its noun, `key 1`.
 pub fn key(history: &History, key: KeyId) -> String {
-    clean(&history.key_name(key).to_string())
+    clean(&history.key_in_words(key))
 }
 
 /// A value; a long one without its middle.
 pub fn value(history: &History, value: Value) -> String {
-    let shown = clean(&history.show(value).to_string());
+    without_middle(clean(&history.show(value).to_string()))
+}
+
+/// The extra fields of a line of the input, such as `sql: "SELECT 1"`; long ones without their middle.
+pub fn note(members: &str) -> String {
+    let shown = match members.strip_prefix('"').and_then(|rest| rest.split_once("\":")) {
+        Some((name, rest)) => format!("{name}: {rest}"),
+        None => members.to_owned(),
+    };
+    without_middle(clean(&shown))
+}
+
+fn without_middle(shown: String) -> String {
     let length = shown.chars().count();
     if length <= LONGEST_VALUE {
         return shown;
@@ -200,6 +217,12 @@ mod tests {
         let words: Vec<String> =
             history.events_of(TransactionId(0)).iter().map(|found| event(&history, found, false)).collect();
         assert_eq!(words, ["read x = nil", "lock and read y = 2", "delete x", "append 3 to l"]);
+    }
+
+    #[test]
+    fn extra_fields_are_shown_as_the_input_has_them() {
+        assert_eq!(note("\"sql\":\"SELECT 1\""), "sql: \"SELECT 1\"");
+        assert_eq!(note("\"at\":7,\"by\":\"me\""), "at: 7,\"by\":\"me\"");
     }
 
     #[test]

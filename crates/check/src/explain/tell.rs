@@ -5,11 +5,21 @@
 //!      t1 → t2 (ww on x)   t1's write of x (1) came before t2's (2)
 //!      t2 → t1 (rw on x)   t2 read x = 0, which t1 overwrote with 1
 //! ```
+//!
+//! A forced edge says "must have seen". Where the rest of its cycle is certain at a glance, the way by which the reader must have seen
+//! the other writer and the overwrite make a circle of their own, which is easier to follow:
+//!
+//! ```text
+//!   t3 read x from t1 and must have seen t2, so t2 → t1, but t1 → t2        told:  t2 ─wr→ t3 ─rw→ t2
+//! ```
+//!
+//! Many formats name everything by numbers. "1's write of 1 (2)" says nothing, so bare numbers get their nouns: "transaction 1's
+//! write of key 1 (2)".
 
 use crate::anomaly::{Anomaly, BadRead, Edge, EdgeKind, Refutation, Step};
 use crate::counterexample::{Case, DependencyKind, Told};
 use crate::resolve::{Assumed, Resolved, resolve};
-use skew_history::{EventId, History, KeyId, TransactionId, Writer};
+use skew_history::{Action, EventId, History, KeyId, TransactionId, Writer};
 
 /// The cases of a refutation, those that only state the obvious left out.
 pub(super) fn cases(history: &History, anomaly: &Anomaly) -> Vec<Case> {
@@ -61,12 +71,12 @@ impl Teller<'_> {
     fn name(&self, writer: Writer) -> String {
         match writer {
             Writer::Initial => "the initial state".to_owned(),
-            Writer::Transaction(transaction) => self.history.transaction_name(transaction).to_string(),
+            Writer::Transaction(transaction) => self.history.transaction_in_words(transaction),
         }
     }
 
     fn key(&self, key: KeyId) -> String {
-        self.history.key_name(key).to_string()
+        self.history.key_in_words(key)
     }
 
     /// What a transaction wrote last to a key.
@@ -92,19 +102,47 @@ impl Teller<'_> {
         self.name(Writer::Transaction(self.history.transaction_of(read)))
     }
 
+    /// Whether a writer appended to a key instead of writing it.
+    fn appended(&self, writer: Writer, key: KeyId) -> bool {
+        let Writer::Transaction(transaction) = writer else { return false };
+        let events = self.history.events_of(transaction).iter();
+        events.filter(|event| event.key == key).any(|event| event.action == Action::Append)
+    }
+
     fn cycle(&self, edges: &[Edge]) -> Case {
+        let plain = self.without_must_see(edges);
+        let edges = plain.as_deref().unwrap_or(edges);
         let assumed = edges.iter().filter_map(|edge| match edge.kind {
-            EdgeKind::VersionOrder { key } if !self.lists_show(edge, key) => Some(format!(
-                "{}'s write of {} came before {}'s",
-                self.name(edge.from),
-                self.key(key),
-                self.name(edge.to)
-            )),
+            EdgeKind::VersionOrder { key } if !self.lists_show(edge, key) => {
+                let what = if self.appended(edge.from, key) { "append to" } else { "write of" };
+                let (from, to) = (self.name(edge.from), self.name(edge.to));
+                Some(format!("{from}'s {what} {} came before {to}'s", self.key(key)))
+            }
             _ => None,
         });
         let assumed: Vec<String> = assumed.collect();
         let assumption = (!assumed.is_empty()).then(|| assumed.join(" and "));
         Case { assumption, edges: edges.iter().map(|edge| self.edge(edge)).collect() }
+    }
+
+    /// The circle through the reader, when the rest of the cycle is one edge that needs no telling: the initial state before everything,
+    /// session order, a read, or lists that show it.
+    fn without_must_see(&self, edges: &[Edge]) -> Option<Vec<Edge>> {
+        let (forced, rest) = match edges {
+            [forced, rest] if matches!(forced.kind, EdgeKind::MustSee { .. }) => (forced, rest),
+            [rest, forced] => (forced, rest),
+            _ => return None,
+        };
+        let EdgeKind::MustSee { read, path } = &forced.kind else { return None };
+        let certain = match rest.kind {
+            EdgeKind::SessionOrder | EdgeKind::ReadsFrom { .. } => true,
+            EdgeKind::VersionOrder { key } => self.lists_show(rest, key),
+            _ => false,
+        };
+        let reader = Writer::Transaction(self.history.transaction_of(*read));
+        let kind = EdgeKind::Overwrites { read: *read, writer: forced.to };
+        let overwrite = Edge { from: reader, to: forced.from, kind };
+        certain.then(|| path.iter().cloned().chain([overwrite]).collect())
     }
 
     /// Whether the order of two writers needs no assumption, because lists that were read show it.
@@ -123,24 +161,26 @@ impl Teller<'_> {
             EdgeKind::SessionOrder => (DependencyKind::Session, None, self.session_order(edge)),
             EdgeKind::RealTime => (DependencyKind::RealTime, None, self.real_time(edge)),
             EdgeKind::ReadsFrom { read } => {
-                let because = format!("{to} read {}, which {from} wrote", self.read(*read));
-                (DependencyKind::ReadsFrom, Some(self.history.event(*read).key), because)
+                let key = self.history.event(*read).key;
+                let wrote = if self.appended(edge.from, key) {
+                    format!("whose last element is {from}'s")
+                } else {
+                    format!("which {from} wrote")
+                };
+                (DependencyKind::ReadsFrom, Some(key), format!("{to} read {}, {wrote}", self.read(*read)))
             }
             EdgeKind::VersionOrder { key } => {
-                let (first, second) = (self.written(edge.from, *key), self.written(edge.to, *key));
-                let shown = if self.lists_show(edge, *key) { ", as the lists that were read show" } else { "" };
-                let because =
-                    format!("{from}'s write of {} ({first}) came before {to}'s ({second}){shown}", self.key(*key));
-                (DependencyKind::VersionOrder, Some(*key), because)
+                (DependencyKind::VersionOrder, Some(*key), self.version_order(edge, *key))
             }
             EdgeKind::Overwrites { read, .. } => {
                 let key = self.history.event(*read).key;
                 let written = self.written(edge.to, key);
-                (
-                    DependencyKind::Overwrites,
-                    Some(key),
-                    format!("{from} read {}, which {to} overwrote with {written}", self.read(*read)),
-                )
+                let overwrote = if self.appended(edge.to, key) {
+                    format!("to which {to} appended {written}")
+                } else {
+                    format!("which {to} overwrote with {written}")
+                };
+                (DependencyKind::Overwrites, Some(key), format!("{from} read {}, {overwrote}", self.read(*read)))
             }
             EdgeKind::MustSee { read, path } => {
                 let key = self.history.event(*read).key;
@@ -148,6 +188,16 @@ impl Teller<'_> {
             }
         };
         Told { from: edge.from, to: edge.to, kind, key, because }
+    }
+
+    fn version_order(&self, edge: &Edge, key: KeyId) -> String {
+        let (from, to, name) = (self.name(edge.from), self.name(edge.to), self.key(key));
+        let (first, second) = (self.written(edge.from, key), self.written(edge.to, key));
+        let shown = if self.lists_show(edge, key) { ", as the lists that were read show" } else { "" };
+        match self.appended(edge.from, key) {
+            true => format!("{from}'s append of {first} to {name} came before {to}'s of {second}{shown}"),
+            false => format!("{from}'s write of {name} ({first}) came before {to}'s ({second}){shown}"),
+        }
     }
 
     fn session_order(&self, edge: &Edge) -> String {
@@ -171,22 +221,22 @@ impl Teller<'_> {
         format!("{} ended{end}, before {} began{begin}", self.name(edge.from), self.name(edge.to))
     }
 
-    /// `t3 read x = 1 and must have seen t2, which wrote x = 2 (t3 read y = 4, which t2 wrote); so t2's write came before t1's`.
+    /// `t3 read x = 1 and must have seen t2, which wrote x = 2 (t3 read y = 4, which t2 wrote); so t2's write of x came before t1's`.
     fn must_see(&self, edge: &Edge, read: EventId, path: &[Edge]) -> String {
         let key = self.history.event(read).key;
         let (from, reader) = (self.name(edge.from), self.reader(read));
         let way: Vec<String> = path.iter().map(|step| self.edge(step).because).collect();
+        let (name, written) = (self.key(key), self.written(edge.from, key));
+        let (wrote, what) = match self.appended(edge.from, key) {
+            true => (format!("appended {written} to {name}"), "append to"),
+            false => (format!("wrote {name} = {written}"), "write of"),
+        };
         let conclusion = match edge.to {
             Writer::Initial => "the initial version was no longer the latest that it could return".to_owned(),
-            to => format!("{from}'s write of {} came before {}'s", self.key(key), self.name(to)),
+            to => format!("{from}'s {what} {name} came before {}'s", self.name(to)),
         };
-        format!(
-            "{reader} read {} and must have seen {from}, which wrote {} = {} ({}); so {conclusion}",
-            self.read(read),
-            self.key(key),
-            self.written(edge.from, key),
-            way.join(", ")
-        )
+        let (read, way) = (self.read(read), way.join("; "));
+        format!("{reader} read {read} and must have seen {from}, which {wrote} ({way}); so {conclusion}")
     }
 
     fn bad_read(&self, bad: &BadRead) -> Case {
@@ -213,46 +263,41 @@ impl Teller<'_> {
                 let own = self.history.show(self.history.event(own).value);
                 (itself, format!("{name} read {read} after it had itself written {own}"))
             }
-            BadRead::Aborted { write, .. } => (
-                writer(write),
-                format!(
-                    "{name} read {read}, which {} wrote, but {} aborted",
-                    self.name(writer(write)),
-                    self.name(writer(write))
-                ),
-            ),
+            BadRead::Aborted { write, .. } => {
+                let (writer, name_of) = (writer(write), self.name(writer(write)));
+                let because = match self.element(write) {
+                    Some(element) => format!("{name} read {read}; {name_of}, which aborted, had appended {element}"),
+                    None => format!("{name} read {read}, which {name_of} wrote before it aborted"),
+                };
+                (writer, because)
+            }
             BadRead::Intermediate { write, .. } => {
-                let writer = writer(write);
-                (
-                    writer,
-                    format!(
-                        "{name} read {read}, which {} wrote and then replaced before it committed",
-                        self.name(writer)
-                    ),
-                )
+                let (writer, name_of) = (writer(write), self.name(writer(write)));
+                let because = match self.element(write) {
+                    Some(_) => format!("{name} read {read}, which ends between the appends of {name_of}"),
+                    None => format!("{name} read {read}, which {name_of} wrote and then replaced before it committed"),
+                };
+                (writer, because)
             }
-            BadRead::ThinAir { .. } => (Writer::Initial, format!("{name} read {read}, which nobody wrote")),
-            BadRead::DuplicateElement { read: of } => {
-                let key = self.key(self.history.event(of).key);
-                (
-                    Writer::Initial,
-                    format!("{name} read {read}, which holds an element more often than it was appended to {key}"),
-                )
+            BadRead::ThinAir { .. } => (itself, format!("{name} read {read}, which nobody wrote")),
+            BadRead::DuplicateElement { .. } => {
+                (itself, format!("{name} read {read}, which holds an element more often than it was appended"))
             }
-            BadRead::IncompatibleLists { read: one, other } if one == other => (
-                Writer::Initial,
-                format!("{name} read {read}, in which the elements of one transaction do not stand together in order"),
-            ),
+            BadRead::IncompatibleLists { read: one, other } if one == other => {
+                let why = "in which the elements of one transaction do not stand together in order";
+                (itself, format!("{name} read {read}, {why}"))
+            }
             BadRead::IncompatibleLists { other, .. } => {
-                let second = self.reader(other);
-                (
-                    writer(other),
-                    format!(
-                        "{name} read {read}, but {second} read {}: neither list begins with the other",
-                        self.read(other)
-                    ),
-                )
+                let (second, theirs) = (self.reader(other), self.read(other));
+                let why = "neither list begins with the other";
+                (writer(other), format!("{name} read {read}, but {second} read {theirs}: {why}"))
             }
         }
+    }
+
+    /// What an append appended; nothing for a write.
+    fn element(&self, write: EventId) -> Option<String> {
+        let event = self.history.event(write);
+        (event.action == Action::Append).then(|| self.history.show(event.value).to_string())
     }
 }

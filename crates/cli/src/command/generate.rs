@@ -96,11 +96,10 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(crate) fn run(self, console: &mut Console) -> Exit {
         let parameters = self.parameters();
+        // Before the run, so that a run that is stopped can be repeated too.
+        console.note(&format!("seed {}", parameters.seed));
         match self.write(&parameters, console) {
-            Ok(()) => {
-                console.note(&format!("generated with seed {}: {}", parameters.seed, parameters.describe()));
-                Exit::Holds
-            }
+            Ok(()) => Exit::Holds,
             Err(complaint) => {
                 console.complain(&complaint);
                 Exit::BadInput

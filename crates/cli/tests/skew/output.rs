@@ -148,6 +148,19 @@ fn every_help_shows_examples_that_work() {
 }
 
 #[test]
+fn a_verdict_without_its_counterexample_is_still_a_verdict() {
+    let folder = Folder::new("no_explain");
+    let ran =
+        folder.skew_on(LOST_UPDATE, &["check", "-", "--no-explain", "--level", "psi", "--format", "json"]).expect(1);
+    let verdict = &ran.json()["histories"][0]["verdicts"][0];
+    assert_eq!(verdict["verdict"], "fails");
+    assert!(verdict.get("anomaly").is_none() && verdict.get("edges").is_none());
+    let text = folder.skew_on(LOST_UPDATE, &["check", "-", "--no-explain", "--level", "psi"]).expect(1).out;
+    assert!(text.contains("psi  fails") && !text.contains("lost update"), "{text}");
+    folder.skew_on(LOST_UPDATE, &["check", "-", "--no-explain", "--save", "found"]).expect(2);
+}
+
+#[test]
 fn drawings_are_complete_documents() {
     let folder = Folder::new("drawings");
     let svg = folder.skew_on(LOST_UPDATE, &["check", "-", "--format", "svg"]).accepted().out;

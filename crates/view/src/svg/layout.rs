@@ -64,7 +64,8 @@ pub(super) struct Layout {
 impl Layout {
     pub(super) fn new(scene: &Scene) -> Layout {
         let rows = rows(scene);
-        let sizes: Vec<(f64, f64)> = scene.participants.iter().map(size).collect();
+        let mut sizes: Vec<(f64, f64)> = scene.participants.iter().map(size).collect();
+        make_room_for_arrows(scene, &rows, &mut sizes);
         let columns = columns(scene, &sizes);
         let (tops, bottom) = row_tops(scene, &rows, &sizes);
         let end = columns.iter().map(|column| column.x + column.width).fold(MARGIN, f64::max);
@@ -88,6 +89,17 @@ fn size(participant: &Participant) -> (f64, f64) {
     let longest = lines.chain([participant.name.chars().count() + 1]).max().unwrap_or(0);
     let height = TITLE + participant.lines.len() as f64 * LINE + PADDING;
     ((longest as f64 * LETTER + 2.0 * PADDING).max(110.0), height)
+}
+
+/// Two boxes side by side are tall enough for the labels of all arrows between them.
+fn make_room_for_arrows(scene: &Scene, rows: &[usize], sizes: &mut [(f64, f64)]) {
+    for arrow in scene.arrows.iter().filter(|arrow| rows[arrow.from] == rows[arrow.to]) {
+        let ends = |other: &crate::scene::Arrow| (other.from.min(other.to), other.from.max(other.to));
+        let between = scene.arrows.iter().filter(|other| ends(other) == ends(arrow)).count();
+        for end in [arrow.from, arrow.to] {
+            sizes[end].1 = sizes[end].1.max((between + 1) as f64 * (LINE + 1.0));
+        }
+    }
 }
 
 /// Sessions from left to right; the gap is as wide as the longest label needs.

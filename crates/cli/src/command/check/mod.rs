@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
     /// Check the certificates in this file instead: 0 all are valid, 1 not, 2 bad input
-    #[arg(long, value_name = "CERT", conflicts_with_all = ["certificate", "save", "level", "stats", "budget", "no_prune"])]
+    #[arg(long, value_name = "CERT", conflicts_with_all = ["certificate", "save", "level", "stats", "budget", "no_prune", "no_explain"])]
     verify: Option<PathBuf>,
     /// Keep every counterexample in this folder, for `skew view`
     #[arg(long, value_name = "DIR")]
@@ -74,6 +74,9 @@ pub(crate) struct Arguments {
     /// Search without pruning first, to measure what pruning is worth
     #[arg(long)]
     no_prune: bool,
+    /// Leave out the counterexample, and save the time of making it small
+    #[arg(long, conflicts_with = "save")]
+    no_explain: bool,
     /// How large an input may be once unpacked
     #[arg(long, value_parser = input::parse_size, default_value = "16GiB", value_name = "SIZE")]
     max_size: u64,
@@ -245,7 +248,7 @@ impl<'a> Run<'a> {
         };
         let budget = Budget { steps: self.settings.budget, stop: Some(clock::stop_flag()), progress: Some(&tell) };
         let levels = skew_check::check_levels(history, levels, self.settings.options, budget);
-        let weakest = report::weakest_failing(&levels);
+        let weakest = if self.explains() { report::weakest_failing(&levels) } else { Vec::new() };
         let explain = |report: &LevelReport| match &report.verdict {
             Verdict::Fails(anomaly) if weakest.contains(&report.level) => {
                 Some(skew_check::explain(history, report.level, anomaly, budget))
@@ -254,6 +257,12 @@ impl<'a> Run<'a> {
         };
         let counterexamples = levels.iter().filter_map(explain).collect();
         Checked { levels, counterexamples }
+    }
+
+    /// Whether anybody would see or keep a counterexample.
+    fn explains(&self) -> bool {
+        let shown = self.settings.show != Show::Human || !self.console.is_quiet();
+        self.settings.explain && (shown || self.findings.is_some())
     }
 
     /// Writes certificates and counterexamples, where that was asked for.

@@ -22,6 +22,7 @@ pub(super) struct Settings {
     pub(super) budget: u64,
     pub(super) timeout: Option<Duration>,
     pub(super) options: Options,
+    pub(super) explain: bool,
     pub(super) max_size: u64,
 }
 
@@ -45,6 +46,7 @@ impl Settings {
             budget: arguments.budget.unwrap_or(u64::MAX),
             timeout: arguments.timeout,
             options: Options { prune: !arguments.no_prune },
+            explain: !arguments.no_explain,
             max_size: arguments.max_size,
         }
     }
