@@ -42,6 +42,7 @@ fn verdicts(file: &Path) -> BTreeMap<String, String> {
 }
 
 #[test]
+#[allow(clippy::print_stderr, reason = "how much was compared, and why nothing was")]
 fn every_label_of_the_corpus_is_our_verdict() {
     let Some(corpus) = corpus() else {
         eprintln!("skipped: no corpus beside the project");
