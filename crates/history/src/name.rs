@@ -49,18 +49,21 @@ fn canonical_integer(text: &str) -> Option<i64> {
     if canonical { text.parse().ok() } else { None }
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Stored {
-    Integer(i64),
-    Text { start: u64, length: u32 },
-}
-
 /// Dense numbers for names, in order of first appearance.
+///
+/// A name is one word, because a history has as many as it has transactions and keys: an integer of 62 bits with `00` at the end,
+/// or a place among the texts with `01`, or with `11` when that text spells an integer that did not fit.
 #[derive(Clone, Default, Debug)]
 pub struct Names {
-    stored: Vec<Stored>,
+    words: Vec<u64>,
     texts: String,
+    /// Where each text ends; it begins where the one before ends.
+    ends: Vec<u64>,
 }
+
+const SMALL: u64 = 0b00;
+const TEXT: u64 = 0b01;
+const LARGE: u64 = 0b11;
 
 /// So many names there can be, and so many bytes one can have: both are counted in 32 bits, with a few numbers kept for other uses.
 pub(crate) const MOST_NAMES: usize = u32::MAX as usize - 8;
@@ -68,35 +71,45 @@ pub(crate) const MOST_NAMES: usize = u32::MAX as usize - 8;
 impl Names {
     /// How many names there are.
     pub fn len(&self) -> usize {
-        self.stored.len()
+        self.words.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.stored.is_empty()
+        self.words.is_empty()
     }
 
     /// The name with this number.
     pub fn get(&self, index: usize) -> Name<'_> {
-        match self.stored[index] {
-            Stored::Integer(number) => Name::Integer(number),
-            Stored::Text { start, length } => Name::Text(&self.texts[start as usize..][..length as usize]),
+        let word = self.words[index];
+        match word & 0b11 {
+            SMALL => Name::Integer(word as i64 >> 2),
+            TEXT => Name::Text(self.text(word)),
+            _ => Name::from(self.text(word)),
         }
+    }
+
+    fn text(&self, word: u64) -> &str {
+        let place = (word >> 2) as usize;
+        let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.texts[start as usize..self.ends[place] as usize]
     }
 
     /// Adds a name without looking whether it is there.
     pub(crate) fn push(&mut self, name: Name<'_>) -> u32 {
-        let stored = match name {
-            Name::Integer(number) => Stored::Integer(number),
-            Name::Text(text) => {
-                let start = self.texts.len() as u64;
-                self.texts.push_str(text);
-                // Longer ones were turned away by the table.
-                Stored::Text { start, length: text.len() as u32 }
-            }
+        let word = match name {
+            Name::Integer(number) if number << 2 >> 2 == number => (number << 2) as u64,
+            Name::Integer(number) => self.push_text(&number.to_string()) | LARGE,
+            Name::Text(text) => self.push_text(text) | TEXT,
         };
-        self.stored.push(stored);
-        self.stored.len() as u32 - 1
+        self.words.push(word);
+        self.words.len() as u32 - 1
+    }
+
+    fn push_text(&mut self, text: &str) -> u64 {
+        self.texts.push_str(text);
+        self.ends.push(self.texts.len() as u64);
+        (self.ends.len() as u64 - 1) << 2
     }
 }
 
