@@ -33,7 +33,7 @@ pub(crate) fn decide(
 ) -> Verdict {
     let rules = Rules::new(resolved, level);
     budget.enter(Phase::Saturate, resolved.transaction_count());
-    // Where session order and reads alone go round, nothing is forced: the certain graph will show the circle.
+    // Where session order and reads alone go round there are none, and the certain graph will show the cycle.
     let forced = saturate(&rules, &Choices::new()).unwrap_or_default();
     if let Some(impossible) = forced.iter().find(|forced| forced.to == INITIAL) {
         let edges = before_initial(must_see(resolved, &Choices::new(), impossible, |reader| rules.level(reader)));

@@ -10,13 +10,21 @@
 //! ```
 //!
 //! The polarity of every decision comes from the theory's row, and that is most of what makes the search short.
+//!
+//! ```text
+//!   t1: w(x,1)   t2: w(x,1)   t3: r(x,1)                     p: t1 before t2     c1, c2: t3 read from t1, from t2
+//!
+//!   c1 or c2, not both     t1 → t2 if p      t1 → t3 if c1      t3 → t2 if c1 and p      …
+//! ```
+//!
+//! The polarity of every decision comes from the theory's row, and that is most of what makes the search short.
 
 use crate::anomaly::{EdgeKind, Literal};
 use crate::budget::Budget;
 use crate::polygraph::{Consequence, Polygraph, Reach};
 use crate::resolve::{Ambiguous, INITIAL, ReadFrom, writer_of};
 use crate::saturate::{Choices, wrote};
-use crate::solver::{Check, Outcome, Solver};
+use crate::solver::{FinalCheck, Outcome, Solver};
 use crate::theory::{Conditional, Lit, NO_LIT, Role, Theory};
 use skew_history::{KeyId, TransactionId};
 
@@ -229,7 +237,7 @@ impl Question {
         &self,
         polygraph: &Polygraph<'_, '_>,
         solver: &mut Solver<'g>,
-        check: Check<'_, 'g>,
+        check: FinalCheck<'_, 'g>,
         budget: &mut Budget<'_>,
     ) -> Outcome {
         solver.search(&|theory, variable| self.polarity(polygraph, theory, variable), check, budget)

@@ -71,8 +71,8 @@ pub(crate) struct Solver<'g> {
     pub(crate) decision_count: u64,
 }
 
-/// Sees every full assignment that is acyclic, and may refuse it with a clause that it falsifies and the number of the lemma.
-pub(crate) type Check<'c, 'g> = &'c mut dyn FnMut(&Solver<'g>) -> Option<(Vec<Lit>, usize)>;
+/// Looks at a full assignment; refuses it with a clause that it falsifies and the number of the lemma behind that.
+pub(crate) type FinalCheck<'c, 'g> = &'c mut dyn FnMut(&Solver<'g>) -> Option<(Vec<Lit>, usize)>;
 
 /// Says which way to decide a variable.
 pub(crate) type Polarity<'p> = &'p dyn Fn(&Theory<'_>, u32) -> bool;
@@ -162,7 +162,12 @@ impl<'g> Solver<'g> {
     }
 
     /// Searches; `check` sees every full assignment that is acyclic and may refuse it with a clause that it falsifies.
-    pub(crate) fn search(&mut self, polarity: Polarity<'_>, check: Check<'_, 'g>, budget: &mut Budget<'_>) -> Outcome {
+    pub(crate) fn search(
+        &mut self,
+        polarity: Polarity<'_>,
+        check: FinalCheck<'_, 'g>,
+        budget: &mut Budget<'_>,
+    ) -> Outcome {
         let mut restarts = Luby::default();
         let mut until_restart = restarts.next_limit();
         loop {
