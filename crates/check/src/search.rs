@@ -10,14 +10,6 @@
 //! ```
 //!
 //! The polarity of every decision comes from the theory's row, and that is most of what makes the search short.
-//!
-//! ```text
-//!   t1: w(x,1)   t2: w(x,1)   t3: r(x,1)                     p: t1 before t2     c1, c2: t3 read from t1, from t2
-//!
-//!   c1 or c2, not both     t1 → t2 if p      t1 → t3 if c1      t3 → t2 if c1 and p      …
-//! ```
-//!
-//! The polarity of every decision comes from the theory's row, and that is most of what makes the search short.
 
 use crate::anomaly::{EdgeKind, Literal};
 use crate::budget::Budget;
