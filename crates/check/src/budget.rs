@@ -29,7 +29,12 @@ impl Budget<'_> {
     pub(crate) fn spend(&mut self, steps: u64) -> bool {
         let enough = self.steps >= steps;
         self.steps = self.steps.saturating_sub(steps);
-        enough && !self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+        enough && !self.is_stopped()
+    }
+
+    /// Whether somebody asked to stop.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
     pub(crate) fn enter(&self, phase: Phase, size: usize) {

@@ -98,7 +98,8 @@ impl<'a, 'h> Saturation<'a, 'h> {
     fn read_committed(&mut self, concerns: impl Fn(u32) -> bool) {
         let mut reads = Vec::new();
         let mut common = CommonKeys::default();
-        for reader in (0..self.resolved.transaction_count() as u32).filter(|&reader| concerns(reader)) {
+        let suspicious = |reader: &u32| self.resolved.suspicions[*reader as usize].by_read && concerns(*reader);
+        for reader in (0..self.resolved.transaction_count() as u32).filter(suspicious) {
             self.plain_reads(reader, &mut reads);
             common.index(&reads);
             for (place, &(_, seen)) in reads.iter().enumerate() {
@@ -118,26 +119,33 @@ impl<'a, 'h> Saturation<'a, 'h> {
     /// Session order and reads make `t3` see `t2`.
     fn read_atomic(&mut self, concerns: impl Fn(u32) -> bool) {
         let resolved = self.resolved;
-        // Per key its last writer in the session at hand.
-        let mut last_writer = vec![(u32::MAX, 0u32); resolved.history.key_count()];
         let mut reads = Vec::new();
         let mut common = CommonKeys::default();
-        for reader in 0..resolved.transaction_count() as u32 {
-            let session = resolved.session(reader);
-            if concerns(reader) {
-                self.plain_reads(reader, &mut reads);
+        for reader in (0..resolved.transaction_count() as u32).filter(|&reader| concerns(reader)) {
+            let suspicion = resolved.suspicions[reader as usize];
+            if !suspicion.by_read && !suspicion.by_session {
+                continue;
+            }
+            self.plain_reads(reader, &mut reads);
+            if suspicion.by_session {
+                self.read_atomic_session(reader, &reads);
+            }
+            if suspicion.by_read {
                 common.index(&reads);
-                for &(read, writer) in &reads {
-                    let (of_session, last) = last_writer[read.key as usize];
-                    if of_session == session && last != writer {
-                        self.forced.push(Forced { from: last, to: writer, read: read.event });
-                    }
-                }
                 self.read_atomic_reads(reader, &reads, &common);
             }
-            for &key in resolved.writes(reader) {
-                last_writer[key as usize] = (session, reader);
-            }
+        }
+    }
+
+    /// The last write of a key in the reader's own session is seen.
+    fn read_atomic_session(&mut self, reader: u32, reads: &[(ReadFrom, u32)]) {
+        let session = self.resolved.session(reader);
+        for &(read, writer) in reads {
+            let writers = self.resolved.writers(read.key);
+            let before = writers.partition_point(|&other| other < reader);
+            let last = before.checked_sub(1).map(|last| writers[last]);
+            let last = last.filter(|&last| last != writer && self.resolved.session(last) == session);
+            self.forced.extend(last.map(|last| Forced { from: last, to: writer, read: read.event }));
         }
     }
 

@@ -132,3 +132,22 @@ fn counterexamples_of_random_histories_are_minimal_and_certified() {
         assert!(small.transaction_count() <= history.transaction_count());
     }
 }
+
+/// A lost update among many transactions on other keys, and somebody of unknown outcome.
+fn crowded() -> History {
+    let others: Vec<String> = (0..300).map(|number| format!("r(k{number},init) w(k{number},{number})")).collect();
+    let text = format!("a: r(x,init) w(x,1); b: r(x,init) w(x,2); c: {}; d: w(y,1) ?; e: r(y,1)", others.join(" | "));
+    notation::parse(&text).unwrap()
+}
+
+#[test]
+fn whoever_has_no_time_or_budget_left_still_gets_a_small_counterexample() {
+    let history = crowded();
+    let (level, anomaly) = weakest_failing(&history).unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(true);
+    for budget in [Budget::steps(0), Budget::steps(1), Budget { stop: Some(&stop), ..Budget::UNLIMITED }] {
+        let counterexample = explain(&history, level, &anomaly, budget);
+        assert_eq!(notation::write(&counterexample.history), "a: r(x,init) w(x,1)\nb: r(x,init) w(x,2)\n");
+        assert!(counterexample.anomaly.refutes(&counterexample.history, level));
+    }
+}

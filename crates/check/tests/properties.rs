@@ -14,6 +14,7 @@ fn environment(name: &str, default: u64) -> u64 {
 }
 
 /// Calls `test` with random histories of all shapes.
+#[allow(clippy::print_stderr, reason = "the seed repeats a failure")]
 fn for_random_histories(name: &str, count: u64, mut test: impl FnMut(&History, &mut Random)) {
     let seed = environment("SKEW_SEED", 2023);
     let count = environment("SKEW_HISTORIES", count);

@@ -15,6 +15,7 @@
 
 mod support;
 
+use batsat::{BasicSolver, Lit, SolverInterface, Var, lbool};
 use skew_check::{Budget, IsolationLevel, Options, Verdict, check_levels};
 use skew_history::{History, HistoryBuilder};
 use support::Random;
@@ -40,6 +41,18 @@ fn is_satisfiable(formula: &[Clause], variables: usize) -> bool {
     (0u32..1 << variables).any(|values| {
         formula.iter().all(|clause| clause.iter().any(|&(variable, negated)| (values >> variable & 1 == 1) != negated))
     })
+}
+
+/// The same by another solver, for more variables than brute force can try.
+fn is_satisfiable_by_batsat(formula: &[Clause], variables: usize) -> bool {
+    let mut solver = BasicSolver::default();
+    let variables: Vec<Var> = (0..variables).map(|_| solver.new_var_default()).collect();
+    for clause in formula {
+        let mut literals: Vec<Lit> =
+            clause.iter().map(|&(variable, negated)| Lit::new(variables[variable], !negated)).collect();
+        solver.add_clause_reuse(&mut literals);
+    }
+    solver.solve_limited(&[]) == lbool::TRUE
 }
 
 /// Occurrences with the values that close a circle.
@@ -125,6 +138,22 @@ fn verdicts_are_those_of_the_formula() {
         if satisfiable { holds += 1 } else { fails += 1 }
     }
     assert!(holds > 10 && fails > 10, "{holds} hold, {fails} fail");
+}
+
+#[test]
+fn verdicts_are_those_of_another_solver_near_the_threshold() {
+    let (mut holds, mut fails) = (0, 0);
+    for seed in 0..30 {
+        let mut random = Random::new(4_300 + seed);
+        let variables = 24;
+        // Half of the random formulas with 4.3 clauses per variable can be satisfied, and these are the hardest.
+        let formula = random_formula(&mut random, variables, 103);
+        let satisfiable = is_satisfiable_by_batsat(&formula, variables);
+        let (verdict, _) = verdict_of(&history_of(&formula, variables), IsolationLevel::Serializable);
+        assert_eq!(verdict.holds(), satisfiable, "{formula:?}");
+        if satisfiable { holds += 1 } else { fails += 1 }
+    }
+    assert!(holds > 3 && fails > 3, "{holds} hold, {fails} fail");
 }
 
 #[test]

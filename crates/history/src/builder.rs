@@ -19,7 +19,7 @@
 use crate::history::{Action, Event, EventId, History, KeyId, Outcome, Scan, SessionId, Times, Transaction, Writer};
 use crate::history::{TransactionId, UNNAMED};
 use crate::level::IsolationLevel;
-use crate::name::{Name, NameTable};
+use crate::name::{MOST_NAMES, Name, NameTable};
 use crate::scan::{PendingScan, Seal};
 use crate::value::{Value, Values};
 use rustc_hash::FxHashMap;
@@ -187,6 +187,8 @@ pub struct HistoryBuilder {
     about: Option<Box<str>>,
     /// Per draft, as far as any has times.
     times: Vec<Times>,
+    /// Given ids that look like the name of a transaction without one, `a#0`, and where they stand.
+    like_derived: Vec<(u32, Place)>,
 }
 
 impl HistoryBuilder {
@@ -259,6 +261,7 @@ impl HistoryBuilder {
     pub fn begin(&mut self, session: SessionId, id: Option<Name<'_>>) -> Result<(), Refusal> {
         let draft = u32::try_from(self.drafts.len()).ok().filter(|&draft| draft < UNNAMED);
         let draft = draft.ok_or_else(|| self.refuse(Problem::TooMany { what: "transactions", limit: 1 << 32 }))?;
+        self.refuse_too_much()?;
         let name = match id {
             Some(id) => self.define(id, draft, session)?,
             None => UNNAMED,
@@ -286,7 +289,25 @@ impl HistoryBuilder {
             }));
         }
         self.draft_of_id[name as usize] = draft;
+        if matches!(id, Name::Text(text) if text.contains('#')) {
+            self.like_derived.push((name, self.place));
+        }
         Ok(name)
+    }
+
+    /// What is beyond 32 bits has no number.
+    fn refuse_too_much(&self) -> Result<(), Refusal> {
+        let names = [
+            (&self.keys, "keys, or bytes in the name of one"),
+            (&self.sessions, "sessions, or bytes in the name of one"),
+            (&self.ids, "transactions, or bytes in the name of one"),
+        ];
+        let overflown = names.into_iter().find(|(table, _)| table.is_overflown()).map(|(_, what)| what);
+        let values = self.values.is_overflown().then_some("values, or elements of lists");
+        match overflown.or(values) {
+            Some(what) => Err(self.refuse(Problem::TooMany { what, limit: MOST_NAMES as u64 })),
+            None => Ok(()),
+        }
     }
 
     fn claim_id(&mut self, id: Name<'_>) -> u32 {
@@ -390,6 +411,10 @@ impl HistoryBuilder {
         Refusal { place: self.place, problem }
     }
 
+    pub(crate) fn key_name(&self, key: KeyId) -> String {
+        self.keys.get(key.index()).to_string()
+    }
+
     pub(crate) fn event_total(&self) -> u32 {
         self.events.len() as u32
     }
@@ -412,6 +437,7 @@ impl HistoryBuilder {
 
     /// The finished history.
     pub fn finish(self) -> Result<History, Refusal> {
+        self.refuse_too_much()?;
         if self.drafts.is_empty() {
             return Err(Refusal { place: Place::Whole, problem: Problem::Empty });
         }
@@ -500,6 +526,7 @@ impl Finish {
     }
 
     fn run(mut self) -> Result<History, Refusal> {
+        self.refuse_two_of_a_name()?;
         let in_order = self.builder.scans.is_empty() && self.order.is_sorted();
         let laid = if in_order { self.keep_layout()? } else { self.lay_out()? };
         let Finish { builder, order, session_starts, .. } = self;
@@ -624,6 +651,10 @@ impl Finish {
             }
             laid.events.push(read.event);
         }
+        if laid.events.len() >= UNNAMED as usize {
+            let what = "events, counting those that scans stand for";
+            return Err(Refusal { place: scan.place(), problem: Problem::TooMany { what, limit: 1 << 32 } });
+        }
         if laid.events.len() as u32 == start {
             laid.event_notes.truncate(first_note);
         }
@@ -647,12 +678,28 @@ impl Finish {
         }
     }
 
+    /// A given id that is also what a transaction without one is called: nobody could tell whom `from` means.
+    fn refuse_two_of_a_name(&self) -> Result<(), Refusal> {
+        let builder = &self.builder;
+        for &(id, place) in &builder.like_derived {
+            let Some(other) = self.derived(builder.ids.get(id as usize)) else { continue };
+            let session = |draft: u32| builder.sessions.get(builder.drafts[draft as usize].session.index()).to_string();
+            let id_text = builder.ids.get(id as usize).to_string();
+            let (first, second) = (session(other), session(builder.draft_of_id[id as usize]));
+            let problem = Problem::DuplicateTransaction { id: id_text, first, second };
+            return Err(Refusal { place, problem });
+        }
+        Ok(())
+    }
+
     /// The transaction without an id that is called `session#position`.
     fn derived(&self, id: Name<'_>) -> Option<u32> {
         let Name::Text(text) = id else { return None };
         let (session, position) = text.rsplit_once('#')?;
+        // `a#00` and `a#+0` are no such names.
+        let Name::Integer(position) = Name::from(position) else { return None };
         let session = self.builder.sessions.find(session.into())? as usize;
-        let number = self.session_starts[session].checked_add(position.parse().ok()?)?;
+        let number = self.session_starts[session].checked_add(u32::try_from(position).ok()?)?;
         let inside = number < self.session_starts[session + 1];
         inside.then(|| self.order[number as usize]).filter(|&draft| self.builder.drafts[draft as usize].name == UNNAMED)
     }

@@ -62,6 +62,9 @@ pub struct Names {
     texts: String,
 }
 
+/// So many names there can be, and so many bytes one can have: both are counted in 32 bits, with a few numbers kept for other uses.
+pub(crate) const MOST_NAMES: usize = u32::MAX as usize - 8;
+
 impl Names {
     /// How many names there are.
     pub fn len(&self) -> usize {
@@ -88,7 +91,8 @@ impl Names {
             Name::Text(text) => {
                 let start = self.texts.len() as u64;
                 self.texts.push_str(text);
-                Stored::Text { start, length: u32::try_from(text.len()).expect("a name of less than 4 GiB") }
+                // Longer ones were turned away by the table.
+                Stored::Text { start, length: text.len() as u32 }
             }
         };
         self.stored.push(stored);
@@ -116,6 +120,7 @@ pub struct NameTable {
     stem_table: HashTable<u32>,
     last_stem: usize,
     texts: HashTable<u32>,
+    overflown: bool,
 }
 
 /// What all names with the same text before their last integer share.
@@ -131,7 +136,13 @@ struct Stem {
 
 impl NameTable {
     /// The number of `name`, a new one if it is new.
+    ///
+    /// One name too many, or one that is too long, gets a number that means nothing; [`NameTable::is_overflown`] tells.
     pub fn intern(&mut self, name: Name<'_>) -> u32 {
+        if self.turns_away(name) {
+            self.overflown = true;
+            return 0;
+        }
         match name {
             Name::Integer(number) => match self.integers.find(number as u64) {
                 Some(known) => known,
@@ -146,6 +157,15 @@ impl NameTable {
                 None => self.intern_text(text),
             },
         }
+    }
+
+    fn turns_away(&self, name: Name<'_>) -> bool {
+        self.names.len() >= MOST_NAMES || matches!(name, Name::Text(text) if text.len() > MOST_NAMES)
+    }
+
+    /// Whether there was a name that could not be kept.
+    pub fn is_overflown(&self) -> bool {
+        self.overflown
     }
 
     /// The number of `name`, if it was interned.

@@ -21,6 +21,10 @@ const ADVICE: &str = "write a session per line, like `a: r(x,init) w(x,1) | r(x,
 
 /// Reads a history in the notation.
 pub fn parse(text: &str) -> Result<History, Refusal> {
+    take_in(text)?.finish()
+}
+
+pub(crate) fn take_in(text: &str) -> Result<HistoryBuilder, Refusal> {
     let mut builder = HistoryBuilder::new();
     for (line, text) in text.lines().enumerate() {
         builder.at(Place::Line(line as u64 + 1));
@@ -28,7 +32,7 @@ pub fn parse(text: &str) -> Result<History, Refusal> {
             parse_session(&mut builder, session.trim())?;
         }
     }
-    builder.finish()
+    Ok(builder)
 }
 
 fn parse_session(builder: &mut HistoryBuilder, text: &str) -> Result<(), Refusal> {

@@ -67,6 +67,7 @@ pub(crate) struct PendingScan {
     sealed: usize,
     locking: bool,
     pub(crate) note: Option<Box<str>>,
+    /// Sorted by key.
     listed: Vec<Listed>,
     place: Place,
 }
@@ -109,15 +110,21 @@ impl PendingScan {
             }
             let claim = read.writer.map(|writer| builder.pending(writer));
             let key = builder.key(read.key);
-            if scan.listed.iter().any(|known| known.key == key) {
-                return Err(builder.refuse(Problem::malformed(
-                    format!("the scan of {:?} lists key {:?} twice", spec.prefix, read.key),
-                    "list every key that a scan saw once",
-                )));
-            }
             scan.listed.push(Listed { key, value: read.value, claim });
         }
+        scan.listed.sort_by_key(|listed| listed.key.0);
+        if let Some(twice) = scan.listed.windows(2).find(|pair| pair[0].key == pair[1].key) {
+            return Err(builder.refuse(Problem::malformed(
+                format!("the scan of {:?} lists key {:?} twice", spec.prefix, builder.key_name(twice[0].key)),
+                "list every key that a scan saw once",
+            )));
+        }
         Ok(scan)
+    }
+
+    /// Where the scan stands in the input.
+    pub(crate) fn place(&self) -> Place {
+        self.place
     }
 
     fn covers(&self, key: &str) -> bool {
@@ -136,7 +143,8 @@ impl PendingScan {
     }
 
     fn read_of(&self, key: KeyId, seals: &[Seal]) -> ScanRead {
-        let listed = self.listed.iter().find(|listed| listed.key == key);
+        let listed = self.listed.binary_search_by_key(&key.0, |listed| listed.key.0).ok();
+        let listed = listed.map(|place| &self.listed[place]);
         let value = listed.map_or(Value::ABSENT, |listed| listed.value);
         let claim = match listed {
             Some(listed) => listed.claim.map(|claim| (claim, self.place)),

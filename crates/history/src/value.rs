@@ -107,7 +107,11 @@ pub struct Values {
     known: HashTable<u32>,
     list_ends: Vec<usize>,
     elements: Vec<Value>,
+    overflown: bool,
 }
+
+/// Scalars and elements of lists are counted in 32 bits.
+const MOST: usize = u32::MAX as usize;
 
 impl Values {
     /// An integer of 64 bits, signed or unsigned.
@@ -154,13 +158,21 @@ impl Values {
         let scalars = &self.scalars;
         let found = self.known.find(hash, |&known| is_it(&scalars[known as usize])).copied();
         let index = found.unwrap_or_else(|| {
-            let index = u32::try_from(self.scalars.len()).expect("fewer than 2^32 scalars");
+            let Some(index) = u32::try_from(self.scalars.len()).ok().filter(|&index| index < u32::MAX) else {
+                self.overflown = true;
+                return 0;
+            };
             self.scalars.push(make());
             let scalars = &self.scalars;
             self.known.insert_unique(hash, index, |&known| scalars[known as usize].hash());
             index
         });
         Value(u64::from(index) << 2 | SCALAR)
+    }
+
+    /// Whether there were more values than can be kept. Those that came last mean nothing then.
+    pub(crate) fn is_overflown(&self) -> bool {
+        self.overflown || self.elements.len() > MOST
     }
 
     /// Opens a value that this pool made.

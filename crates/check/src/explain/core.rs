@@ -15,10 +15,18 @@ pub(super) struct Writes<'h> {
 }
 
 impl<'h> Writes<'h> {
+    /// All writes.
     pub(super) fn new(history: &'h History) -> Writes<'h> {
+        Writes::on(history, |_| true)
+    }
+
+    /// The writes of some keys. What events of a key need is of that key too, so of a million transactions only the few keys
+    /// that a refutation speaks about are looked at.
+    fn on(history: &'h History, concerns: impl Fn(KeyId) -> bool) -> Writes<'h> {
         let mut by_writer: FxHashMap<(TransactionId, KeyId), Vec<EventId>> = FxHashMap::default();
         for transaction in history.transactions() {
-            for (number, event) in history.numbered_events_of(transaction).filter(|(_, event)| !event.is_read()) {
+            let events = history.numbered_events_of(transaction);
+            for (number, event) in events.filter(|(_, event)| !event.is_read() && concerns(event.key)) {
                 by_writer.entry((transaction, event.key)).or_default().push(number);
             }
         }
@@ -88,14 +96,59 @@ impl<'h> Writes<'h> {
 }
 
 /// The events of a refutation, closed.
-pub(super) fn core(history: &History, writes: &Writes<'_>, anomaly: &Anomaly) -> Vec<EventId> {
-    let mut collector = Collector { history, writes, events: Vec::new(), list_keys: FxHashSet::default() };
+pub(super) fn core(history: &History, anomaly: &Anomaly) -> Vec<EventId> {
+    let mut keys = FxHashSet::default();
+    add_keys(history, &anomaly.refutation, &mut keys);
+    let writes = Writes::on(history, |key| keys.contains(&key));
+    let mut collector = Collector { history, writes: &writes, events: Vec::new(), list_keys: FxHashSet::default() };
     collector.refutation(&anomaly.refutation);
     collector.longest_lists();
     let closed = writes.close(collector.events.iter().copied());
-    collector.events = closed;
+    let is_unknown = |event: &EventId| history.outcome(history.transaction_of(*event)) == Outcome::Unknown;
+    if !closed.iter().any(is_unknown) {
+        return closed;
+    }
+    // Whoever read from them may have read other keys.
+    let writes = Writes::new(history);
+    let mut collector = Collector { history, writes: &writes, events: closed, list_keys: FxHashSet::default() };
     collector.readers_of_unknown();
     writes.close(collector.events)
+}
+
+/// The keys that a refutation speaks about.
+fn add_keys(history: &History, refutation: &Refutation, keys: &mut FxHashSet<KeyId>) {
+    match refutation {
+        Refutation::Read(bad) => {
+            keys.insert(history.event(bad.read()).key);
+        }
+        Refutation::Proof(proof) => proof.steps.iter().for_each(|step| {
+            if let Step::Cycle(edges) = step {
+                edges.iter().for_each(|edge| add_keys_of_edge(history, edge, keys));
+            }
+        }),
+        Refutation::Split(cases) => cases.iter().for_each(|(assumption, refutation)| {
+            if let Assumption::Appends { appends, .. } = assumption {
+                keys.extend(appends.iter().map(|&append| history.event(append).key));
+            }
+            add_keys(history, refutation, keys);
+        }),
+    }
+}
+
+fn add_keys_of_edge(history: &History, edge: &Edge, keys: &mut FxHashSet<KeyId>) {
+    match &edge.kind {
+        EdgeKind::SessionOrder | EdgeKind::RealTime => {}
+        EdgeKind::VersionOrder { key } => {
+            keys.insert(*key);
+        }
+        EdgeKind::ReadsFrom { read } | EdgeKind::Overwrites { read, .. } => {
+            keys.insert(history.event(*read).key);
+        }
+        EdgeKind::MustSee { read, path } => {
+            keys.insert(history.event(*read).key);
+            path.iter().for_each(|edge| add_keys_of_edge(history, edge, keys));
+        }
+    }
 }
 
 struct Collector<'c, 'h> {
@@ -200,9 +253,6 @@ impl Collector<'_, '_> {
             self.events.iter().map(|&event| self.history.transaction_of(event)).filter(|&t| unknown(t)).collect();
         pending.sort_unstable();
         pending.dedup();
-        if pending.is_empty() {
-            return;
-        }
         let mut readers: FxHashMap<TransactionId, (EventId, TransactionId)> = FxHashMap::default();
         for reader in self.history.transactions() {
             for (read, event) in self.history.numbered_events_of(reader) {

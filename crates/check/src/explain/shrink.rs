@@ -7,29 +7,51 @@
 use super::core::{Writes, core};
 use crate::anomaly::Anomaly;
 use crate::budget::Budget;
+use crate::verdict::Verdict;
 use rustc_hash::FxHashSet;
 use skew_history::{EventId, History, IsolationLevel, TransactionId};
 
-/// A part of `history` that violates `level` and loses nothing more.
-pub(super) fn shrink(history: &History, level: IsolationLevel, anomaly: &Anomaly, budget: Budget<'_>) -> History {
-    let core = core(history, &Writes::new(history), anomaly);
-    let (part, _) = history.restrict(&core);
-    let start = if fails(&part, level, budget) { part } else { history.clone() };
-    let mut shrinking = Shrinking { history: start, level, budget };
+/// So many steps every check of a part may take, however little was left for the whole: parts are small.
+const STEPS_FOR_A_PART: u64 = 1_000_000;
+
+/// A part of `history` that violates `level` and loses nothing more, and why it does. Whoever is asked to stop returns what there
+/// is by then.
+pub(super) fn shrink(
+    history: &History,
+    level: IsolationLevel,
+    anomaly: &Anomaly,
+    budget: Budget<'_>,
+) -> (History, Anomaly) {
+    let budget = Budget { steps: budget.steps.max(STEPS_FOR_A_PART), progress: None, ..budget };
+    let (part, _) = history.restrict(&core(history, anomaly));
+    // The first step makes the most of it: even somebody in a hurry waits for it.
+    let patient = Budget { stop: None, ..budget };
+    let (start, anomaly) = match fails(&part, level, patient) {
+        Some(anomaly) => (part, anomaly),
+        None => (history.clone(), anomaly.clone()),
+    };
+    let mut shrinking = Shrinking { history: start, anomaly, level, budget };
     shrinking.transactions();
     // A dropped event may make a transaction superfluous, and the other way round.
     while shrinking.events(true) | shrinking.events(false) {
         shrinking.transactions();
     }
-    shrinking.history
+    (shrinking.history, shrinking.anomaly)
 }
 
-fn fails(history: &History, level: IsolationLevel, budget: Budget<'_>) -> bool {
-    crate::cannot_ask(history, level).is_none() && crate::check(history, level, budget).fails()
+fn fails(history: &History, level: IsolationLevel, budget: Budget<'_>) -> Option<Anomaly> {
+    if crate::cannot_ask(history, level).is_some() {
+        return None;
+    }
+    match crate::check(history, level, budget) {
+        Verdict::Fails(anomaly) => Some(anomaly),
+        _ => None,
+    }
 }
 
 struct Shrinking<'b> {
     history: History,
+    anomaly: Anomaly,
     level: IsolationLevel,
     budget: Budget<'b>,
 }
@@ -40,7 +62,7 @@ impl Shrinking<'_> {
         let mut portion = self.history.transaction_count().div_ceil(2).max(1);
         loop {
             let mut first = 0;
-            while first < self.history.transaction_count() {
+            while first < self.history.transaction_count() && !self.budget.is_stopped() {
                 let portion_end = (first + portion).min(self.history.transaction_count());
                 let gone: FxHashSet<TransactionId> = (first..portion_end).map(|t| TransactionId(t as u32)).collect();
                 let dropped = self.history.transactions().filter(|transaction| gone.contains(transaction));
@@ -60,7 +82,7 @@ impl Shrinking<'_> {
     fn events(&mut self, reads: bool) -> bool {
         let mut any = false;
         let mut number = 0;
-        while number < self.history.event_count() {
+        while number < self.history.event_count() && !self.budget.is_stopped() {
             let event = EventId(number as u32);
             if self.history.event(event).is_read() == reads && self.drop_events(FxHashSet::from_iter([event])) {
                 any = true;
@@ -84,10 +106,8 @@ impl Shrinking<'_> {
             return false;
         }
         let (part, _) = self.history.restrict(&kept);
-        let still_fails = fails(&part, self.level, self.budget);
-        if still_fails {
-            self.history = part;
-        }
-        still_fails
+        let Some(anomaly) = fails(&part, self.level, self.budget) else { return false };
+        (self.history, self.anomaly) = (part, anomaly);
+        true
     }
 }

@@ -72,7 +72,7 @@ impl Target {
 
 impl Arguments {
     pub(crate) fn run(self, console: &mut Console) -> Exit {
-        let outcome = self.only_input().and_then(|input| input.read(self.from));
+        let outcome = self.only_input().and_then(|input| input.into_history(self.from));
         let outcome = outcome.and_then(|(_, history)| self.write(&history, console));
         match outcome {
             Ok(losses) => {

@@ -18,7 +18,7 @@ pub(crate) use complaint::Complaint;
 
 use sha2::{Digest, Sha256};
 use skew_history::History;
-use skew_history::format::{self, Format, Source};
+use skew_history::format::{self, Format, Source, Unfinished};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -61,13 +61,33 @@ impl Input {
 
     /// The history, and the format it was in.
     pub(crate) fn read(&self, from: Option<Format>) -> Result<(Format, History), Complaint> {
+        let (format, unfinished) = self.take_in(from)?;
+        let history = unfinished.finish().map_err(|error| Complaint::of_input(self, &error))?;
+        Ok((format, history))
+    }
+
+    /// The same, letting go of the bytes as early as possible.
+    pub(crate) fn into_history(mut self, from: Option<Format>) -> Result<(Format, History), Complaint> {
+        let (format, unfinished) = self.take_in(from)?;
+        // The bytes of a small input may still be shown beside a complaint; those of a large one are in the way.
+        if self.files.iter().map(|file| file.bytes.len()).sum::<usize>() > LARGE {
+            self.files.iter_mut().for_each(|file| file.bytes = Vec::new());
+        }
+        let history = unfinished.finish().map_err(|error| Complaint::of_input(&self, &error))?;
+        Ok((format, history))
+    }
+
+    fn take_in(&self, from: Option<Format>) -> Result<(Format, Unfinished), Complaint> {
         let sources: Vec<Source<'_>> =
             self.files.iter().map(|file| Source { name: &file.name, bytes: &file.bytes }).collect();
         let outcome = from.map_or_else(|| format::detect(&sources), Ok);
-        let outcome = outcome.and_then(|format| Ok((format, format::read(&sources, format)?)));
+        let outcome = outcome.and_then(|format| Ok((format, format::take_in(&sources, format)?)));
         outcome.map_err(|error| Complaint::of_input(self, &error))
     }
 }
+
+/// Inputs beyond this size are dropped before their history is put in order.
+const LARGE: usize = 64 << 20;
 
 /// Where an input is.
 #[derive(Debug)]

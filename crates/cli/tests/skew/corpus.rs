@@ -49,6 +49,7 @@ fn say(line: &str) {
 }
 
 #[test]
+#[allow(clippy::print_stderr, reason = "how much was compared, and why nothing was")]
 fn every_label_of_the_corpus_is_our_verdict() {
     let Some(corpus) = corpus() else {
         say("skipped: no corpus beside the project");

@@ -12,11 +12,11 @@
 
 use super::text::{NotAnInteger, excerpt, integer, lines, refuse};
 use crate::builder::{HistoryBuilder, Place, Refusal};
-use crate::history::{Action, Event, History};
+use crate::history::{Action, Event};
 
 const ADVICE: &str = "a line is `r key value` or `w key value`; `-----` separates transactions and `=====` sessions";
 
-pub(super) fn read(text: &str) -> Result<History, Refusal> {
+pub(super) fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
     let mut builder = HistoryBuilder::new();
     let mut session = 0;
     let (mut session_is_new, mut transaction_is_new) = (true, true);
@@ -38,7 +38,7 @@ pub(super) fn read(text: &str) -> Result<History, Refusal> {
             }
         }
     }
-    builder.finish()
+    Ok(builder)
 }
 
 fn separator(content: &str) -> Option<char> {
@@ -74,7 +74,12 @@ pub(super) fn is_plausible(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::History;
     use crate::notation;
+
+    fn read(text: &str) -> Result<History, Refusal> {
+        super::read(text)?.finish()
+    }
 
     #[test]
     fn rules_separate_transactions_and_sessions() {

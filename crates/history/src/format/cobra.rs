@@ -14,7 +14,7 @@
 
 use super::{ReadError, Source};
 use crate::builder::{ClaimedWriter, HistoryBuilder, Place, Problem, Refusal};
-use crate::history::{Action, Event, History, KeyId, Outcome, SessionId};
+use crate::history::{Action, Event, KeyId, Outcome, SessionId};
 use crate::name::Name;
 use crate::value::Value;
 use rustc_hash::FxHashSet;
@@ -31,7 +31,7 @@ pub(super) fn log_number(name: &str) -> Option<u64> {
     if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
 
-pub(super) fn read(files: &[Source<'_>]) -> Result<History, ReadError> {
+pub(super) fn read(files: &[Source<'_>]) -> Result<HistoryBuilder, ReadError> {
     let mut logs: Vec<(u64, &Source<'_>)> =
         files.iter().filter_map(|file| Some((log_number(file.name)?, file))).collect();
     logs.sort_by_key(|log| log.0);
@@ -47,10 +47,10 @@ pub(super) fn read(files: &[Source<'_>]) -> Result<History, ReadError> {
     }
     let (builder, repeated) = read_logs(&logs, None)?;
     if !repeated {
-        return builder.finish().map_err(|refusal| ReadError::new(folder, refusal));
+        return Ok(builder);
     }
     let (builder, _) = read_logs(&logs, Some(&logged_transactions(&logs)))?;
-    builder.finish().map_err(|refusal| ReadError::new(folder, refusal))
+    Ok(builder)
 }
 
 /// Reads all logs, with the writers that reads name if these are given; and whether write ids repeat.
@@ -242,6 +242,7 @@ fn fingerprint(write: i64, key: i64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::History;
     use crate::history::{EventId, TransactionId, Writer};
     use crate::notation;
 
@@ -256,7 +257,8 @@ mod tests {
 
     fn read_named(files: &[(&str, Vec<u8>)]) -> Result<History, ReadError> {
         let sources: Vec<Source<'_>> = files.iter().map(|(name, bytes)| Source { name, bytes }).collect();
-        read(&sources)
+        let folder = files.first().map_or("", |file| file.0);
+        read(&sources)?.finish().map_err(|refusal| ReadError::new(folder, refusal))
     }
 
     #[test]

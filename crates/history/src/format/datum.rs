@@ -37,6 +37,12 @@ pub(super) enum Kind<'a> {
 /// The deepest nesting that is read; no history needs a tenth of it.
 pub(super) const DEEPEST: usize = 64;
 
+/// The most values that are read into memory at a time, as one form or one element of a file: more would not fit there.
+pub(super) const MOST_AT_A_TIME: usize = 1 << 26;
+
+/// What to do about more.
+pub(super) const TOO_MANY_ADVICE: &str = "check that the file is whole; put every operation on a line of its own";
+
 impl<'a> Datum<'a> {
     /// The member of a map with this name, when it is there and not nil.
     pub(super) fn member(&self, name: &str) -> Option<&Datum<'a>> {

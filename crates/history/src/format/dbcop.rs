@@ -12,7 +12,7 @@
 //! read something aborted.
 
 use crate::builder::{HistoryBuilder, Place, Problem, Refusal};
-use crate::history::{Action, Event, History, Outcome};
+use crate::history::{Action, Event, Outcome};
 use crate::name::Name;
 
 const ADVICE: &str = "check that the file is complete and is dbcop's bincode";
@@ -23,7 +23,7 @@ const EVENT: usize = 18;
 /// Failed writes stand in this session.
 const FAILED: &str = "failed writes";
 
-pub(super) fn read(bytes: &[u8]) -> Result<History, Refusal> {
+pub(super) fn read(bytes: &[u8]) -> Result<HistoryBuilder, Refusal> {
     if bytes.is_empty() {
         return Err(Refusal { place: Place::Whole, problem: Problem::Empty });
     }
@@ -130,14 +130,14 @@ impl Reader<'_> {
         self.refuse(at, format!("the byte {byte} as {what}, which should be 0 or 1"))
     }
 
-    fn finish(mut self) -> Result<History, Refusal> {
+    fn finish(mut self) -> Result<HistoryBuilder, Refusal> {
         if !self.failed.is_empty() {
             let session = self.builder.session(FAILED);
             self.builder.begin(session, None)?;
             self.builder.outcome(Outcome::AbortedByDatabase);
             self.builder.events(&self.failed);
         }
-        self.builder.finish()
+        Ok(self.builder)
     }
 
     fn number(&mut self, what: &str) -> Result<u64, Refusal> {
@@ -187,7 +187,12 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::History;
     use crate::notation;
+
+    fn read(bytes: &[u8]) -> Result<History, Refusal> {
+        super::read(bytes)?.finish()
+    }
 
     type SampleEvent = (bool, u64, u64, bool);
 

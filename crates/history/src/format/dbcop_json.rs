@@ -10,15 +10,15 @@
 
 use super::datum::{Datum, Kind, Taker};
 use super::json::Json;
-use crate::builder::Refusal;
-use crate::history::{Action, Event, History, Outcome};
+use crate::builder::{HistoryBuilder, Refusal};
+use crate::history::{Action, Event, Outcome};
 
 const ADVICE: &str = "the file is one object like {\"data\":[[{\"events\":[{\"Write\":{\"variable\":0,\"version\":1}}],\"committed\":true}]]}";
 
-pub(super) fn read(text: &str) -> Result<History, Refusal> {
+pub(super) fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
     let mut json = Json::new(text, 1);
     if json.at_end() {
-        return Taker::new(text, 1).builder.finish();
+        return Ok(Taker::new(text, 1).builder);
     }
     let file = json.value()?;
     json.end()?;
@@ -90,14 +90,14 @@ impl Reader<'_> {
     }
 
     /// The failed writes of committed transactions become an aborted one, as for the bincode.
-    fn finish(mut self) -> Result<History, Refusal> {
+    fn finish(mut self) -> Result<HistoryBuilder, Refusal> {
         if !self.failed.is_empty() {
             let session = self.taker.builder.session("failed writes");
             self.taker.builder.begin(session, None)?;
             self.taker.builder.outcome(Outcome::AbortedByDatabase);
             self.taker.builder.events(&self.failed);
         }
-        self.taker.builder.finish()
+        Ok(self.taker.builder)
     }
 
     fn truth(&self, datum: &Datum<'_>, names: [&str; 2]) -> Result<bool, Refusal> {
@@ -116,7 +116,12 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::History;
     use crate::notation;
+
+    fn read(text: &str) -> Result<History, Refusal> {
+        super::read(text)?.finish()
+    }
 
     #[test]
     fn the_new_shape_reads() {

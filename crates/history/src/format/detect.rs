@@ -30,11 +30,22 @@ pub fn detect(files: &[Source<'_>]) -> Result<Format, ReadError> {
     match by_name(file.name).or_else(|| by_content(file.bytes)) {
         Some(format) => Ok(format),
         None if file.bytes.iter().all(u8::is_ascii_whitespace) => refuse(Problem::Empty),
-        None => refuse(Problem::malformed(
-            "the content looks like no history format that is known here",
-            "name its format with `--from`",
+        None => Err(ReadError::new(
+            file.name,
+            Refusal {
+                place: first_line(file.bytes),
+                problem: Problem::malformed(UNKNOWN, "name its format with `--from`"),
+            },
         )),
     }
+}
+
+const UNKNOWN: &str = "the content looks like no history format that is known here";
+
+/// The line on which something stands first.
+fn first_line(bytes: &[u8]) -> Place {
+    let blank = bytes.iter().take_while(|byte| byte.is_ascii_whitespace());
+    Place::Line(1 + blank.filter(|&&byte| byte == b'\n').count() as u64)
 }
 
 fn by_name(name: &str) -> Option<Format> {

@@ -9,9 +9,10 @@
 //! Maps, vectors, lists, sets, keywords, strings, characters, symbols, numbers, `nil`, `true`, `false`; commas are blanks.
 //! Vectors, lists and sets are all lists here. Nesting is bounded.
 
-use super::datum::{DEEPEST, Datum, Kind};
+use super::datum::{DEEPEST, Datum, Kind, MOST_AT_A_TIME, TOO_MANY_ADVICE};
 use super::text::{BEYOND, Lines, NotAnInteger, excerpt, integer};
 use crate::builder::Refusal;
+use rustc_hash::FxHashSet;
 use std::borrow::Cow;
 
 const ADVICE: &str = "check that the file is complete and is EDN";
@@ -20,11 +21,13 @@ pub(super) struct Edn<'a> {
     text: &'a str,
     at: usize,
     lines: Lines<'a>,
+    /// How many forms the current one holds so far.
+    taken: usize,
 }
 
 impl<'a> Edn<'a> {
     pub(super) fn new(text: &'a str) -> Edn<'a> {
-        Edn { text, at: 0, lines: Lines::new(text, 1) }
+        Edn { text, at: 0, lines: Lines::new(text, 1), taken: 0 }
     }
 
     /// The next form, or nothing at the end.
@@ -33,6 +36,7 @@ impl<'a> Edn<'a> {
         if self.at == self.text.len() {
             return Ok(None);
         }
+        self.taken = 0;
         self.nested(0).map(Some)
     }
 
@@ -42,6 +46,10 @@ impl<'a> Edn<'a> {
         }
         self.skip_ignored(depth)?;
         let at = self.at;
+        self.taken += 1;
+        if self.taken > MOST_AT_A_TIME {
+            return Err(self.lines.refuse(at, format!("more than {MOST_AT_A_TIME} forms in one"), TOO_MANY_ADVICE));
+        }
         let kind = match self.peek() {
             Some(b'{') => self.map(depth)?,
             Some(b'[') => Kind::List(self.sequence(depth, b']')?),
@@ -86,12 +94,12 @@ impl<'a> Edn<'a> {
         let open = self.at;
         let mut forms = self.sequence(depth, b'}')?.into_iter();
         let mut members: Vec<(Datum<'a>, Datum<'a>)> = Vec::with_capacity(forms.len() / 2);
+        let mut seen = FxHashSet::default();
         while let Some(key) = forms.next() {
             let Some(value) = forms.next() else {
                 return Err(self.lines.refuse(open, "a map with a key that has no value", ADVICE));
             };
-            let repeated = |(earlier, _): &(Datum<'a>, Datum<'a>)| matches!((&earlier.kind, &key.kind), (Kind::Keyword(one), Kind::Keyword(other)) if one == other);
-            if members.iter().any(repeated) {
+            if matches!(key.kind, Kind::Keyword(keyword) if is_repeated(keyword, &members, &mut seen)) {
                 let what = format!("the key :{} appears twice in one map", excerpt(key.word().unwrap_or_default()));
                 return Err(self.lines.refuse(key.at, what, "give every key once"));
             }
@@ -230,6 +238,21 @@ impl<'a> Edn<'a> {
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
+}
+
+/// Most maps have a handful of members, which are quicker to compare than to hash.
+fn is_repeated<'a>(keyword: &'a str, members: &[(Datum<'a>, Datum<'a>)], seen: &mut FxHashSet<&'a str>) -> bool {
+    let keywords = members.iter().filter_map(|(key, _)| match key.kind {
+        Kind::Keyword(keyword) => Some(keyword),
+        _ => None,
+    });
+    if members.len() < 8 {
+        return keywords.into_iter().any(|earlier| earlier == keyword);
+    }
+    if seen.is_empty() {
+        seen.extend(keywords);
+    }
+    !seen.insert(keyword)
 }
 
 fn is_number(word: &str) -> bool {

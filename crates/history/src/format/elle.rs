@@ -13,20 +13,20 @@
 use super::datum::{Datum, OwnedName, Taker};
 use super::edn::Edn;
 use super::json::each_object;
-use crate::builder::{Place, Refusal};
-use crate::history::{Action, Event, History, Outcome, Times};
+use crate::builder::{HistoryBuilder, Place, Refusal};
+use crate::history::{Action, Event, Outcome, Times};
 use rustc_hash::FxHashMap;
 
 const OPERATION: &str = "an operation is like {:type :ok, :process 0, :value [[:append 9 1] [:r 8 [1 2]]]}";
 const MICRO: &str = "a micro-operation is [:append key element], [:w key value] or [:r key value]";
 
-pub(super) fn read_json(text: &str) -> Result<History, Refusal> {
+pub(super) fn read_json(text: &str) -> Result<HistoryBuilder, Refusal> {
     let mut reader = Reader::new(text);
     each_object(text, |operation| reader.operation(operation))?;
     reader.finish()
 }
 
-pub(super) fn read_edn(text: &str) -> Result<History, Refusal> {
+pub(super) fn read_edn(text: &str) -> Result<HistoryBuilder, Refusal> {
     let mut reader = Reader::new(text);
     let mut edn = Edn::new(text);
     while let Some(form) = edn.form()? {
@@ -193,11 +193,11 @@ impl<'a> Reader<'a> {
         Ok(Some(self.open_without_process.remove(found)))
     }
 
-    fn finish(mut self) -> Result<History, Refusal> {
+    fn finish(mut self) -> Result<HistoryBuilder, Refusal> {
         for (number, draft) in std::mem::take(&mut self.drafts).into_iter().enumerate() {
             self.transaction(number, draft)?;
         }
-        self.taker.builder.finish()
+        Ok(self.taker.builder)
     }
 
     fn transaction(&mut self, number: usize, draft: Draft<'a>) -> Result<(), Refusal> {
@@ -275,7 +275,16 @@ fn asks_alike(one: &Datum<'_>, other: &Datum<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::History;
     use crate::notation;
+
+    fn read_edn(text: &str) -> Result<History, Refusal> {
+        super::read_edn(text)?.finish()
+    }
+
+    fn read_json(text: &str) -> Result<History, Refusal> {
+        super::read_json(text)?.finish()
+    }
 
     fn shown(text: &str) -> String {
         notation::write(&read_edn(text).unwrap())

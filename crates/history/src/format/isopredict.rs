@@ -15,7 +15,7 @@
 
 use super::text::{excerpt, lines, refuse};
 use crate::builder::{ClaimedWriter, HistoryBuilder, Place, Refusal};
-use crate::history::{Action, Event, History};
+use crate::history::{Action, Event};
 use crate::name::Name;
 use crate::value::Value;
 use rustc_hash::FxHashMap;
@@ -46,7 +46,7 @@ struct Line<'a> {
     line: u64,
 }
 
-pub(super) fn read(text: &str) -> Result<History, Refusal> {
+pub(super) fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
     let mut trace = Vec::new();
     for (line, content) in lines(text) {
         let content = content.trim();
@@ -126,7 +126,7 @@ impl<'a> Trace<'a> {
         Trace { lines, leaves }
     }
 
-    fn build(self) -> Result<History, Refusal> {
+    fn build(self) -> Result<HistoryBuilder, Refusal> {
         let mut builder = HistoryBuilder::new();
         // Sessions in order of first appearance, the transactions of each by number.
         let mut sessions: Vec<&str> = Vec::new();
@@ -148,7 +148,7 @@ impl<'a> Trace<'a> {
                 lines.into_iter().for_each(|line| self.event(&mut builder, line));
             }
         }
-        builder.finish()
+        Ok(builder)
     }
 
     /// Elements that the initial state already holds.
@@ -207,8 +207,13 @@ fn value((session, number): Transaction<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::History;
     use crate::history::{EventId, TransactionId, Writer};
     use crate::notation;
+
+    fn read(text: &str) -> Result<History, Refusal> {
+        super::read(text)?.finish()
+    }
 
     #[test]
     fn values_are_writers_and_the_initial_transaction_is_none() {

@@ -4,7 +4,7 @@
 //! half of a surrogate pair are refused. Nesting is bounded. A file that is one long array is read element by element, so that
 //! it is never in memory as a whole.
 
-use super::datum::{DEEPEST, Datum, Kind};
+use super::datum::{DEEPEST, Datum, Kind, MOST_AT_A_TIME, TOO_MANY_ADVICE};
 use super::text::{BEYOND, Lines, NotAnInteger, excerpt, integer};
 use crate::builder::Refusal;
 use rustc_hash::FxHashSet;
@@ -14,13 +14,15 @@ pub(super) struct Json<'a> {
     text: &'a str,
     at: usize,
     lines: Lines<'a>,
+    /// How many values the current one holds so far.
+    taken: usize,
 }
 
 const ADVICE: &str = "check that the file is complete and is JSON";
 
 impl<'a> Json<'a> {
     pub(super) fn new(text: &'a str, first_line: u64) -> Json<'a> {
-        Json { text, at: 0, lines: Lines::new(text, first_line) }
+        Json { text, at: 0, lines: Lines::new(text, first_line), taken: 0 }
     }
 
     /// Whether nothing but blanks is left.
@@ -30,6 +32,7 @@ impl<'a> Json<'a> {
     }
 
     pub(super) fn value(&mut self) -> Result<Datum<'a>, Refusal> {
+        self.taken = 0;
         self.nested(0)
     }
 
@@ -56,6 +59,7 @@ impl<'a> Json<'a> {
             }
             self.skip_blanks();
         }
+        self.taken = 0;
         self.nested(1).map(Some)
     }
 
@@ -64,6 +68,10 @@ impl<'a> Json<'a> {
         let at = self.at;
         if depth > DEEPEST {
             return Err(self.lines.refuse(at, format!("brackets are nested more than {DEEPEST} deep"), ADVICE));
+        }
+        self.taken += 1;
+        if self.taken > MOST_AT_A_TIME {
+            return Err(self.lines.refuse(at, format!("more than {MOST_AT_A_TIME} values in one"), TOO_MANY_ADVICE));
         }
         let kind = match self.peek() {
             Some(b'"') => Kind::Text(self.string()?),

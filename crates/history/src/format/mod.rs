@@ -45,7 +45,7 @@ mod viper;
 
 pub use detect::detect;
 
-use crate::builder::{Place, Problem, Refusal};
+use crate::builder::{HistoryBuilder, Place, Problem, Refusal};
 use crate::history::History;
 use std::fmt;
 use std::io;
@@ -183,26 +183,45 @@ impl ReadError {
 
 /// Reads one history. Only a Cobra history is more than one file.
 pub fn read(files: &[Source<'_>], format: Format) -> Result<History, ReadError> {
-    if format == Format::Cobra {
-        return cobra::read(files);
-    }
-    let [file] = files else {
-        let name = files.first().map_or("", |file| file.name);
-        let what = format!("{} files for one history, where the format {format} has one file", files.len());
-        let problem = Problem::malformed(what, "give each file as a history of its own");
-        return Err(ReadError::new(name, Refusal { place: Place::Whole, problem }));
-    };
-    read_bytes(file.bytes, format).map_err(|refusal| ReadError::new(file.name, refusal))
+    take_in(files, format)?.finish()
 }
 
-fn read_bytes(bytes: &[u8], format: Format) -> Result<History, Refusal> {
+/// A history that was taken in and waits to be put in order; the bytes it came from may go before that.
+pub struct Unfinished {
+    builder: HistoryBuilder,
+    file: String,
+}
+
+impl Unfinished {
+    /// The history.
+    pub fn finish(self) -> Result<History, ReadError> {
+        self.builder.finish().map_err(|refusal| ReadError::new(&self.file, refusal))
+    }
+}
+
+/// The first half of [`read`], for inputs so large that their bytes should not be kept longer than needed.
+pub fn take_in(files: &[Source<'_>], format: Format) -> Result<Unfinished, ReadError> {
+    let file = files.first().map_or("", |file| file.name);
+    let builder = if format == Format::Cobra {
+        cobra::read(files)?
+    } else if let [file] = files {
+        read_bytes(file.bytes, format).map_err(|refusal| ReadError::new(file.name, refusal))?
+    } else {
+        let what = format!("{} files for one history, where the format {format} has one file", files.len());
+        let problem = Problem::malformed(what, "give each file as a history of its own");
+        return Err(ReadError::new(file, Refusal { place: Place::Whole, problem }));
+    };
+    Ok(Unfinished { builder, file: file.to_owned() })
+}
+
+fn read_bytes(bytes: &[u8], format: Format) -> Result<HistoryBuilder, Refusal> {
     if format == Format::DbcopBincode {
         return dbcop::read(bytes);
     }
     let text = text::utf8(bytes)?;
     match format {
         Format::Native => native::read(text),
-        Format::Notation => crate::notation::parse(text),
+        Format::Notation => crate::notation::take_in(text),
         Format::DbcopJson => dbcop_json::read(text),
         Format::Plume => plume::read(text),
         Format::Awdit => awdit::read(text),

@@ -15,12 +15,11 @@ use super::json::Json;
 use super::native_line::LineReader;
 use super::native_scanner::Scanner;
 use crate::builder::{HistoryBuilder, Place, Refusal};
-use crate::history::History;
 
 /// So many lines tell how many events the others will have.
 const SAMPLE: u64 = 1000;
 
-pub(super) fn read(text: &str) -> Result<History, Refusal> {
+pub(super) fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
     let mut builder = HistoryBuilder::new();
     let mut scanner = Scanner::new(text);
     let mut line = 0;
@@ -41,7 +40,7 @@ pub(super) fn read(text: &str) -> Result<History, Refusal> {
             lines_with_content += 1;
         }
     }
-    builder.finish()
+    Ok(builder)
 }
 
 /// Reads a line of any shape.
@@ -55,8 +54,13 @@ fn read_line(builder: HistoryBuilder, content: &str, line: u64, first: bool) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::History;
     use crate::history::{EventId, Outcome, SessionId, TransactionId, Writer};
     use crate::notation;
+
+    fn read(text: &str) -> Result<History, Refusal> {
+        super::read(text)?.finish()
+    }
 
     fn shown(text: &str) -> String {
         notation::write(&read(text).unwrap())
@@ -203,6 +207,14 @@ mod tests {
                 "{\"session\":1,\"id\":\"t\",\"ops\":[]}\n{\"session\":2,\"id\":\"t\",\"ops\":[]}",
                 "line 2: transaction t appears twice, in session 1 and in session 2",
             ),
+            (
+                "{\"session\":\"a\",\"ops\":[]}\n{\"session\":\"b\",\"id\":\"a#0\",\"ops\":[]}",
+                "line 2: transaction a#0 appears twice, in session a and in session b",
+            ),
+            (
+                "{\"session\":7,\"id\":\"7#1\",\"ops\":[]}\n{\"session\":7,\"ops\":[]}",
+                "line 1: transaction 7#1 appears twice, in session 7 and in session 7",
+            ),
             ("{\"session\":1,\"ops\":[],\"begin\":5,\"end\":3}", "line 1: transaction of session 1 ends at 3"),
             ("{\"session\":1,\"ops\":[]}\n{\"skew\":1}", "line 2: a header"),
             ("{\"skew\":2}", "line 1: the header says version 2"),
@@ -215,6 +227,15 @@ mod tests {
             assert!(found.starts_with(expected), "{text}\n  gave {found}\n  not  {expected}");
         }
         assert!(mistake("").contains("no transaction"));
+    }
+
+    #[test]
+    fn an_id_may_look_like_the_name_of_a_transaction_without_one_as_long_as_there_is_none() {
+        let text = "{\"session\":\"a\",\"id\":\"a#7\",\"ops\":[{\"w\":\"x\",\"v\":1}]}\n\
+                    {\"session\":\"b\",\"id\":\"a#00\",\"ops\":[]}\n\
+                    {\"session\":\"a\",\"ops\":[{\"r\":\"x\",\"v\":1,\"from\":\"a#7\"}]}";
+        assert_eq!(read(text).unwrap().transaction_count(), 3);
+        assert!(mistake(&text.replace("\"from\":\"a#7\"", "\"from\":\"a#01\"")).contains("not in the input"));
     }
 
     #[test]

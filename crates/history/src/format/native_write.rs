@@ -275,7 +275,7 @@ mod tests {
             "{\"session\":\"a\",\"ops\":[{\"a\":\"l\",\"v\":true},{\"r\":\"l\",\"v\":[true,2.5],\"from\":\"a#1\",\"lock\":true}],\"outcome\":\"aborted\",\"by\":\"program\",\"level\":\"snapshot\",\"host\":1}\n",
             "{\"session\":2,\"id\":5,\"ops\":[],\"outcome\":\"unknown\"}\n",
         );
-        assert_eq!(written(&super::super::native::read(text).unwrap()), text);
+        assert_eq!(written(&super::super::native::read(text).unwrap().finish().unwrap()), text);
     }
 
     #[test]
@@ -286,16 +286,16 @@ mod tests {
             "{\"session\":2,\"ops\":[{\"scan\":\"i/\",\"lo\":2,\"hi\":15,\"reads\":[{\"k\":\"i/2\",\"v\":1,\"from\":\"t1\"}],\"lock\":true,\"sql\":\"x\"}]}\n",
             "{\"session\":2,\"ops\":[{\"scan\":\"j/\",\"reads\":[]}]}\n",
         );
-        let history = super::super::native::read(text).unwrap();
+        let history = super::super::native::read(text).unwrap().finish().unwrap();
         let again = written(&history);
         assert!(again.contains("{\"scan\":\"i/\",\"lo\":2,\"hi\":10,\"reads\":["), "{again}");
-        let history_again = super::super::native::read(&again).unwrap();
+        let history_again = super::super::native::read(&again).unwrap().finish().unwrap();
         assert_eq!(crate::notation::write(&history), crate::notation::write(&history_again));
         assert_eq!(history.scans().len(), history_again.scans().len() + 1);
         assert_eq!(written(&history_again), again);
         let kept: Vec<EventId> = [0, 1, 2, 4, 6].map(EventId).to_vec();
         let part = history.restrict(&kept).0;
-        let part_again = super::super::native::read(&written(&part)).unwrap();
+        let part_again = super::super::native::read(&written(&part)).unwrap().finish().unwrap();
         assert_eq!(crate::notation::write(&part), crate::notation::write(&part_again));
     }
 }

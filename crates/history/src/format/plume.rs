@@ -14,7 +14,7 @@
 use super::native_scanner::digits;
 use super::text::{BEYOND, excerpt, integer, lines, refuse};
 use crate::builder::{HistoryBuilder, Place, Problem, Refusal};
-use crate::history::{Action, Event, History, KeyId, Outcome, SessionId};
+use crate::history::{Action, Event, KeyId, Outcome, SessionId};
 use crate::name::Name;
 use crate::value::Value;
 use rustc_hash::FxHashMap;
@@ -24,7 +24,7 @@ const ADVICE: &str = "a line is like r(0,4,1,3): r or w, then key, value, sessio
 /// The transaction number of aborted operations.
 const ABORTED: Number<'static> = Number::Small(-1);
 
-pub(super) fn read(text: &str) -> Result<History, Refusal> {
+pub(super) fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
     let mut stream = Stream::new();
     match stream.run(text) {
         Ok(()) => stream.finish(),
@@ -163,16 +163,16 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<History, Refusal> {
+    fn finish(mut self) -> Result<HistoryBuilder, Refusal> {
         for key in self.zeroed {
             self.builder.initial(key, Value::ABSENT);
         }
-        self.builder.finish()
+        Ok(self.builder)
     }
 }
 
 /// Groups the operations by transaction, in order of first appearance.
-fn read_interleaved(text: &str) -> Result<History, Refusal> {
+fn read_interleaved(text: &str) -> Result<HistoryBuilder, Refusal> {
     let mut groups: Vec<Vec<(u64, Operation<'_>)>> = Vec::new();
     let mut group_of: FxHashMap<(Number<'_>, Option<Number<'_>>), usize> = FxHashMap::default();
     let (mut at, mut line) = (0, 0);
@@ -286,7 +286,12 @@ pub(super) fn is_plausible(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::History;
     use crate::notation;
+
+    fn read(text: &str) -> Result<History, Refusal> {
+        super::read(text)?.finish()
+    }
 
     fn shown(text: &str) -> String {
         notation::write(&read(text).unwrap())

@@ -18,7 +18,25 @@ pub(super) fn utf8(bytes: &[u8]) -> Result<&str, Refusal> {
         let advice = "convert the file to UTF-8, or name its format with `--from` if it is a binary one";
         Refusal { place: Place::Line(line), problem: Problem::malformed(what, advice) }
     })?;
+    refuse_long_line(text, LONGEST_LINE)?;
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+}
+
+/// No line of a history is that long, and what would be made of it has no room in memory.
+const LONGEST_LINE: usize = 1 << 30;
+
+fn refuse_long_line(text: &str, longest: usize) -> Result<(), Refusal> {
+    // Nearly all files end here.
+    if text.len() <= longest {
+        return Ok(());
+    }
+    match lines(text).find(|(_, content)| content.len() > longest) {
+        Some((line, _)) => {
+            let what = format!("a line of more than {longest} bytes");
+            Err(refuse(line, what, "check that the file is whole; put every transaction on a line of its own"))
+        }
+        None => Ok(()),
+    }
 }
 
 pub(super) fn count_newlines(bytes: &[u8]) -> u64 {
@@ -117,6 +135,12 @@ pub(super) fn write_notation(history: &History, out: &mut dyn Write) -> Result<V
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_that_is_too_long_is_refused_with_its_number() {
+        assert_eq!(refuse_long_line("ab\ncd\r\nef", 2), Ok(()));
+        assert_eq!(refuse_long_line("ab\ncde", 2).unwrap_err().to_string(), "line 2: a line of more than 2 bytes");
+    }
 
     #[test]
     fn a_byte_that_is_not_text_is_named_with_its_line() {

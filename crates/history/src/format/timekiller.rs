@@ -15,8 +15,8 @@
 use super::datum::{Datum, Kind, OwnedName, Taker};
 use super::json::each_object;
 use super::text::integer;
-use crate::builder::{Place, Refusal};
-use crate::history::{Action, History, Times};
+use crate::builder::{HistoryBuilder, Place, Refusal};
+use crate::history::{Action, Times};
 use crate::value::Value;
 
 const ADVICE: &str = "a transaction is like {\"tid\":67,\"sid\":19,\"sts\":{\"p\":5,\"l\":0},\"cts\":{\"p\":7,\"l\":0},\
@@ -30,7 +30,7 @@ struct Draft<'a> {
     commit: Timestamp,
 }
 
-pub(super) fn read(text: &str) -> Result<History, Refusal> {
+pub(super) fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
     let mut taker = Taker::new(text, 1);
     let mut drafts = Vec::new();
     each_object(text, |datum| {
@@ -53,7 +53,7 @@ pub(super) fn read(text: &str) -> Result<History, Refusal> {
     for draft in &drafts {
         transaction(&mut taker, draft, &ranks, initial)?;
     }
-    taker.builder.finish()
+    Ok(taker.builder)
 }
 
 fn timestamp(taker: &Taker<'_>, transaction: &Datum<'_>, name: &str) -> Result<Timestamp, Refusal> {
@@ -129,7 +129,12 @@ fn event(taker: &mut Taker<'_>, op: &Datum<'_>, initial: Value) -> Result<(), Re
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::History;
     use crate::notation;
+
+    fn read(text: &str) -> Result<History, Refusal> {
+        super::read(text)?.finish()
+    }
 
     fn line(tid: u32, sid: &str, times: [&str; 2], ops: &str) -> String {
         format!("{{\"tid\":{tid},\"sid\":{sid},\"sts\":{{{}}},\"cts\":{{{}}},\"ops\":[{ops}]}}", times[0], times[1])

@@ -10,13 +10,13 @@
 
 use super::datum::{Datum, Kind, Taker};
 use super::json::each_object;
-use crate::builder::Refusal;
-use crate::history::{Action, Event, History, KeyId};
+use crate::builder::{HistoryBuilder, Refusal};
+use crate::history::{Action, Event, KeyId};
 use crate::value::Value;
 
 const ADVICE: &str = "a line is like {\"value\":[[\"w\",1,5,true],[\"r\",2,0,false]]}";
 
-pub(super) fn read(text: &str) -> Result<History, Refusal> {
+pub(super) fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
     let mut taker = Taker::new(text, 1);
     let zero = taker.builder.values().integer(0);
     taker.builder.default_initial(zero);
@@ -41,7 +41,7 @@ pub(super) fn read(text: &str) -> Result<History, Refusal> {
     for key in zeroed {
         taker.builder.initial(key, Value::ABSENT);
     }
-    taker.builder.finish()
+    Ok(taker.builder)
 }
 
 fn event(taker: &mut Taker<'_>, operation: &Datum<'_>, zero: Value) -> Result<Event, Refusal> {
@@ -68,7 +68,12 @@ fn event(taker: &mut Taker<'_>, operation: &Datum<'_>, zero: Value) -> Result<Ev
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::History;
     use crate::notation;
+
+    fn read(text: &str) -> Result<History, Refusal> {
+        super::read(text)?.finish()
+    }
 
     #[test]
     fn every_line_is_a_session() {

@@ -190,11 +190,8 @@ impl<'a> Run<'a> {
         watch.enter("read");
         let keeps = self.certificates.is_some() || self.findings.is_some();
         let sha256 = if keeps { input.sha256() } else { String::new() };
-        let outcome = input.read(self.settings.from);
-        // From here on only the history is needed, and it is the smaller of the two.
-        let Input { name, files } = input;
-        drop(files);
-        match outcome {
+        let name = input.name.clone();
+        match input.into_history(self.settings.from) {
             Ok((format, history)) => self.history(&Subject { name, format, sha256 }, &history, watch),
             Err(complaint) => self.complain(&complaint),
         }
