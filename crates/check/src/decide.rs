@@ -141,7 +141,7 @@ fn saturate(rules: &Rules<'_, '_>, choices: &Choices) -> Result<Vec<Forced>, Cyc
         let concerns = |reader: u32| rules.level(reader) == level && rules.resolved.counts[reader as usize];
         if level == IsolationLevel::Causal {
             let graph = causal_graph(rules.resolved, choices);
-            let order = graph.topological_order(1)?;
+            let order = graph.topological_order()?;
             saturation.saturate(level, Some(&CausalOrder { graph: &graph, order: &order }), concerns);
         } else {
             saturation.saturate(level, None, concerns);
@@ -179,7 +179,7 @@ fn judge_choices(
     holding.iter().for_each(|edge| graph.add(edge.1, edge.2));
     forced.iter().for_each(|forced| graph.add(rules.commit(forced.from), rules.commit(forced.to)));
     graph.index();
-    let nodes = match graph.topological_order(rules.pace()) {
+    let nodes = match graph.topological_order() {
         Ok(order) => return Ok(Some(order)),
         Err(Cycle(nodes)) => nodes,
     };

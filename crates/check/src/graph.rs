@@ -140,9 +140,9 @@ impl Graph {
     }
 
     /// The nodes in an order that agrees with all edges, or a cycle. Chains advance in turns, so the order resembles the one in
-    /// which sessions that ran side by side took their steps. `pace` says how many nodes of a chain go in one turn at most.
-    pub(crate) fn topological_order(&self, pace: usize) -> Result<Vec<u32>, Cycle> {
-        Sorter::new(self, pace).run()
+    /// which sessions that ran side by side took their steps.
+    pub(crate) fn topological_order(&self) -> Result<Vec<u32>, Cycle> {
+        Sorter::new(self).run()
     }
 }
 
@@ -151,7 +151,6 @@ const NONE: u32 = u32::MAX;
 /// Chains wait for single nodes: each waits in the list of the first predecessor of its head that is not placed yet.
 struct Sorter<'g> {
     graph: &'g Graph,
-    pace: usize,
     order: Vec<u32>,
     /// Per chain the next node to place.
     head: Vec<u32>,
@@ -164,11 +163,10 @@ struct Sorter<'g> {
 }
 
 impl<'g> Sorter<'g> {
-    fn new(graph: &'g Graph, pace: usize) -> Sorter<'g> {
+    fn new(graph: &'g Graph) -> Sorter<'g> {
         let chains = graph.chains.chain_count();
         Sorter {
             graph,
-            pace,
             order: Vec::with_capacity(graph.chains.node_count()),
             head: graph.chains.starts[..chains].to_vec(),
             checked: vec![0; chains],
@@ -189,22 +187,20 @@ impl<'g> Sorter<'g> {
         node < self.head[self.graph.chains.chain_of(node)]
     }
 
-    /// Places up to `pace` nodes of a chain, then lets the next chain have its turn.
+    /// Places the next node of a chain, then lets the next chain have its turn.
     fn advance(&mut self, chain: usize) {
-        for _ in 0..self.pace {
-            let node = self.head[chain];
-            if node == self.graph.chains.starts[chain + 1] {
-                return;
-            }
-            if let Some(blocker) = self.blocker(chain) {
-                self.next_waiting[chain] = std::mem::replace(&mut self.first_waiting[blocker as usize], chain as u32);
-                return;
-            }
-            self.order.push(node);
-            self.head[chain] += 1;
-            self.checked[chain] = 0;
-            self.wake(node);
+        let node = self.head[chain];
+        if node == self.graph.chains.starts[chain + 1] {
+            return;
         }
+        if let Some(blocker) = self.blocker(chain) {
+            self.next_waiting[chain] = std::mem::replace(&mut self.first_waiting[blocker as usize], chain as u32);
+            return;
+        }
+        self.order.push(node);
+        self.head[chain] += 1;
+        self.checked[chain] = 0;
+        self.wake(node);
         self.ready.push_back(chain as u32);
     }
 
@@ -269,7 +265,7 @@ mod tests {
     #[test]
     fn an_order_agrees_with_chains_and_edges() {
         let graph = graph(&[0, 3, 6], &[(4, 1), (2, 5)]);
-        let order = graph.topological_order(1).unwrap();
+        let order = graph.topological_order().unwrap();
         let place = |node| order.iter().position(|&other| other == node).unwrap();
         assert_eq!(order.len(), 6);
         assert!(place(4) < place(1) && place(2) < place(5) && place(0) < place(1));
@@ -281,7 +277,7 @@ mod tests {
             [vec![(2, 3), (5, 0)], vec![(1, 1)], vec![(1, 4), (5, 0)], vec![(0, 3), (3, 6), (8, 2), (7, 1), (8, 3)]]
         {
             let graph = graph(&[0, 3, 6, 9], &edges);
-            let Err(Cycle(nodes)) = graph.topological_order(2) else { panic!("{edges:?} has a cycle") };
+            let Err(Cycle(nodes)) = graph.topological_order() else { panic!("{edges:?} has a cycle") };
             for (place, &node) in nodes.iter().enumerate() {
                 assert!(has_edge(&graph, node, nodes[(place + 1) % nodes.len()]), "{nodes:?} in {edges:?}");
             }

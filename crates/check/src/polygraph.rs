@@ -117,7 +117,7 @@ impl<'a, 'h> Polygraph<'a, 'h> {
     /// Sorts the graph anew.
     pub(crate) fn sort(&mut self) -> Result<(), Contradiction> {
         self.graph.index();
-        self.order = self.graph.topological_order(self.rules.pace()).map_err(Contradiction::Cycle)?;
+        self.order = self.graph.topological_order().map_err(Contradiction::Cycle)?;
         Ok(())
     }
 

@@ -168,11 +168,6 @@ impl<'a, 'h> Rules<'a, 'h> {
         Chains::new(starts)
     }
 
-    /// How many nodes of a chain to place in one turn, so that a transaction's begin and commit stay together.
-    pub(crate) fn pace(&self) -> usize {
-        if matches!(self.levels, Levels::Uniform(Prefix | Snapshot) | Levels::Each(_)) { 2 } else { 1 }
-    }
-
     /// Adds what is certain from the start: certain reads and real time. List orders are [`Rules::add_list_orders`].
     pub(crate) fn add_certain(&self, graph: &mut Graph) {
         for reader in 0..self.resolved.transaction_count() as u32 {

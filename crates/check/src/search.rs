@@ -36,6 +36,8 @@ pub(crate) struct Question {
     first_candidate: Vec<u32>,
     ambiguous: Vec<Ambiguous>,
     conditionals: Vec<Conditional>,
+    /// Per literal of a pair the first edge that it brings, and the end.
+    first_edge: Vec<u32>,
     /// Parallel to the conditional edges.
     pub(crate) meanings: Vec<Meaning>,
 }
@@ -48,6 +50,7 @@ impl Question {
             first_candidate: Vec::new(),
             ambiguous: resolved.ambiguous.clone(),
             conditionals: Vec::new(),
+            first_edge: vec![0],
             meanings: Vec::new(),
         };
         let mut variable = question.pairs.len() as u32;
@@ -58,7 +61,9 @@ impl Question {
         for number in 0..question.pairs.len() {
             let (first, second) = question.pairs[number];
             question.add_pair(polygraph, first, second, 2 * number as Lit);
+            question.first_edge.push(question.conditionals.len() as u32);
             question.add_pair(polygraph, second, first, 2 * number as Lit + 1);
+            question.first_edge.push(question.conditionals.len() as u32);
         }
         question.add_known_locking_overwrites(polygraph, reach);
         for number in 0..question.ambiguous.len() {
@@ -212,7 +217,13 @@ impl Question {
     pub(crate) fn solver<'g>(&self, polygraph: &'g Polygraph<'_, '_>) -> Solver<'g> {
         let watched = polygraph.overwrites.edges().to_vec();
         let theory = Theory::new(&polygraph.graph, &polygraph.order, watched, self.conditionals.clone());
-        let mut solver = Solver::new(theory, self.variable_count());
+        // Pairs in the order in which the row comes to them, so that what is decided next to each other stands next to each other.
+        let pair = |&(first, second): &(u32, u32)| {
+            theory.place(polygraph.rules.commit(first)).min(theory.place(polygraph.rules.commit(second)))
+        };
+        let candidates = self.ambiguous.iter().flat_map(|ambiguous| vec![0; ambiguous.candidates.len()]);
+        let ranks: Vec<u32> = self.pairs.iter().map(pair).chain(candidates).collect();
+        let mut solver = Solver::new(theory, &ranks);
         for (read, ambiguous) in self.ambiguous.iter().enumerate() {
             let literals: Vec<Lit> = (0..ambiguous.candidates.len()).map(|place| self.candidate(read, place)).collect();
             for (place, &one) in literals.iter().enumerate() {
@@ -235,11 +246,22 @@ impl Question {
         solver.search(&|theory, variable| self.polarity(polygraph, theory, variable), check, budget)
     }
 
-    /// As the row has it: the pair in its order; of candidates the last one before the reader.
+    /// How far the edges that a literal of a pair brings go against the row.
+    fn displacement(&self, theory: &Theory<'_>, literal: Lit) -> u64 {
+        let edges = self.first_edge[literal as usize] as usize..self.first_edge[literal as usize + 1] as usize;
+        let against = |edge: &Conditional| theory.place(edge.from).saturating_sub(theory.place(edge.to));
+        self.conditionals[edges].iter().map(|edge| u64::from(against(edge))).sum()
+    }
+
+    /// As the row has it: of a pair the order whose edges, overwrites included, go least against it; of candidates the last one
+    /// before the reader.
     fn polarity(&self, polygraph: &Polygraph<'_, '_>, theory: &Theory<'_>, variable: u32) -> bool {
         let rules = &polygraph.rules;
         if let Some(&(first, second)) = self.pairs.get(variable as usize) {
-            return theory.place(rules.commit(first)) < theory.place(rules.commit(second));
+            let [forwards, backwards] =
+                [2 * variable, 2 * variable + 1].map(|literal| self.displacement(theory, literal));
+            let in_row = theory.place(rules.commit(first)) < theory.place(rules.commit(second));
+            return if forwards == backwards { in_row } else { forwards < backwards };
         }
         let read = self.first_candidate.partition_point(|&first| first <= variable) - 1;
         let ambiguous = &self.ambiguous[read];

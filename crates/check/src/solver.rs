@@ -78,7 +78,9 @@ pub(crate) type FinalCheck<'c, 'g> = &'c mut dyn FnMut(&Solver<'g>) -> Option<(V
 pub(crate) type Polarity<'p> = &'p dyn Fn(&Theory<'_>, u32) -> bool;
 
 impl<'g> Solver<'g> {
-    pub(crate) fn new(theory: Theory<'g>, variables: usize) -> Solver<'g> {
+    /// A solver that decides, other things being equal, the variables with the smaller rank first.
+    pub(crate) fn new(theory: Theory<'g>, ranks: &[u32]) -> Solver<'g> {
+        let variables = ranks.len();
         let mut edges_of = vec![Vec::new(); 2 * variables];
         for (number, edge) in theory.conditionals.iter().enumerate() {
             for &literal in edge.literals.iter().filter(|&&literal| literal != NO_LIT) {
@@ -99,7 +101,7 @@ impl<'g> Solver<'g> {
             propagated: 0,
             activity: vec![0.0; variables],
             increment: 1.0,
-            queue: ActivityQueue::new(variables),
+            queue: ActivityQueue::new(ranks),
             seen: vec![false; variables],
             dead: None,
             conflict_count: 0,
@@ -461,22 +463,27 @@ impl Luby {
     }
 }
 
-/// Variables by activity; among equals the smaller number first.
+/// Variables by activity; among equals by rank.
 struct ActivityQueue {
     heap: Vec<u32>,
     /// Per variable its place in the heap, or none.
     place: Vec<u32>,
+    ranks: Vec<u32>,
 }
 
 impl ActivityQueue {
-    fn new(variables: usize) -> ActivityQueue {
-        let heap: Vec<u32> = (0..variables as u32).collect();
-        ActivityQueue { place: heap.clone(), heap }
+    fn new(ranks: &[u32]) -> ActivityQueue {
+        let mut heap: Vec<u32> = (0..ranks.len() as u32).collect();
+        heap.sort_by_key(|&variable| ranks[variable as usize]);
+        let mut place = vec![0; heap.len()];
+        heap.iter().enumerate().for_each(|(at, &variable)| place[variable as usize] = at as u32);
+        ActivityQueue { heap, place, ranks: ranks.to_vec() }
     }
 
     fn before(&self, a: u32, b: u32, activity: &[f64]) -> bool {
         let (first, second) = (activity[a as usize], activity[b as usize]);
-        first > second || first == second && a < b
+        let (rank, other) = (self.ranks[a as usize], self.ranks[b as usize]);
+        first > second || first == second && (rank, a) < (other, b)
     }
 
     fn push(&mut self, variable: u32, activity: &[f64]) {
