@@ -16,6 +16,7 @@ mod unpack;
 
 pub(crate) use complaint::Complaint;
 
+use crate::clock;
 use sha2::{Digest, Sha256};
 use skew_history::History;
 use skew_history::format::{self, Format, Source};
@@ -146,7 +147,9 @@ impl Location {
     /// Reads what is there: one input, or several from an archive. `limit` is on the bytes after unpacking.
     pub(crate) fn open(&self, limit: u64) -> Result<Vec<Input>, Complaint> {
         match self {
-            Location::StandardInput => archive::open(&self.name(), Box::new(io::stdin().lock()), None, limit),
+            Location::StandardInput => {
+                archive::open(&self.name(), Box::new(Stoppable(io::stdin().lock())), None, limit)
+            }
             Location::File(path) => {
                 let (file, size) = open_file(path)?;
                 archive::open(&self.name(), file, size, limit)
@@ -159,11 +162,26 @@ impl Location {
     }
 }
 
+/// A reader that ends when time is over.
+struct Stoppable<R>(R);
+
+impl<R: Read> Read for Stoppable<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // A large buffer is filled in pieces, or nobody would look at the flag for seconds.
+        const PIECE: usize = 1 << 23;
+        if clock::is_stopped() {
+            return Err(io::Error::other("stopped"));
+        }
+        let end = buffer.len().min(PIECE);
+        self.0.read(&mut buffer[..end])
+    }
+}
+
 fn open_file(path: &Path) -> Result<(Box<dyn Read>, Option<u64>), Complaint> {
     let open = || {
         let file = File::open(path)?;
         let size = file.metadata()?.len();
-        Ok((Box::new(file) as Box<dyn Read>, Some(size)))
+        Ok((Box::new(Stoppable(file)) as Box<dyn Read>, Some(size)))
     };
     open().map_err(|error: io::Error| {
         Complaint::new(&path.to_string_lossy(), cannot("read", &error), "check the name and that you may read it")
