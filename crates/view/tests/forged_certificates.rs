@@ -9,6 +9,8 @@ use skew_check::{Budget, IsolationLevel, Options, Verdict, check_levels};
 use skew_history::format::Format;
 use skew_history::{History, notation};
 use skew_view::certificate::{self, Subject};
+use skew_view::finding::FoundIn;
+use skew_view::{Finding, Palette, dot, human, svg};
 
 const HISTORIES: [&str; 8] = [
     "a: r(x,init) w(x,1); b: r(x,init) w(x,2)",
@@ -214,4 +216,39 @@ fn no_certificate_of_another_shape_panics_or_proves_what_is_not_so() {
         }
     }
     assert!(valid > 100, "some changes change nothing: {valid}");
+}
+
+fn findings(history: &History) -> Vec<String> {
+    let reports = check_levels(history, &levels(history), Options::default(), Budget::UNLIMITED);
+    let kept = |report: &skew_check::LevelReport| {
+        let Verdict::Fails(anomaly) = &report.verdict else { return None };
+        let found = skew_check::explain(history, report.level, anomaly, Budget::UNLIMITED);
+        let found_in = FoundIn { file: "a".to_owned(), format: "native".to_owned(), sha256: String::new() };
+        Finding::new(&found, found_in, String::new()).to_json().ok()
+    };
+    reports.iter().filter_map(kept).collect()
+}
+
+#[test]
+fn no_counterexample_file_however_changed_makes_the_drawing_panic() {
+    let mut dice = Dice(99);
+    let mut drawn = 0;
+    for text in HISTORIES {
+        for file in findings(&notation::parse(text).unwrap()) {
+            let original: Value = serde_json::from_str(&file).unwrap();
+            for _ in 0..200 {
+                let mut changed = original.clone();
+                for _ in 0..=dice.below(4) {
+                    mutate(&mut changed, &mut dice);
+                }
+                let Ok(finding) = Finding::from_json("a", changed.to_string().as_bytes()) else { continue };
+                drawn += 1;
+                let _ = human::counterexample(finding.picture(), Palette::PLAIN);
+                let _ = dot::counterexample(finding.picture());
+                let _ = svg::counterexamples(&[finding.picture()]);
+                assert!(finding.to_json().is_ok(), "{changed}");
+            }
+        }
+    }
+    assert!(drawn > 500, "some changes leave a counterexample: {drawn}");
 }

@@ -90,8 +90,8 @@ pub(crate) fn locate(argument: &Path) -> Result<Vec<Location>, Complaint> {
     if !kind.is_dir() {
         return Ok(vec![Location::File(argument.to_owned())]);
     }
-    let locations = walk(argument).map_err(|error| {
-        Complaint::new(&named, cannot("read", &error), "check that you may read all of this folder")
+    let locations = walk(argument).map_err(|(folder, error)| {
+        Complaint::new(&folder.to_string_lossy(), cannot("read", &error), "check that you may read all of this folder")
     })?;
     if locations.is_empty() {
         let advice = "name a file, or a folder that holds history files or the T<n>.log files of Cobra";
@@ -101,13 +101,15 @@ pub(crate) fn locate(argument: &Path) -> Result<Vec<Location>, Complaint> {
 }
 
 /// All inputs below a folder, sorted by path. Hidden files are not ours; a linked folder could lead round in a circle.
-fn walk(folder: &Path) -> io::Result<Vec<Location>> {
+/// What cannot be read comes back by name.
+fn walk(folder: &Path) -> Result<Vec<Location>, (PathBuf, io::Error)> {
     let mut found: Vec<(PathBuf, Location)> = Vec::new();
     let mut open = vec![folder.to_owned()];
     while let Some(folder) = open.pop() {
         let mut files = Vec::new();
-        for entry in fs::read_dir(&folder)? {
-            let (path, kind) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))?;
+        let broken = |error| (folder.clone(), error);
+        for entry in fs::read_dir(&folder).map_err(broken)? {
+            let (path, kind) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?))).map_err(broken)?;
             let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
             match hidden {
                 true => {}
