@@ -33,11 +33,8 @@ pub(crate) fn decide(
 ) -> Verdict {
     let rules = Rules::new(resolved, level);
     budget.enter(Phase::Saturate, resolved.transaction_count());
-    let forced = match saturate(&rules, &Choices::new()) {
-        Ok(forced) => forced,
-        // Session order and reads alone go round: the certain graph will show it.
-        Err(Cycle(_)) => Vec::new(),
-    };
+    // Where session order and reads alone go round there are none: the certain graph will show it.
+    let forced = saturate(&rules, &Choices::new()).unwrap_or_default();
     if let Some(impossible) = forced.iter().find(|forced| forced.to == INITIAL) {
         let edges = before_initial(must_see(resolved, &Choices::new(), impossible, |reader| rules.level(reader)));
         let proof = Proof { steps: vec![Step::Cycle(edges)] };

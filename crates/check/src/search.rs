@@ -8,7 +8,7 @@ use crate::budget::Budget;
 use crate::polygraph::{Consequence, Polygraph, Reach};
 use crate::resolve::{Ambiguous, INITIAL, ReadFrom, writer_of};
 use crate::saturate::{Choices, wrote};
-use crate::solver::{Outcome, Solver};
+use crate::solver::{LastWord, Outcome, Solver};
 use crate::theory::{Conditional, Lit, NO_LIT, Role, Theory};
 use skew_history::{KeyId, TransactionId};
 
@@ -221,7 +221,7 @@ impl Question {
         &self,
         polygraph: &Polygraph<'_, '_>,
         solver: &mut Solver<'g>,
-        check: &mut dyn FnMut(&Solver<'g>) -> Option<(Vec<Lit>, usize)>,
+        check: LastWord<'_, 'g>,
         budget: &mut Budget<'_>,
     ) -> Outcome {
         solver.search(&|theory, variable| self.polarity(polygraph, theory, variable), check, budget)

@@ -74,6 +74,9 @@ pub(crate) struct Solver<'g> {
 /// Says which way to decide a variable.
 pub(crate) type Polarity<'p> = &'p dyn Fn(&Theory<'_>, u32) -> bool;
 
+/// Sees every full assignment that is acyclic and may refuse it, with a clause that it falsifies.
+pub(crate) type LastWord<'c, 'g> = &'c mut dyn FnMut(&Solver<'g>) -> Option<(Vec<Lit>, usize)>;
+
 impl<'g> Solver<'g> {
     pub(crate) fn new(theory: Theory<'g>, variables: usize) -> Solver<'g> {
         let mut edges_of = vec![Vec::new(); 2 * variables];
@@ -162,7 +165,7 @@ impl<'g> Solver<'g> {
     pub(crate) fn search(
         &mut self,
         polarity: Polarity<'_>,
-        check: &mut dyn FnMut(&Solver<'g>) -> Option<(Vec<Lit>, usize)>,
+        check: LastWord<'_, 'g>,
         budget: &mut Budget<'_>,
     ) -> Outcome {
         let mut restarts = Luby::default();

@@ -75,8 +75,8 @@ impl Teller<'_> {
             Writer::Initial => self.history.initial(key),
             Writer::Transaction(transaction) => {
                 let events = self.history.events_of(transaction).iter();
-                let writes = events.filter(|event| !event.is_read() && event.key == key);
-                writes.last().map_or(self.history.initial(key), |event| event.value)
+                let mut latest_first = events.rev().filter(|event| !event.is_read() && event.key == key);
+                latest_first.next().map_or(self.history.initial(key), |event| event.value)
             }
         };
         self.history.show(value).to_string()
