@@ -31,6 +31,10 @@ pub(crate) fn decide(
     budget: &mut Budget<'_>,
     statistics: &mut Statistics,
 ) -> Verdict {
+    // Saturation and construction take seconds on large histories and look at nobody: the time to ask is before each.
+    if budget.is_stopped() {
+        return Verdict::Unknown;
+    }
     let rules = Rules::new(resolved, level);
     budget.enter(Phase::Saturate, resolved.transaction_count());
     // Where session order and reads alone go round there are none, and the certain graph will show the cycle.
@@ -46,6 +50,9 @@ pub(crate) fn decide(
     }
     if resolved.ambiguous.is_empty() && !polygraph.ordered_keys.contains(&true) {
         return Verdict::Holds(commit_order(&polygraph, &polygraph.order, Vec::new()));
+    }
+    if budget.is_stopped() {
+        return Verdict::Unknown;
     }
     budget.enter(Phase::Construct, resolved.transaction_count());
     polygraph.count_all_pairs(statistics);

@@ -2,6 +2,8 @@
 //!
 //! The seed is printed; `SKEW_SEED` and `SKEW_HISTORIES` repeat or extend a run.
 
+#![allow(clippy::print_stderr)]
+
 mod support;
 
 use skew_check::spec::satisfies;

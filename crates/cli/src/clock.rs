@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 static STOP: AtomicBool = AtomicBool::new(false);
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+static SOMETHING_TO_KEEP: AtomicBool = AtomicBool::new(false);
 
 /// The flag that ends a search early.
 pub(crate) fn stop_flag() -> &'static AtomicBool {
@@ -41,11 +42,18 @@ pub(crate) fn stop_after(limit: Duration) {
     });
 }
 
-/// Raises the flag on Ctrl-C; a second one ends the process at once, for those phases that do not look at the flag.
+/// From here on Ctrl-C has to be polite: there are results, or files that are half written.
+pub(crate) fn something_to_keep() {
+    SOMETHING_TO_KEEP.store(true, Ordering::Relaxed);
+}
+
+/// Raises the flag on Ctrl-C. While nothing was found yet, such as during the reading of a large file or while waiting for standard
+/// input, it ends the process at once; so does a second one, for those phases that do not look at the flag.
 pub(crate) fn stop_on_interrupt() {
     let handler = || {
         STOP.store(true, Ordering::Relaxed);
-        if INTERRUPTED.swap(true, Ordering::Relaxed) {
+        let again = INTERRUPTED.swap(true, Ordering::Relaxed);
+        if again || !SOMETHING_TO_KEEP.load(Ordering::Relaxed) {
             std::process::exit(3);
         }
     };

@@ -4,6 +4,7 @@
 //!   arguments ── clap ──> command/<name>   one file (or folder) per command: arguments, checked settings, run
 //!                            │
 //!                            ├── input     files, folders, archives and standard input become histories
+//!                            ├── output_file   files that are written, whole or not at all
 //!                            ├── clock     time limits, Ctrl-C, stopwatch, progress line
 //!                            └── console   standard output and error, colours, closed pipes
 //!                                  │
@@ -18,6 +19,7 @@ mod command;
 mod console;
 mod exit;
 mod input;
+mod output_file;
 
 use clap::Parser;
 use command::Command;
@@ -46,6 +48,7 @@ struct Arguments {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let mut console = Console::new(arguments.color, arguments.quiet);
+    clock::stop_on_interrupt();
     let exit = arguments.command.run(&mut console);
     console.finish(exit).into()
 }

@@ -116,6 +116,10 @@ impl Default for Parameters {
     }
 }
 
+/// The database keeps every key in memory, and of a transaction every event.
+const MOST_KEYS: u64 = 1 << 28;
+const MOST_EVENTS: u64 = 1 << 22;
+
 /// Wishes that cannot be fulfilled.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum ParameterError {
@@ -124,6 +128,16 @@ pub enum ParameterError {
     Nothing {
         /// Of what.
         what: &'static str,
+    },
+    /// It would not fit into memory.
+    #[error("the number of {what} is {count}; ask for at most {most}")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// What was given.
+        count: u64,
+        /// The limit.
+        most: u64,
     },
     /// A share is no share.
     #[error("the share of {what} is {share}; use a number from 0 to 1")]
@@ -207,6 +221,13 @@ impl Parameters {
         if let Some(&(what, _)) = counts.iter().find(|(_, count)| *count == 0) {
             return Err(ParameterError::Nothing { what });
         }
+        for (what, count, most) in
+            [("keys", self.keys, MOST_KEYS), ("events of a transaction", u64::from(self.events), MOST_EVENTS)]
+        {
+            if count > most {
+                return Err(ParameterError::TooMany { what, count, most });
+            }
+        }
         if self.distinct_keys && u64::from(self.events) > self.keys {
             return Err(ParameterError::TooFewKeys { events: self.events, keys: self.keys });
         }
@@ -269,6 +290,8 @@ mod tests {
         assert_eq!(refusal(|wish| wish.sessions = 0), ParameterError::Nothing { what: "sessions" });
         assert_eq!(refusal(|wish| wish.reads = 1.5), ParameterError::NotAShare { what: "reads", share: 1.5 });
         assert!(matches!(refusal(|wish| wish.aborted = f64::NAN), ParameterError::NotAShare { .. }));
+        assert!(matches!(refusal(|wish| wish.keys = u64::MAX), ParameterError::TooMany { what: "keys", .. }));
+        assert!(matches!(refusal(|wish| wish.events = u32::MAX), ParameterError::TooMany { .. }));
         assert_eq!(refusal(|wish| wish.keys = 7), ParameterError::TooFewKeys { events: 8, keys: 7 });
         assert_eq!(refusal(|wish| (wish.aborted, wish.unknown) = (0.7, 0.7)), ParameterError::MoreThanAll);
         let level = IsolationLevel::StrictSerializable;

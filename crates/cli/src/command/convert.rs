@@ -2,14 +2,15 @@
 //!
 //! Formats hold different things: times, outcomes, names. What the new one cannot hold is told on standard error, a line per loss.
 
+use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::{self, Complaint, Input};
+use crate::output_file::{self, OutputFile, Stoppable};
 use skew_history::History;
 use skew_history::format::{self, Format};
 use skew_view::dot;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Write a history in another format
@@ -83,7 +84,7 @@ impl Arguments {
             }
             Err(complaint) => {
                 console.complain(&complaint);
-                Exit::BadInput
+                if clock::is_interrupted() { Exit::Inconclusive } else { Exit::BadInput }
             }
         }
     }
@@ -102,20 +103,20 @@ impl Arguments {
         let name = self.output.to_string_lossy();
         let complain = |(what, advice): Failure| Complaint::new(&name, what, advice);
         if self.output == Path::new("-") {
-            return self.write_to(history, console).map_err(complain);
+            clock::something_to_keep();
+            return self.write_to(history, &mut Stoppable(console)).map_err(complain);
         }
-        let file = File::create(&self.output).map_err(|error| complain(cannot_write(&error)))?;
-        let mut out = BufWriter::new(file);
-        let outcome = self.write_to(history, &mut out);
-        let outcome = outcome.and_then(|losses| match out.flush() {
-            Ok(()) => Ok(losses),
-            Err(error) => Err(cannot_write(&error)),
-        });
-        if outcome.is_err() {
-            // Half a history would be mistaken for a whole one.
-            let _ = std::fs::remove_file(&self.output);
+        if output_file::is_same(&self.input, &self.output) {
+            return Err(complain(("this is the input, which would be lost".to_owned(), "choose another place")));
         }
-        outcome.map_err(complain)
+        let mut out = OutputFile::create(&self.output).map_err(|error| complain(cannot_write(&error)))?;
+        match self.write_to(history, &mut out) {
+            Ok(losses) => out.keep().map(|()| losses).map_err(|error| complain(cannot_write(&error))),
+            Err(failure) => {
+                out.discard();
+                Err(complain(failure))
+            }
+        }
     }
 
     fn write_to(&self, history: &History, out: &mut dyn Write) -> Result<Vec<String>, Failure> {

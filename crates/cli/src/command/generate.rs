@@ -2,13 +2,13 @@
 //!
 //! The flags mirror `skew_generate::Parameters`: a preset gives the start, every flag that is given changes one thing of it.
 
+use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
+use crate::output_file::{OutputFile, Stoppable};
 use skew_generate::{Distribution, GenerateError, InjectedAnomaly, OutputFormat, Parameters, Preset};
 use skew_history::IsolationLevel;
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// Make a random history of a chosen level
@@ -102,7 +102,7 @@ impl Arguments {
             Ok(()) => Exit::Holds,
             Err(complaint) => {
                 console.complain(&complaint);
-                Exit::BadInput
+                if clock::is_interrupted() { Exit::Inconclusive } else { Exit::BadInput }
             }
         }
     }
@@ -145,14 +145,19 @@ impl Arguments {
             GenerateError::Write(error) => cannot_write(&name, &error),
         };
         if self.output == Path::new("-") {
-            return skew_generate::write(parameters, self.format, console).map_err(complain);
+            clock::something_to_keep();
+            return skew_generate::write(parameters, self.format, &mut Stoppable(console)).map_err(complain);
         }
         // Wishes that contradict each other are told before a file is made.
         parameters.validate().map_err(|error| complain(GenerateError::Parameters(error)))?;
-        let file = File::create(&self.output).map_err(|error| cannot_write(&name, &error))?;
-        let mut out = BufWriter::new(file);
-        skew_generate::write(parameters, self.format, &mut out).map_err(complain)?;
-        out.flush().map_err(|error| cannot_write(&name, &error))
+        let mut out = OutputFile::create(&self.output).map_err(|error| cannot_write(&name, &error))?;
+        match skew_generate::write(parameters, self.format, &mut out) {
+            Ok(()) => out.keep().map_err(|error| cannot_write(&name, &error)),
+            Err(error) => {
+                out.discard();
+                Err(complain(error))
+            }
+        }
     }
 }
 

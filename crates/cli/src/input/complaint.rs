@@ -36,9 +36,10 @@ impl Complaint {
     /// A reader's error, with what stands at its place.
     pub(crate) fn of_input(input: &Input, error: &ReadError) -> Complaint {
         let at_fault = input.files.iter().find(|file| file.name == error.file);
+        let is_log = super::archive::is_cobra_log(&error.file);
         Complaint {
             // A packed file has lost its ending in the reader's eyes; the user knows it by the whole name.
-            file: if input.files.len() == 1 { input.name.clone() } else { error.file.clone() },
+            file: if input.files.len() == 1 && !is_log { input.name.clone() } else { error.file.clone() },
             place: error.place,
             message: error.problem.to_string(),
             advice: error.problem.advice().to_owned(),

@@ -16,6 +16,7 @@ mod unpack;
 
 pub(crate) use complaint::Complaint;
 
+use crate::clock;
 use sha2::{Digest, Sha256};
 use skew_history::History;
 use skew_history::format::{self, Format, Source, Unfinished};
@@ -109,8 +110,8 @@ pub(crate) fn locate(argument: &Path) -> Result<Vec<Location>, Complaint> {
     if !kind.is_dir() {
         return Ok(vec![Location::File(argument.to_owned())]);
     }
-    let locations = walk(argument).map_err(|error| {
-        Complaint::new(&named, cannot("read", &error), "check that you may read all of this folder")
+    let locations = walk(argument).map_err(|(folder, error)| {
+        Complaint::new(&folder.to_string_lossy(), cannot("read", &error), "check that you may read all of this folder")
     })?;
     if locations.is_empty() {
         let advice = "name a file, or a folder that holds history files or the T<n>.log files of Cobra";
@@ -120,13 +121,15 @@ pub(crate) fn locate(argument: &Path) -> Result<Vec<Location>, Complaint> {
 }
 
 /// All inputs below a folder, sorted by path. Hidden files are not ours; a linked folder could lead round in a circle.
-fn walk(folder: &Path) -> io::Result<Vec<Location>> {
+/// What cannot be read comes back by name.
+fn walk(folder: &Path) -> Result<Vec<Location>, (PathBuf, io::Error)> {
     let mut found: Vec<(PathBuf, Location)> = Vec::new();
     let mut open = vec![folder.to_owned()];
     while let Some(folder) = open.pop() {
         let mut files = Vec::new();
-        for entry in fs::read_dir(&folder)? {
-            let (path, kind) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))?;
+        let broken = |error| (folder.clone(), error);
+        for entry in fs::read_dir(&folder).map_err(broken)? {
+            let (path, kind) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?))).map_err(broken)?;
             let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
             match hidden {
                 true => {}
@@ -166,7 +169,9 @@ impl Location {
     /// Reads what is there: one input, or several from an archive. `limit` is on the bytes after unpacking.
     pub(crate) fn open(&self, limit: u64) -> Result<Vec<Input>, Complaint> {
         match self {
-            Location::StandardInput => archive::open(&self.name(), Box::new(io::stdin().lock()), None, limit),
+            Location::StandardInput => {
+                archive::open(&self.name(), Box::new(Stoppable(io::stdin().lock())), None, limit)
+            }
             Location::File(path) => {
                 let (file, size) = open_file(path)?;
                 archive::open(&self.name(), file, size, limit)
@@ -179,11 +184,26 @@ impl Location {
     }
 }
 
+/// A reader that ends when time is over.
+struct Stoppable<R>(R);
+
+impl<R: Read> Read for Stoppable<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // A large buffer is filled in pieces, or nobody would look at the flag for seconds.
+        const PIECE: usize = 1 << 23;
+        if clock::is_stopped() {
+            return Err(io::Error::other("stopped"));
+        }
+        let end = buffer.len().min(PIECE);
+        self.0.read(&mut buffer[..end])
+    }
+}
+
 fn open_file(path: &Path) -> Result<(Box<dyn Read>, Option<u64>), Complaint> {
     let open = || {
         let file = File::open(path)?;
         let size = file.metadata()?.len();
-        Ok((Box::new(file) as Box<dyn Read>, Some(size)))
+        Ok((Box::new(Stoppable(file)) as Box<dyn Read>, Some(size)))
     };
     open().map_err(|error: io::Error| {
         Complaint::new(&path.to_string_lossy(), cannot("read", &error), "check the name and that you may read it")

@@ -2,6 +2,8 @@
 //!
 //! The corpus lies beside the project (`../shared/corpus`, or `SKEW_SHARED`) and is not part of it; without it the test says so.
 
+#![allow(clippy::print_stderr)]
+
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};

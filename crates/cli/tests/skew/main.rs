@@ -2,9 +2,11 @@
 //!
 //! One test binary, a module per subject. Here is only how to run it.
 
+mod anomalies;
 mod certificates;
 mod convert;
 mod corpus;
+mod hostile;
 mod inputs;
 mod output;
 mod verdicts;

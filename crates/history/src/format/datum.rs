@@ -38,7 +38,7 @@ pub(super) enum Kind<'a> {
 pub(super) const DEEPEST: usize = 64;
 
 /// The most values that are read into memory at a time, as one form or one element of a file: more would not fit there.
-pub(super) const MOST_AT_A_TIME: usize = 1 << 26;
+pub(super) const MOST_AT_A_TIME: usize = 1 << 25;
 
 /// What to do about more.
 pub(super) const TOO_MANY_ADVICE: &str = "check that the file is whole; put every operation on a line of its own";

@@ -19,7 +19,11 @@ use crate::builder::{HistoryBuilder, Place, Refusal};
 /// So many lines tell how many events the others will have.
 const SAMPLE: u64 = 1000;
 
+/// The most bytes of one transaction.
+const LONGEST_LINE: usize = 1 << 28;
+
 pub(super) fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
+    super::text::refuse_long_line(text, LONGEST_LINE)?;
     let mut builder = HistoryBuilder::new();
     let mut scanner = Scanner::new(text);
     let mut line = 0;

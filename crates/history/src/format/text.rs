@@ -25,7 +25,8 @@ pub(super) fn utf8(bytes: &[u8]) -> Result<&str, Refusal> {
 /// No line of a history is that long, and what would be made of it has no room in memory.
 const LONGEST_LINE: usize = 1 << 30;
 
-fn refuse_long_line(text: &str, longest: usize) -> Result<(), Refusal> {
+/// Refuses a text with a line of more bytes than this.
+pub(super) fn refuse_long_line(text: &str, longest: usize) -> Result<(), Refusal> {
     // Nearly all files end here.
     if text.len() <= longest {
         return Ok(());

@@ -92,8 +92,11 @@ pub fn read(text: &[u8]) -> Result<Unchecked, Problem> {
 }
 
 impl Unchecked {
-    /// The certificate, if all its numbers are numbers of this history.
+    /// The certificate, if all its numbers are numbers of this history and its level can be asked of it.
     pub fn within(self, history: &History) -> Result<Certificate, Problem> {
+        if let Some(why) = skew_check::cannot_ask(history, self.subject.level) {
+            return Err(malformed(format!("nothing can be said about that level: {why}")));
+        }
         let verdict = Limits::new(history).verdict(&self.line, self.subject.level)?;
         Ok(Certificate { subject: self.subject, verdict })
     }

@@ -2,23 +2,33 @@
 
 use super::Subject;
 use crate::input::{Complaint, cannot};
+use crate::output_file::{self, OutputFile};
 use skew_check::LevelReport;
 use skew_history::History;
 use skew_view::certificate;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::path::{Path, PathBuf};
+
+const ADVICE: &str = "choose another file with --certificate";
 
 /// The file that certificates go to.
 pub(super) struct CertificateFile {
     path: PathBuf,
-    out: BufWriter<File>,
+    out: OutputFile,
 }
 
 impl CertificateFile {
-    pub(super) fn create(path: &Path) -> Result<CertificateFile, Complaint> {
-        let file = File::create(path).map_err(|error| complain(path, &error))?;
-        Ok(CertificateFile { path: path.to_owned(), out: BufWriter::new(file) })
+    /// Begins the file, which may not be one of the inputs.
+    pub(super) fn create(path: &Path, inputs: &[PathBuf]) -> Result<CertificateFile, Complaint> {
+        let refuse = |what: &str| Err(Complaint::new(&path.to_string_lossy(), what.to_owned(), ADVICE));
+        if inputs.iter().any(|input| output_file::is_same(input, path)) {
+            return refuse("this is the history: certificates would overwrite it");
+        }
+        if path == Path::new("-") {
+            return refuse("standard output has the results already");
+        }
+        let out = OutputFile::create(path).map_err(|error| complain(path, &error))?;
+        Ok(CertificateFile { path: path.to_owned(), out })
     }
 
     pub(super) fn write(
@@ -38,11 +48,12 @@ impl CertificateFile {
     }
 
     /// Writes what is still to be written; what goes wrong comes back.
-    pub(super) fn finish(mut self) -> Option<Complaint> {
-        self.out.flush().err().map(|error| complain(&self.path, &error))
+    pub(super) fn finish(self) -> Option<Complaint> {
+        let CertificateFile { path, out } = self;
+        out.keep().err().map(|error| complain(&path, &error))
     }
 }
 
 fn complain(path: &Path, error: &io::Error) -> Complaint {
-    Complaint::new(&path.to_string_lossy(), cannot("write", error), "choose another file with --certificate")
+    Complaint::new(&path.to_string_lossy(), cannot("write", error), ADVICE)
 }

@@ -85,7 +85,6 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(crate) fn run(self, console: &mut Console) -> Exit {
         let settings = Settings::new(self);
-        clock::stop_on_interrupt();
         if let Some(limit) = settings.timeout {
             clock::stop_after(limit);
         }
@@ -121,7 +120,8 @@ struct Checked {
 
 impl<'a> Run<'a> {
     fn new(settings: &'a Settings, console: &'a mut Console) -> Result<Run<'a>, (Complaint, &'a mut Console)> {
-        let certificates = settings.certificate.as_deref().map(CertificateFile::create).transpose();
+        let create = |path| CertificateFile::create(path, &settings.files);
+        let certificates = settings.certificate.as_deref().map(create).transpose();
         let findings = settings.save.as_deref().map(Findings::create).transpose();
         match (certificates, findings) {
             (Ok(certificates), Ok(findings)) => Ok(Run {
@@ -157,6 +157,7 @@ impl<'a> Run<'a> {
     }
 
     fn complain(&mut self, complaint: &Complaint) {
+        clock::something_to_keep();
         self.progress.pause();
         self.console.complain(complaint);
         self.output.complaint(complaint, self.console);
@@ -170,12 +171,18 @@ impl<'a> Run<'a> {
         self.progress.begin(&location.name());
         match location.open(self.settings.max_size) {
             Ok(inputs) => inputs.into_iter().for_each(|input| self.input(input)),
+            // It was not the file that ended the reading.
+            Err(_) if clock::is_stopped() => self.skip(&location.name()),
             Err(complaint) => self.complain(&complaint),
         }
     }
 
     fn skip(&mut self, name: &str) {
-        let complaint = Complaint::new(name, "not checked: the time was over".to_owned(), "raise --timeout");
+        let (why, advice) = match clock::is_interrupted() {
+            true => ("not checked: interrupted", "check it again"),
+            false => ("not checked: the time was over", "raise --timeout"),
+        };
+        let complaint = Complaint::new(name, why.to_owned(), advice);
         self.console.note(&complaint.to_string());
         self.output.complaint(&complaint, self.console);
         self.exit.combine(Exit::Inconclusive);
@@ -192,12 +199,14 @@ impl<'a> Run<'a> {
         let sha256 = if keeps { input.sha256() } else { String::new() };
         let name = input.name.clone();
         match input.into_history(self.settings.from) {
+            _ if clock::is_stopped() => self.skip(&name),
             Ok((format, history)) => self.history(&Subject { name, format, sha256 }, &history, watch),
             Err(complaint) => self.complain(&complaint),
         }
     }
 
     fn history(&mut self, subject: &Subject, history: &History, watch: Stopwatch) {
+        clock::something_to_keep();
         let levels = self.levels_to_ask(&subject.name, history);
         if levels.is_empty() {
             return;

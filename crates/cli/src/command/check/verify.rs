@@ -4,6 +4,7 @@
 //! (exit 1); a line that is no certificate, or whose numbers are not of this history, is bad input (exit 2) with its line.
 
 use super::settings::Settings;
+use crate::clock;
 use crate::command::Show;
 use crate::console::Console;
 use crate::exit::Exit;
@@ -61,6 +62,11 @@ impl<'a> Verification<'a> {
         let mut exit = Exit::Holds;
         let mut answers = Vec::new();
         for (number, line) in lines {
+            if clock::is_stopped() {
+                console.note("the time was over before all certificates were checked; raise --timeout");
+                exit.combine(Exit::Inconclusive);
+                break;
+            }
             let place = Place::Line(number as u64 + 1);
             match self.line(line) {
                 Ok(answer) => {
