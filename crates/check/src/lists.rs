@@ -47,6 +47,9 @@ pub(crate) struct ListKeys {
 
 impl ListKeys {
     pub(crate) fn new(history: &History) -> ListKeys {
+        if !history.features().lists {
+            return ListKeys::default();
+        }
         let mut lists: FxHashMap<KeyId, List> = FxHashMap::default();
         for transaction in history.transactions() {
             for (number, event) in history.numbered_events_of(transaction) {

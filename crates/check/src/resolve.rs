@@ -271,7 +271,7 @@ impl<'h, 'a> Resolver<'h, 'a> {
         let (writer_starts, writers) = self.writers_by_key();
         drop((self.written, self.starts));
         let (write_starts, writes) = visible_writes(self.history, &self.counts);
-        let has_locking = self.history.transactions().any(|t| self.history.events_of(t).iter().any(|e| e.locking));
+        let has_locking = self.history.features().locking_reads;
         Ok(Resolved {
             history: self.history,
             counts: self.counts,
@@ -353,7 +353,8 @@ impl<'h, 'a> Resolver<'h, 'a> {
     fn look_up(&mut self) -> Result<(), Failure> {
         let mut lookups = std::mem::take(&mut self.lookups);
         // Touching all versions first lets the processor wait for many of them at once: half the time on large histories.
-        let touched = lookups.iter().filter_map(|lookup| self.written.get(lookup.versions.0 as usize));
+        let ends = lookups.iter().flat_map(|lookup| [lookup.versions.0, lookup.versions.1.saturating_sub(1)]);
+        let touched = ends.filter_map(|place| self.written.get(place as usize));
         std::hint::black_box(touched.fold(0, |sum, version| sum ^ version.transaction));
         for reads in lookups.chunk_by(|one, other| one.transaction == other.transaction) {
             let first = self.reads.len();

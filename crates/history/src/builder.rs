@@ -16,7 +16,9 @@
 //! Sessions may alternate in the input; [`HistoryBuilder::finish`] lays the transactions of each session next to each other
 //! (a counting sort, skipped when they already are) and turns range reads into plain ones.
 
-use crate::history::{Action, Event, EventId, History, KeyId, Outcome, Scan, SessionId, Times, Transaction, Writer};
+use crate::history::{
+    Action, Event, EventId, Features, History, KeyId, Outcome, Scan, SessionId, Times, Transaction, Writer,
+};
 use crate::history::{TransactionId, UNNAMED};
 use crate::level::IsolationLevel;
 use crate::name::{MOST_NAMES, Name, NameTable};
@@ -540,6 +542,7 @@ impl Finish {
         let name_of = if any_name { drafts().map(|draft| draft.name).collect() } else { Vec::new() };
         let times_of = |&draft: &u32| builder.times.get(draft as usize).copied().unwrap_or_default();
         let times = if builder.times.is_empty() { Vec::new() } else { order.iter().map(times_of).collect() };
+        let features = Features::of(&laid.events, &initial);
         Ok(History {
             sessions: builder.sessions.into_names(),
             session_starts,
@@ -556,6 +559,7 @@ impl Finish {
             event_notes: laid.event_notes,
             transaction_notes: laid.transaction_notes,
             about: builder.about,
+            features,
         })
     }
 

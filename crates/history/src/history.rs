@@ -158,6 +158,27 @@ pub struct History {
     /// Extra fields of transactions, as JSON members, sorted by transaction.
     pub(crate) transaction_notes: Vec<(TransactionId, Box<str>)>,
     pub(crate) about: Option<Box<str>>,
+    pub(crate) features: Features,
+}
+
+/// What some histories have and most have not: a look at this saves a look at all events.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Features {
+    /// Some read locks.
+    pub locking_reads: bool,
+    /// Something is appended, or a list was read or is there from the start.
+    pub lists: bool,
+}
+
+impl Features {
+    pub(crate) fn of(events: &[Event], initial: &[Value]) -> Features {
+        let mut features = Features { lists: initial.iter().any(|value| value.is_list()), ..Features::default() };
+        for event in events {
+            features.locking_reads |= event.locking;
+            features.lists |= event.action == Action::Append || event.value.is_list();
+        }
+        features
+    }
 }
 
 pub(crate) const UNNAMED: u32 = u32::MAX;
@@ -373,6 +394,11 @@ impl History {
     /// What the header line says about the history.
     pub fn about(&self) -> Option<&str> {
         self.about.as_deref()
+    }
+
+    /// What some histories have and most have not.
+    pub fn features(&self) -> Features {
+        self.features
     }
 
     /// The key with this name. Linear: for tests and for people, not for algorithms.

@@ -31,7 +31,7 @@ mod scan;
 pub mod value;
 
 pub use builder::{HistoryBuilder, Place, Problem};
-pub use history::{Action, Event, EventId, History, KeyId, Outcome, SessionId, Times, TransactionId, Writer};
+pub use history::{Action, Event, EventId, Features, History, KeyId, Outcome, SessionId, Times, TransactionId, Writer};
 pub use level::IsolationLevel;
 pub use name::Name;
 pub use value::{Value, ValueView};

@@ -5,7 +5,7 @@
 //! thing it looks after itself are lists: an element whose append is dropped disappears from the lists that were read.
 
 use crate::history::{
-    Action, Event, EventId, History, KeyId, Scan, SessionId, Transaction, TransactionId, UNNAMED, Writer,
+    Action, Event, EventId, Features, History, KeyId, Scan, SessionId, Transaction, TransactionId, UNNAMED, Writer,
 };
 use crate::name::Names;
 use crate::value::{Value, ValueView, Values};
@@ -54,6 +54,7 @@ impl<'a> Restriction<'a> {
             event_notes: Vec::new(),
             transaction_notes: Vec::new(),
             about: whole.about.clone(),
+            features: Features::default(),
         };
         Restriction {
             whole,
@@ -169,6 +170,7 @@ impl<'a> Restriction<'a> {
             })
             .collect();
         debug_assert!(self.part.name_of.iter().all(|&name| name != UNNAMED));
+        self.part.features = Features::of(&self.part.events, &self.part.initial);
         (self.part, self.origin)
     }
 }
