@@ -32,7 +32,8 @@ pub(crate) fn check_levels(
         let report = known(&reports, level).unwrap_or_else(|| {
             let mut statistics = Statistics::default();
             let verdict = match &resolved {
-                Ok(resolved) => decide(resolved, level, options, &mut budget, &mut statistics),
+                Ok(resolved) => stronger(resolved, &reports, level, options, &mut budget, &mut statistics)
+                    .unwrap_or_else(|| decide(resolved, level, options, &mut budget, &mut statistics)),
                 Err(failure) => {
                     let mut split = Split { history, level, options, statistics: &mut statistics };
                     split.failed(failure.clone(), &mut Assumed::default(), 0, &mut budget)
@@ -86,6 +87,28 @@ fn known(reports: &[LevelReport], level: IsolationLevel) -> Option<LevelReport> 
     };
     let report = reports.iter().find(settles)?;
     Some(LevelReport { level, verdict: report.verdict.clone(), statistics: Statistics::default() })
+}
+
+/// psi by way of snapshot, which implies it and whose search is better guided: a snapshot that holds is the answer, any other verdict
+/// is none. With 1,000 short sessions that is seconds instead of minutes.
+fn stronger(
+    resolved: &Resolved<'_>,
+    reports: &[LevelReport],
+    level: IsolationLevel,
+    options: Options,
+    budget: &mut Budget<'_>,
+    statistics: &mut Statistics,
+) -> Option<Verdict> {
+    let asked = reports.iter().any(|report| report.level == IsolationLevel::Snapshot);
+    if level != IsolationLevel::ParallelSnapshot || asked || !options.prune {
+        return None;
+    }
+    let mut attempt = Statistics::default();
+    let verdict = decide(resolved, IsolationLevel::Snapshot, options, budget, &mut attempt);
+    verdict.holds().then(|| {
+        *statistics = attempt;
+        verdict
+    })
 }
 
 fn is_certified(history: &History, report: &LevelReport) -> bool {
