@@ -1,7 +1,8 @@
 //! Search: conflict-driven clause learning modulo acyclicity.
 //!
 //! Variables are open orders and the writers of ambiguous reads; edges of the theory hold while their literals do. A cycle is a
-//! clause: not all of its literals. The decisive trick is *polarity*: a pair is decided as the theory's row has it at that moment, which
+//! clause: not all of its literals. The decisive trick is *polarity*: a pair is decided as the theory's row has it at that moment,
+//! in the order in which the row comes to it, which
 //! costs the theory nothing and is nearly always right.
 //!
 //! Own code, of the usual design (two watched literals, first unique implication points, activity, Luby restarts): solvers on the
