@@ -16,6 +16,7 @@
 //! | [`mod@history`] | the immutable history: dense ids, names at the edge |
 //! | [`builder`] | the only way to make one; refuses bad input with its place |
 //! | [`notation`] | the one-line notation of tests and docs: `a: r(x,init) w(x,1) \| r(x,1)` |
+//! | [`scan`] | what a range read covers |
 //! | [`mod@format`] | other tools' files, one module each |
 //!
 //! It uses no clock, no files, no threads and no randomness: the same bytes in give the same bytes out.
@@ -27,7 +28,7 @@ pub mod level;
 pub mod name;
 pub mod notation;
 mod restrict;
-mod scan;
+pub mod scan;
 pub mod value;
 
 pub use builder::{HistoryBuilder, Place, Problem};

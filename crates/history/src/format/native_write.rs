@@ -7,7 +7,7 @@
 use super::WriteError;
 use crate::history::{Action, Event, EventId, History, KeyId, Outcome, Scan, Times, TransactionId, Writer};
 use crate::name::Name;
-use crate::scan::within;
+use crate::scan::{ascending, within};
 use crate::value::{Value, ValueView};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -96,8 +96,11 @@ impl<'a> NativeWriter<'a> {
             return None;
         }
         let covered = self.ranges.entry(&scan.prefix).or_insert_with(|| coverable(history, &scan.prefix));
-        let rest = |event: &Event| history.key_name(event.key).to_string()[scan.prefix.len()..].to_owned();
-        let suggested = [[None, None], [Some(rest(first)), Some(rest(last))]];
+        let part = |event: &Event| {
+            let name = history.key_name(event.key).to_string();
+            name[scan.prefix.len()..].split('/').next().unwrap_or_default().to_owned()
+        };
+        let suggested = [[None, None], [Some(part(first)), Some(part(last))]];
         suggested.into_iter().find(|[low, high]| {
             let (low, high) = (low.as_deref().map(Name::from), high.as_deref().map(Name::from));
             let inside = covered.iter().filter(|(rest, _)| within(rest, low, high)).map(|(_, key)| *key);
@@ -190,7 +193,7 @@ fn coverable(history: &History, prefix: &str) -> Vec<(String, KeyId)> {
         .filter(|(name, _)| !name.contains('#'))
         .filter_map(|(name, key)| Some((name.strip_prefix(prefix)?.to_owned(), key)))
         .collect();
-    covered.sort_by(|a, b| Name::from(a.0.as_str()).cmp(&Name::from(b.0.as_str())));
+    covered.sort_by(|a, b| ascending(&a.0, &b.0));
     covered
 }
 
