@@ -28,6 +28,7 @@ pub mod counterexample;
 mod decide;
 mod explain;
 mod graph;
+mod growing;
 mod lists;
 mod polygraph;
 mod prove;
@@ -48,6 +49,7 @@ pub use budget::{Budget, Phase, Progress, Statistics};
 pub use commit_order::{CommitOrder, Instant};
 pub use counterexample::{AnomalyKind, Case, Counterexample, DependencyKind, Told};
 pub use explain::explain;
+pub use growing::{GrowingHistory, GrowingId, GrowingOptions, Mark, Refused, Updates, Version};
 pub use skew_history::IsolationLevel;
 pub use verdict::Verdict;
 

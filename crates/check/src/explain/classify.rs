@@ -7,7 +7,7 @@
 //! |---|---|
 //! | read-committed, read-atomic | from the read that went wrong: fractured, non-repeatable, session; cycles of reads G1c, of versions G0 |
 //! | causal | causality, or session when the reader's own session knew |
-//! | psi | lost update, when two update the same version |
+//! | psi | lost update, when two update the same version, or one updates what it saw before somebody else wrote it |
 //! | prefix | long fork |
 //! | serializable | write skew; read-only anomaly when a reader without writes is part of it |
 //! | strong levels only | real-time violation |
@@ -19,8 +19,8 @@ use skew_history::{Event, EventId, History, KeyId, TransactionId};
 
 use AnomalyKind::*;
 
-/// The name of the violation of `level` by a minimal history.
-pub(super) fn classify(history: &History, level: IsolationLevel, anomaly: &Anomaly) -> AnomalyKind {
+/// The name of the violation of `level` by a minimal history, which is a part of the whole one.
+pub(super) fn classify(history: &History, whole: &History, level: IsolationLevel, anomaly: &Anomaly) -> AnomalyKind {
     if let Refutation::Read(bad) = first_refutation(&anomaly.refutation) {
         return of_bad_read(bad);
     }
@@ -36,7 +36,7 @@ pub(super) fn classify(history: &History, level: IsolationLevel, anomaly: &Anoma
         return of_weak_cycle(history, &cycles(&weakest.refutation));
     }
     // With levels declared per transaction the seven may all fail in other ways than the one that was asked.
-    if fails(IsolationLevel::ParallelSnapshot) && has_lost_update(history) {
+    if fails(IsolationLevel::ParallelSnapshot) && (has_lost_update(history) || updates_unseen_version(history, whole)) {
         return LostUpdate;
     }
     if fails(IsolationLevel::Prefix) {
@@ -138,6 +138,33 @@ fn has_lost_update(history: &History) -> bool {
             })
         })
     })
+}
+
+/// A transaction read a key, found under its lock that somebody had written it meanwhile, and wrote it nevertheless: SELECT, compute,
+/// UPDATE to the result. What was written meanwhile is lost as if nobody had locked.
+///
+/// The write is no part of the smallest circle, so it is looked for in the whole history.
+fn updates_unseen_version(history: &History, whole: &History) -> bool {
+    history.transactions().any(|transaction| {
+        let events: Vec<(EventId, &Event)> = history.numbered_events_of(transaction).collect();
+        let found_other = |(locked, event): &&(EventId, &Event)| {
+            event.is_read()
+                && event.locking
+                && events.iter().any(|(read, other)| {
+                    let same = history.claim(*read) == history.claim(*locked) && history.same(other.value, event.value);
+                    other.key == event.key && other.is_read() && !other.locking && !same
+                })
+        };
+        events.iter().find(found_other).is_some_and(|(_, event)| writes(history, transaction, event.key, whole))
+    })
+}
+
+/// Whether the transaction of this name writes the key of this name in the whole history.
+fn writes(history: &History, transaction: TransactionId, key: KeyId, whole: &History) -> bool {
+    let (name, key) = (history.transaction_name(transaction).to_string(), history.key_name(key).to_string());
+    let mut candidates = whole.transactions().filter(|other| whole.transaction_name(*other).to_string() == name);
+    let is_write = |event: &Event| !event.is_read() && whole.key_name(event.key).to_string() == key;
+    candidates.any(|other| whole.events_of(other).iter().any(is_write))
 }
 
 fn has_reader_only(history: &History) -> bool {

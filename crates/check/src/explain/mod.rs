@@ -22,7 +22,7 @@ use skew_history::{History, IsolationLevel};
 pub fn explain(history: &History, level: IsolationLevel, anomaly: &Anomaly, budget: Budget<'_>) -> Counterexample {
     budget.enter(Phase::Shrink, history.transaction_count());
     let (small, anomaly) = shrink::shrink(history, level, anomaly, budget);
-    let kind = classify::classify(&small, level, &anomaly);
+    let kind = classify::classify(&small, history, level, &anomaly);
     let cases = tell::cases(&small, &anomaly);
     Counterexample { level, kind, history: small, anomaly, cases }
 }

@@ -1,0 +1,172 @@
+//! What follows from one more read, or from one more committed writer.
+//!
+//! Weak levels force edges by what the reader has seen; the others ask questions about the commit order ([`super::order`]).
+//!
+//! ```text
+//!   t3 reads x from t1           wr                t1 ──> t3
+//!     rc, ra, cc                 forced            t2 ──> t1    for writers t2 of x that t3 must have seen, now or by an earlier read
+//!                                                  t2 ──> s1    for writers t2 of y that only this read made visible, y read from s1
+//!     pc, si, ser, locking       question          t2 ──> t1   or   t3 ──> t2
+//!   t writes x and commits       questions         the same with t as t2, for all who read x; write conflicts at snapshot
+//!     updates lock               edge              the last writer of x ──> t
+//! ```
+//!
+//! A pending transaction is last: nobody reads from it and nothing follows it in its session. So what it sees grows, but what others
+//! see does not, and the edges of the weak levels are final as soon as they are there.
+
+use super::bits::Bits;
+use super::node::{Nodes, Slot, Source, commit};
+use super::order::{Edge, Knowledge, Question};
+use super::{GrowingHistory, Updates};
+use skew_history::{IsolationLevel, KeyId};
+
+/// A read that may be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    pub(super) reader: Slot,
+    pub(super) key: KeyId,
+    pub(super) source: Source,
+    pub(super) locking: bool,
+}
+
+impl Nodes {
+    /// The edges that a read forces; none when it contradicts the level by itself.
+    pub(super) fn edges_of_read(&self, candidate: Candidate, psi: bool) -> Option<Vec<Edge>> {
+        let Candidate { reader, key, source, locking } = candidate;
+        let node = self.node(reader);
+        let mut edges = Vec::new();
+        if let Source::Node(writer) = source {
+            edges.push((commit(writer), node.read_target(reader, locking)));
+        }
+        if node.is_weak() && !locking {
+            self.force(candidate, &mut edges)?;
+        } else if source == Source::Base && !psi {
+            let point = node.read_point(reader, locking);
+            edges.extend(self.others(key, source, reader).map(|other| (point, commit(other))));
+        }
+        Some(edges)
+    }
+
+    /// The other writers of a key.
+    fn others(&self, key: KeyId, source: Source, reader: Slot) -> impl Iterator<Item = Slot> + '_ {
+        self.writers(key).iter().copied().filter(move |&other| Source::Node(other) != source && other != reader)
+    }
+
+    /// The edges that read-committed, read-atomic and causal force.
+    fn force(&self, candidate: Candidate, edges: &mut Vec<Edge>) -> Option<()> {
+        let Candidate { reader, key, source, .. } = candidate;
+        let node = self.node(reader);
+        let mut order = |other: Slot, source: Source| match source {
+            Source::Base => None,
+            Source::Node(writer) => {
+                edges.push((commit(other), commit(writer)));
+                Some(())
+            }
+        };
+        let new = self.made_visible(candidate);
+        let seen = |other: Slot| match node.level {
+            IsolationLevel::ReadCommitted => node.granted.contains(other) || node.plain_writers.contains(other),
+            IsolationLevel::ReadAtomic => node.session_past.contains(other) || node.plain_writers.contains(other),
+            _ => node.plain_past.contains(other),
+        };
+        for other in self.others(key, source, reader) {
+            if seen(other) || new.contains(other) {
+                order(other, source)?;
+            }
+        }
+        for read in node.reads.iter().filter(|read| !read.locking) {
+            for other in self.others(read.key, read.source, reader) {
+                if new.contains(other) && !seen(other) {
+                    order(other, read.source)?;
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// What a plain read of a weak transaction lets it see, apart from what read-committed lets later reads see.
+    fn made_visible(&self, candidate: Candidate) -> Bits {
+        match (self.node(candidate.reader).level, candidate.source) {
+            (IsolationLevel::ReadAtomic, Source::Node(writer)) => std::iter::once(writer).collect(),
+            (IsolationLevel::Causal, Source::Node(writer)) => self.causal_past_of(std::iter::once(writer)),
+            _ => Bits::default(),
+        }
+    }
+
+    /// What the commit order has to say about a read.
+    pub(super) fn questions_of_read(&self, candidate: Candidate, psi: bool, knowledge: &mut Knowledge) {
+        let Candidate { reader, key, source, locking } = candidate;
+        if !self.is_watched(reader, locking) {
+            return;
+        }
+        for other in self.others(key, source, reader) {
+            if let Some(question) = self.overwrite(reader, source, locking, other, psi) {
+                knowledge.ask(question);
+            }
+        }
+    }
+
+    /// Either the other version is older than the one that was read, or the read came before it. Reads of the base leave no choice.
+    fn overwrite(&self, reader: Slot, source: Source, locking: bool, other: Slot, psi: bool) -> Option<Question> {
+        let writer = match source {
+            Source::Base => None,
+            Source::Node(writer) => Some(commit(writer)),
+        };
+        if psi {
+            return Some(Question::Seen { reader: commit(reader), writer, other: commit(other) });
+        }
+        let point = self.node(reader).read_point(reader, locking);
+        writer.map(|writer| Question::Either((commit(other), writer), (point, commit(other))))
+    }
+}
+
+impl GrowingHistory {
+    /// Adds what follows from a transaction's version of a key; false on a contradiction.
+    #[must_use]
+    pub(super) fn add_version(&self, knowledge: &mut Knowledge, writer: Slot, key: KeyId) -> bool {
+        let nodes = &self.nodes;
+        for &(reader, source, locking) in nodes.readers(key) {
+            if reader == writer || source == Source::Node(writer) {
+                continue;
+            }
+            match nodes.overwrite(reader, source, locking, writer, self.psi) {
+                Some(question) => knowledge.ask(question),
+                None => {
+                    let point = nodes.node(reader).read_point(reader, locking);
+                    if !knowledge.insert((point, commit(writer))) {
+                        return false;
+                    }
+                }
+            }
+        }
+        nodes.writers(key).iter().all(|&other| other == writer || self.add_conflict(knowledge, writer, other))
+            && self.add_lock(knowledge, writer, nodes.writers(key).last())
+    }
+
+    /// Two writers of one key.
+    pub(super) fn add_conflict(&self, knowledge: &mut Knowledge, writer: Slot, other: Slot) -> bool {
+        if self.psi {
+            let (one, two) = (commit(other), commit(writer));
+            knowledge.ask(Question::Either((one, two), (two, one)));
+            return true;
+        }
+        for (snapshot, other) in [(writer, other), (other, writer)] {
+            let node = self.nodes.node(snapshot);
+            if node.level == IsolationLevel::Snapshot {
+                let first = (commit(other), node.start(snapshot));
+                knowledge.ask(Question::Either(first, (commit(snapshot), commit(other))));
+            }
+        }
+        true
+    }
+
+    /// Where updates lock, versions are in the order of commits. That who read with a lock was done before follows from its question.
+    pub(super) fn add_lock(&self, knowledge: &mut Knowledge, writer: Slot, last: Option<&Slot>) -> bool {
+        match last {
+            Some(&last) if self.options.updates == Updates::Atomic && last != writer => {
+                knowledge.insert((commit(last), commit(writer)))
+            }
+            _ => true,
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Forgetting: the past beyond the horizon becomes the initial state.
+//!
+//! After so many commits all committed transactions are *frozen* in one order that justifies them, which is part of the commit order
+//! from then on:
+//!
+//! ```text
+//!   frozen, in order:   t1  t2  t3 │ pending and new
+//!   x:                  1       2  │ may be read by those who have read nothing older than the last frozen versions: x = 2
+//! ```
+//!
+//! A pending transaction that has read a version which a frozen one overwrites (x = 1) cannot stand after them. At psi, snapshot and
+//! serializable it is doomed; at the other levels it may go on reading below, and the frozen ones are kept until it ends. Then they
+//! are dropped: each key keeps its last version, and the rest is as if it had never been.
+
+use super::bits::Bits;
+use super::draft::Candidate;
+use super::node::{Node, Read, Row, Slot, Source, State, commit};
+use super::order::{Knowledge, Point};
+use super::{GrowingHistory, Version};
+
+impl GrowingHistory {
+    /// Freezes all that is committed, and drops it if nobody reads below.
+    pub(super) fn freeze(&mut self) {
+        let order = self.ensure_witness().to_vec();
+        self.commits = 0;
+        let ended = |slot: Slot| matches!(self.nodes.node(slot).state, State::Committed | State::Aborted);
+        self.frozen =
+            order.iter().filter(|&&point| point % 2 == 1).map(|point| point / 2).filter(|&slot| ended(slot)).collect();
+        for &slot in &self.frozen {
+            self.nodes.nodes[slot as usize].frozen = true;
+        }
+        self.set_floors();
+        let pending: Vec<Slot> = self.pending().collect();
+        let last = self.frozen.last().copied();
+        for slot in pending {
+            self.hold_pending(slot, last);
+        }
+        if !self.drop_frozen() {
+            self.rebuild();
+        }
+    }
+
+    /// An order that justifies `I`: needed before something goes, because then what was settled may be open again.
+    pub(super) fn ensure_witness(&mut self) -> &[Point] {
+        self.witness.get_or_insert_with(|| self.knowledge.linear(&[]))
+    }
+
+    fn pending(&self) -> impl Iterator<Item = Slot> + '_ {
+        let nodes = self.nodes.nodes.iter().enumerate();
+        nodes.filter(|(_, node)| node.state == State::Pending).map(|(slot, _)| slot as Slot)
+    }
+
+    /// The last frozen version of every key.
+    fn set_floors(&mut self) {
+        for &slot in &self.frozen {
+            for key in &self.nodes.nodes[slot as usize].writes {
+                if let Some(row) = self.nodes.rows.get_mut(key) {
+                    row.floor = Some(slot);
+                }
+            }
+        }
+    }
+
+    /// A pending transaction comes after the frozen ones, is doomed, or is exempt.
+    fn hold_pending(&mut self, slot: Slot, last: Option<Slot>) {
+        let node = self.nodes.node(slot);
+        let below = node.exempt || node.reads.iter().any(|read| self.is_below(read));
+        if below && node.is_refusable() {
+            self.forget_reads(slot, 0);
+            self.nodes.node_mut(slot).doomed = true;
+            return;
+        }
+        let point = if below { commit(slot) } else { node.start(slot) };
+        let node = self.nodes.node_mut(slot);
+        node.exempt = below;
+        node.edges.extend(last.map(|last| (commit(last), point)));
+    }
+
+    /// Whether a frozen transaction overwrites what was read.
+    fn is_below(&self, read: &Read) -> bool {
+        let floor = self.nodes.rows.get(&read.key).and_then(|row| row.floor);
+        match (read.source, floor) {
+            (_, None) => false,
+            (Source::Base, Some(_)) => true,
+            (Source::Node(writer), Some(floor)) => writer != floor && self.nodes.node(writer).frozen,
+        }
+    }
+
+    /// Forgets the frozen transactions if nobody may read below them; says whether it did.
+    pub(super) fn drop_frozen(&mut self) -> bool {
+        if self.frozen.is_empty() || self.nodes.nodes.iter().any(|node| node.exempt) {
+            return false;
+        }
+        self.frozen.clear();
+        let dropped_before = self.dropped.len();
+        for (&key, row) in &mut self.nodes.rows {
+            let Some(floor) = row.floor.take() else { continue };
+            let gone =
+                row.writers.iter().filter(|&&writer| self.nodes.nodes[writer as usize].frozen && writer != floor);
+            self.dropped.extend(gone.map(|&writer| (key, Version::Of(self.nodes.nodes[writer as usize].id))));
+            let base = self.nodes.bases.insert(key, Version::Of(self.nodes.nodes[floor as usize].id));
+            self.dropped.push((key, base.unwrap_or(Version::Initial)));
+        }
+        // Maps have no order of their own.
+        self.dropped[dropped_before..].sort_unstable();
+        self.compact();
+        true
+    }
+
+    /// Closes the gaps that dropped and refused transactions leave.
+    fn compact(&mut self) {
+        let keeps = |node: &Node| !node.frozen && node.state != State::Gone;
+        let mut next = 0;
+        let mut renamed = Vec::with_capacity(self.nodes.nodes.len());
+        for node in &self.nodes.nodes {
+            renamed.push(keeps(node).then_some(next));
+            next += u32::from(keeps(node));
+        }
+        let renaming = Renaming(renamed);
+        let witness = self.witness.take();
+        self.witness = witness.map(|witness| witness.into_iter().filter_map(|point| renaming.point(point)).collect());
+        self.nodes.nodes.retain(keeps);
+        for node in &mut self.nodes.nodes {
+            renaming.apply(node);
+        }
+        self.nodes.rows.values_mut().for_each(|row| renaming.apply_to_row(row));
+        self.nodes.rows.retain(|_, row| !row.writers.is_empty() || !row.readers.is_empty());
+        let slots = self.nodes.nodes.iter().enumerate();
+        self.nodes.slots = slots.map(|(slot, node)| (node.id, slot as Slot)).collect();
+        self.settled = renaming.bits(&self.settled);
+        self.connected.values_mut().for_each(|seen| *seen = renaming.bits(seen));
+        let last = std::mem::take(&mut self.last_of_session);
+        self.last_of_session =
+            last.into_iter().filter_map(|(session, slot)| Some((session, renaming.slot(slot)?))).collect();
+        self.rebuild();
+    }
+
+    /// Works out anew what is known, after something went.
+    pub(super) fn rebuild(&mut self) {
+        let gone = self.nodes.nodes.iter().filter(|node| node.state == State::Gone).count();
+        if gone > 8 + self.nodes.nodes.len() / 2 && self.frozen.is_empty() {
+            return self.compact();
+        }
+        let mut knowledge = Knowledge::default();
+        knowledge.grow(2 * self.nodes.nodes.len());
+        let chain = self.frozen.windows(2).map(|pair| (commit(pair[0]), commit(pair[1])));
+        let owned = self.nodes.nodes.iter().filter(|node| node.state != State::Gone);
+        let owned = owned.flat_map(|node| node.edges.iter().chain(node.reads.iter().flat_map(|read| &read.edges)));
+        for edge in owned.copied().chain(chain) {
+            let fits = knowledge.insert(edge);
+            debug_assert!(fits, "what was allowed stays allowed when something goes");
+        }
+        self.ask_again(&mut knowledge);
+        let consistent = knowledge.propagate();
+        debug_assert!(consistent, "what was allowed stays allowed when something goes");
+        if knowledge.is_settled() {
+            self.witness = None;
+        }
+        self.knowledge = knowledge;
+    }
+
+    /// Asks about all versions anew: each writer as if it committed now, in the order of commits.
+    fn ask_again(&self, knowledge: &mut Knowledge) {
+        for (&key, row) in &self.nodes.rows {
+            for &(reader, source, locking) in &row.readers {
+                let candidate = Candidate { reader, key, source, locking };
+                self.nodes.questions_of_read(candidate, self.psi, knowledge);
+                if source == Source::Base && !self.psi {
+                    let point = self.nodes.node(reader).read_point(reader, locking);
+                    let others = row.writers.iter().filter(|&&writer| writer != reader);
+                    others.for_each(|&writer| _ = knowledge.insert((point, commit(writer))));
+                }
+            }
+            self.ask_about_writers(knowledge, row);
+        }
+    }
+
+    fn ask_about_writers(&self, knowledge: &mut Knowledge, row: &Row) {
+        for (place, &writer) in row.writers.iter().enumerate() {
+            for &earlier in &row.writers[..place] {
+                self.add_conflict(knowledge, writer, earlier);
+            }
+            let fits = self.add_lock(knowledge, writer, row.writers[..place].last());
+            debug_assert!(fits, "versions are in the order of commits");
+        }
+    }
+}
+
+/// New places of the transactions that stay.
+struct Renaming(Vec<Option<Slot>>);
+
+impl Renaming {
+    fn slot(&self, slot: Slot) -> Option<Slot> {
+        self.0[slot as usize]
+    }
+
+    fn point(&self, point: Point) -> Option<Point> {
+        self.slot(point / 2).map(|slot| 2 * slot + point % 2)
+    }
+
+    fn source(&self, source: Source) -> Source {
+        match source {
+            Source::Node(slot) => self.slot(slot).map_or(Source::Base, Source::Node),
+            Source::Base => Source::Base,
+        }
+    }
+
+    fn bits(&self, bits: &Bits) -> Bits {
+        bits.iter().filter_map(|slot| self.slot(slot)).collect()
+    }
+
+    fn edges(&self, edges: &mut Vec<(Point, Point)>) {
+        *edges = edges.iter().filter_map(|&(from, to)| Some((self.point(from)?, self.point(to)?))).collect();
+    }
+
+    fn apply(&self, node: &mut Node) {
+        for bits in [
+            &mut node.session_past,
+            &mut node.granted,
+            &mut node.plain_writers,
+            &mut node.plain_past,
+            &mut node.full_past,
+        ] {
+            *bits = self.bits(bits);
+        }
+        self.edges(&mut node.edges);
+        for read in &mut node.reads {
+            self.edges(&mut read.edges);
+            read.source = self.source(read.source);
+        }
+    }
+
+    fn apply_to_row(&self, row: &mut Row) {
+        let writers = row.writers.iter().filter_map(|&writer| self.slot(writer));
+        row.writers = writers.collect();
+        let readers = row.readers.iter();
+        let readers =
+            readers.filter_map(|&(reader, source, locking)| Some((self.slot(reader)?, self.source(source), locking)));
+        row.readers = readers.collect();
+    }
+}
