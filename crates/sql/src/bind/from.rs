@@ -1,0 +1,480 @@
+//! FROM: tables, views, subqueries, functions, and how they are joined.
+//!
+//! ```text
+//!   FROM a, b LEFT JOIN c ON b.x = c.x        Join(Join(a, b), c)       the comma is a cross join; what is to the left is seen by LATERAL
+//! ```
+//!
+//! Conditions are bound over the row of both sides; moving them to where they are cheap is the planner's.
+
+use super::expression::{Expression, Node};
+use super::scope::{Name, Relation};
+use super::{Binder, Clause, Scope, VIEW_LIMIT, visit};
+use crate::catalog::View;
+use crate::catalog::name::parts;
+use crate::error::{SqlError, SqlState};
+use crate::function;
+use crate::plan::{CommonReference, FunctionRead, Join, JoinKind, OutputColumn, Plan, Query};
+use crate::storage::Lock;
+use crate::syntax;
+use crate::value::types::SqlType;
+use crate::virtual_tables;
+use sqlparser::ast::{self, FunctionArg, JoinConstraint, JoinOperator, TableFactor, TableWithJoins};
+
+/// So many tables may be joined: plans are as deep as joins are many.
+const RELATION_LIMIT: usize = 100;
+
+/// Something in FROM: its rows, and the names it gives them.
+#[derive(Debug, Default)]
+pub(super) struct Item {
+    plan: Option<Plan>,
+    names: Vec<Name>,
+    relations: Vec<Relation>,
+    width: usize,
+    /// Whether it has to be evaluated for each row to its left.
+    lateral: bool,
+}
+
+impl Item {
+    /// The names as a scope.
+    fn scope<'outer>(&self, outer: Option<&'outer Scope<'outer>>) -> Scope<'outer> {
+        Scope { names: self.names.clone(), relations: self.relations.clone(), width: self.width, ..Scope::empty(outer) }
+    }
+
+    fn of_scope(plan: Plan, scope: Scope<'_>) -> Item {
+        Item { plan: Some(plan), names: scope.names, relations: scope.relations, width: scope.width, lateral: false }
+    }
+}
+
+impl Binder<'_> {
+    /// The rows of a FROM clause and what can be named in it.
+    pub(crate) fn from<'outer>(
+        &mut self,
+        from: &[TableWithJoins],
+        outer: Option<&'outer Scope<'outer>>,
+    ) -> Result<(Plan, Scope<'outer>), SqlError> {
+        let mut all = Item::default();
+        for tree in from {
+            all = self.tree(tree, all, outer)?;
+        }
+        let scope = all.scope(outer);
+        Ok((all.plan.unwrap_or(Plan::OneRow), scope))
+    }
+
+    /// One table with its joins, behind what stands to the left of it.
+    fn tree(&mut self, tree: &TableWithJoins, left: Item, outer: Option<&Scope<'_>>) -> Result<Item, SqlError> {
+        let keeps_right = |join: &ast::Join| {
+            matches!(
+                join.join_operator,
+                JoinOperator::Right(_) | JoinOperator::RightOuter(_) | JoinOperator::FullOuter(_)
+            )
+        };
+        // x, (a RIGHT JOIN b) is not (x, a) RIGHT JOIN b: there the tree stands on its own, and does not see what is to its left.
+        if tree.joins.iter().any(keeps_right) && left.plan.is_some() {
+            let own = self.tree(tree, Item::default(), outer)?;
+            return self.combine(left, own, JoinKind::Inner, None);
+        }
+        let first = left.names.len();
+        let right = self.factor(&tree.relation, &left, outer)?;
+        let mut all = self.combine(left, right, JoinKind::Inner, None)?;
+        for join in &tree.joins {
+            let right = self.factor(&join.relation, &all, outer)?;
+            all = self.join(all, right, &join.join_operator, first, outer)?;
+        }
+        Ok(all)
+    }
+
+    fn join(
+        &mut self,
+        left: Item,
+        right: Item,
+        operator: &JoinOperator,
+        first: usize,
+        outer: Option<&Scope<'_>>,
+    ) -> Result<Item, SqlError> {
+        let (kind, constraint) = match operator {
+            JoinOperator::Join(on) | JoinOperator::Inner(on) | JoinOperator::CrossJoin(on) => (JoinKind::Inner, on),
+            JoinOperator::StraightJoin(on) => (JoinKind::Inner, on),
+            JoinOperator::Left(on) | JoinOperator::LeftOuter(on) => (JoinKind::Left, on),
+            JoinOperator::Right(on) | JoinOperator::RightOuter(on) => (JoinKind::Right, on),
+            JoinOperator::FullOuter(on) => (JoinKind::Full, on),
+            other => return Err(SqlError::unsupported(format!("the join {other:?}"))),
+        };
+        if right.lateral && matches!(kind, JoinKind::Right | JoinKind::Full) {
+            return Err(SqlError::new(
+                SqlState::SYNTAX_ERROR,
+                "a lateral item cannot be the kept side of an outer join",
+            ));
+        }
+        let shared = match constraint {
+            JoinConstraint::Using(columns) => columns
+                .iter()
+                .map(|name| match name.0.as_slice() {
+                    [part] => part.as_ident().map(|ident| self.name(ident)),
+                    _ => None,
+                })
+                .map(|name| name.ok_or_else(|| SqlError::new(SqlState::SYNTAX_ERROR, "USING takes names of columns")))
+                .collect::<Result<Vec<String>, SqlError>>()?,
+            JoinConstraint::Natural => self.natural_columns(&left.names[first..], &right.names),
+            JoinConstraint::On(_) | JoinConstraint::None => Vec::new(),
+        };
+        let left_names = left.names.len();
+        let mut all = self.combine(left, right, kind, None)?;
+        let condition = match constraint {
+            JoinConstraint::On(condition) => {
+                let visible = Scope {
+                    names: all.names[first..].to_vec(),
+                    relations: all.relations.clone(),
+                    width: all.width,
+                    ..Scope::empty(outer)
+                };
+                Some(self.where_condition(condition, &visible, "JOIN/ON")?)
+            }
+            _ => self.merge_columns(&mut all, &shared, kind, first, left_names)?,
+        };
+        if let Some(Plan::Join(join)) = &mut all.plan {
+            join.condition = condition;
+        }
+        Ok(all)
+    }
+
+    fn natural_columns(&self, left: &[Name], right: &[Name]) -> Vec<String> {
+        let is_there = |name: &str| right.iter().any(|other| other.plain && self.is_same(&other.name, name));
+        left.iter().filter(|name| name.plain && is_there(&name.name)).map(|name| name.name.clone()).collect()
+    }
+
+    /// The columns of USING: equal on both sides, and one of them is what the name means from here on.
+    fn merge_columns(
+        &mut self,
+        all: &mut Item,
+        shared: &[String],
+        kind: JoinKind,
+        first: usize,
+        left_names: usize,
+    ) -> Result<Option<Expression>, SqlError> {
+        let mut conditions = Vec::new();
+        let mut merged = Vec::new();
+        for name in shared {
+            let left = self.hide(&mut all.names[first..left_names], name, "left")?;
+            let right = self.hide(&mut all.names[left_names..], name, "right")?;
+            conditions.push(self.operator("=", vec![left.clone(), right.clone()])?);
+            let meaning = match kind {
+                JoinKind::Inner | JoinKind::Left => left,
+                JoinKind::Right => right,
+                JoinKind::Full => {
+                    let operands = self.unify(vec![left, right])?;
+                    let sql_type = operands[0].sql_type.clone();
+                    Expression { node: Node::Coalesce(operands), sql_type }
+                }
+            };
+            merged.push(Name { qualifier: None, name: name.clone(), meaning, plain: true });
+        }
+        all.names.splice(first..first, merged);
+        Ok(Expression::all(conditions))
+    }
+
+    fn hide(&self, names: &mut [Name], wanted: &str, side: &str) -> Result<Expression, SqlError> {
+        let mut found = names.iter_mut().filter(|name| name.plain && self.is_same(&name.name, wanted));
+        let name = found.next().ok_or_else(|| {
+            let message = format!("column \"{wanted}\" specified in USING clause does not exist in {side} table");
+            SqlError::new(SqlState::UNDEFINED_COLUMN, message)
+        })?;
+        if found.next().is_some() {
+            let message = format!("common column name \"{wanted}\" appears more than once in {side} table");
+            return Err(SqlError::new(SqlState::AMBIGUOUS_COLUMN, message));
+        }
+        name.plain = false;
+        Ok(name.meaning.clone())
+    }
+
+    /// Two items side by side.
+    fn combine(
+        &mut self,
+        left: Item,
+        mut right: Item,
+        kind: JoinKind,
+        condition: Option<Expression>,
+    ) -> Result<Item, SqlError> {
+        let Some(left_plan) = left.plan else { return Ok(right) };
+        for relation in &right.relations {
+            if left.relations.iter().any(|known| self.is_same(&known.qualifier, &relation.qualifier)) {
+                let message = format!("table name \"{}\" specified more than once", relation.qualifier);
+                return Err(SqlError::new(SqlState("42712"), message));
+            }
+        }
+        if left.relations.len() + right.relations.len() > RELATION_LIMIT {
+            let message = format!("a FROM clause may hold {RELATION_LIMIT} tables");
+            return Err(SqlError::new(SqlState::TOO_COMPLEX, message));
+        }
+        for name in &mut right.names {
+            visit::renumber(&mut name.meaning, &|index| index + left.width);
+        }
+        right.relations.iter_mut().for_each(|relation| relation.start += left.width);
+        let join = Join {
+            kind,
+            left: left_plan,
+            right: right.plan.unwrap_or(Plan::OneRow),
+            lateral: right.lateral,
+            hashed: Vec::new(),
+            condition,
+        };
+        Ok(Item {
+            plan: Some(Plan::Join(Box::new(join))),
+            names: left.names.into_iter().chain(right.names).collect(),
+            relations: left.relations.into_iter().chain(right.relations).collect(),
+            width: left.width + right.width,
+            lateral: false,
+        })
+    }
+
+    /// A single thing in FROM.
+    fn factor(&mut self, factor: &TableFactor, left: &Item, outer: Option<&Scope<'_>>) -> Result<Item, SqlError> {
+        match factor {
+            TableFactor::Table { name, alias, args: None, version: None, sample: None, json_path: None, .. } => {
+                self.named(name, alias.as_ref(), outer)
+            }
+            TableFactor::Table { name, alias, args: Some(arguments), with_ordinality, .. } => {
+                self.function_item(name, &arguments.args, *with_ordinality, alias.as_ref(), left, outer)
+            }
+            TableFactor::Function { name, args, alias, with_ordinality, .. } => {
+                self.function_item(name, args, *with_ordinality, alias.as_ref(), left, outer)
+            }
+            TableFactor::UNNEST { alias, array_exprs, with_offset: false, with_ordinality, .. } => {
+                let exprs: Vec<&ast::Expr> = array_exprs.iter().collect();
+                self.function_call("unnest", &exprs, *with_ordinality, alias.as_ref(), left, outer)
+            }
+            TableFactor::Derived { lateral, subquery, alias, sample: None } => {
+                self.derived(*lateral, subquery, alias.as_ref(), left, outer)
+            }
+            TableFactor::NestedJoin { table_with_joins, alias: None } => {
+                self.tree(table_with_joins, Item::default(), outer)
+            }
+            other => Err(SqlError::unsupported(format!("{other} in FROM"))),
+        }
+    }
+
+    fn named(
+        &mut self,
+        name: &ast::ObjectName,
+        alias: Option<&ast::TableAlias>,
+        outer: Option<&Scope<'_>>,
+    ) -> Result<Item, SqlError> {
+        let (namespace, last) = parts(name, self.dialect)?;
+        let qualifier = alias.map_or_else(|| last.clone(), |alias| self.name(&alias.name));
+        if namespace.is_none()
+            && let Some(common) = self.common.iter().rev().find(|common| self.is_same(&common.name, &last))
+        {
+            let reference = CommonReference { number: common.number, width: common.columns.len() };
+            let columns = common.columns.clone();
+            return self.columns_item(Plan::Common(reference), &qualifier, columns, alias);
+        }
+        let virtual_table = || virtual_tables::find(namespace.as_deref(), &last, self.dialect);
+        if namespace.is_some()
+            && let Some(table) = virtual_table()
+        {
+            return self.virtual_item(table, &qualifier, alias);
+        }
+        let resolved = self.catalog.resolve(name, self.dialect)?;
+        if let Some(table) = self.catalog.tables.get(&resolved).cloned() {
+            let mut scope = Scope::empty(None);
+            scope.add_table(&table, qualifier.clone());
+            let mut plan = Plan::scan(table);
+            if let (Plan::Read(read), Some(lock)) = (&mut plan, self.lock_of(&qualifier)) {
+                read.lock = lock;
+            }
+            let mut item = Item::of_scope(plan, scope);
+            self.rename(&mut item, alias)?;
+            return Ok(item);
+        }
+        if let Some(view) = self.catalog.views.get(&resolved).cloned() {
+            self.inherited = self.lock_of(&qualifier);
+            let query = self.view(&view, outer)?;
+            return self.columns_item(query.plan, &qualifier, query.columns, alias);
+        }
+        match virtual_table() {
+            Some(table) => self.virtual_item(table, &qualifier, alias),
+            None => Err(SqlError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))),
+        }
+    }
+
+    /// How rows of a table of this name are taken: what FOR UPDATE says.
+    fn lock_of(&self, qualifier: &str) -> Option<Lock> {
+        let applies = |of: &Option<String>| of.as_ref().is_none_or(|name| self.is_same(name, qualifier));
+        self.locks.iter().filter(|(of, _)| applies(of)).map(|(_, lock)| *lock).max()
+    }
+
+    fn virtual_item(
+        &mut self,
+        table: virtual_tables::VirtualTable,
+        qualifier: &str,
+        alias: Option<&ast::TableAlias>,
+    ) -> Result<Item, SqlError> {
+        let columns = table
+            .columns
+            .iter()
+            .map(|(name, sql_type)| OutputColumn { name: (*name).to_owned(), sql_type: sql_type.clone() })
+            .collect();
+        self.columns_item(Plan::Virtual(Box::new(table)), qualifier, columns, alias)
+    }
+
+    /// A view's query is bound as it stands in the catalog: it sees no names of the statement that uses it.
+    fn view(&mut self, view: &View, outer: Option<&Scope<'_>>) -> Result<Query, SqlError> {
+        if self.views >= VIEW_LIMIT {
+            let message = format!("view \"{}\" stands on too many other views", view.name);
+            return Err(SqlError::new(SqlState::TOO_COMPLEX, message));
+        }
+        let _ = outer;
+        let query = syntax::parse_query(self.dialect, &view.query)?;
+        let variables = std::mem::take(&mut self.variables);
+        let common = std::mem::take(&mut self.common);
+        self.views += 1;
+        let bound = self.query(&query, None);
+        self.views -= 1;
+        self.common = common;
+        self.variables = variables;
+        let mut bound = bound?;
+        for (column, name) in bound.columns.iter_mut().zip(&view.columns) {
+            column.name.clone_from(name);
+        }
+        Ok(bound)
+    }
+
+    fn columns_item(
+        &mut self,
+        plan: Plan,
+        qualifier: &str,
+        columns: Vec<OutputColumn>,
+        alias: Option<&ast::TableAlias>,
+    ) -> Result<Item, SqlError> {
+        let mut scope = Scope::empty(None);
+        scope.add_columns(qualifier, columns.iter().map(|column| (column.name.as_str(), &column.sql_type)));
+        let mut item = Item::of_scope(plan, scope);
+        self.rename(&mut item, alias)?;
+        Ok(item)
+    }
+
+    /// AS name (a, b): other names for the first columns.
+    fn rename(&self, item: &mut Item, alias: Option<&ast::TableAlias>) -> Result<(), SqlError> {
+        let Some(alias) = alias else { return Ok(()) };
+        if alias.columns.len() > item.names.len() {
+            let message = format!("table \"{}\" has fewer columns than names are given", alias.name);
+            return Err(SqlError::new(SqlState("42P10"), message));
+        }
+        for (name, column) in item.names.iter_mut().zip(&alias.columns) {
+            name.name = self.name(&column.name);
+        }
+        Ok(())
+    }
+
+    fn derived(
+        &mut self,
+        lateral: bool,
+        subquery: &ast::Query,
+        alias: Option<&ast::TableAlias>,
+        left: &Item,
+        outer: Option<&Scope<'_>>,
+    ) -> Result<Item, SqlError> {
+        let qualifier = match alias {
+            Some(alias) => self.name(&alias.name),
+            // Two subqueries without a name do not clash: no qualifier reaches them.
+            None => format!("unnamed subquery {}", self.next_subquery()),
+        };
+        self.inherited = self.lock_of(&qualifier);
+        let left_scope = left.scope(outer);
+        let query = if lateral { self.query(subquery, Some(&left_scope))? } else { self.query(subquery, outer)? };
+        let mut item = self.columns_item(query.plan, &qualifier, query.columns, alias)?;
+        if lateral {
+            settle_lateral(&mut item);
+        }
+        Ok(item)
+    }
+
+    fn function_item(
+        &mut self,
+        name: &ast::ObjectName,
+        written: &[FunctionArg],
+        ordinality: bool,
+        alias: Option<&ast::TableAlias>,
+        left: &Item,
+        outer: Option<&Scope<'_>>,
+    ) -> Result<Item, SqlError> {
+        let name = self.function_name(name)?;
+        let mut expressions = Vec::with_capacity(written.len());
+        for argument in written {
+            match argument {
+                FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expression)) => expressions.push(expression),
+                other => return Err(SqlError::unsupported(format!("the argument {other} of {name}"))),
+            }
+        }
+        self.function_call(&name, &expressions, ordinality, alias, left, outer)
+    }
+
+    /// A function in FROM may use what stands to its left, without the word LATERAL.
+    fn function_call(
+        &mut self,
+        name: &str,
+        written: &[&ast::Expr],
+        ordinality: bool,
+        alias: Option<&ast::TableAlias>,
+        left: &Item,
+        outer: Option<&Scope<'_>>,
+    ) -> Result<Item, SqlError> {
+        let left_scope = left.scope(outer);
+        let scope = Scope::empty(Some(&left_scope));
+        scope.clause.set(Clause::Rows("functions in FROM"));
+        let mut arguments = Vec::with_capacity(written.len());
+        for argument in written {
+            arguments.push(self.expression(argument, &scope)?);
+        }
+        let (plan, mut columns) = self.function_plan(name, arguments, ordinality)?;
+        let qualifier = alias.map_or_else(|| name.to_owned(), |alias| self.name(&alias.name));
+        // A function with one column gives it its own name, or that of its alias.
+        if let (Some(alias), true) = (alias, columns.len() == 1 + usize::from(ordinality)) {
+            columns[0].name = self.name(&alias.name);
+        }
+        let mut item = self.columns_item(plan, &qualifier, columns, alias)?;
+        settle_lateral(&mut item);
+        Ok(item)
+    }
+
+    fn function_plan(
+        &mut self,
+        name: &str,
+        arguments: Vec<Expression>,
+        ordinality: bool,
+    ) -> Result<(Plan, Vec<OutputColumn>), SqlError> {
+        let types: Vec<SqlType> = arguments.iter().map(|argument| argument.sql_type.clone()).collect();
+        let column =
+            |name: &str, sql_type: &SqlType| OutputColumn { name: name.to_owned(), sql_type: sql_type.clone() };
+        let routine = match function::table(name, &types, self.dialect) {
+            Ok(routine) => routine,
+            // Any function is a table of one row.
+            Err(error) if error.state == SqlState::UNDEFINED_FUNCTION && !ordinality => {
+                let value = self.function(name, arguments).map_err(|_| error)?;
+                let columns = vec![column(name, &value.sql_type)];
+                return Ok((Plan::Project(Box::new(Plan::OneRow), vec![value]), columns));
+            }
+            Err(error) => return Err(error),
+        };
+        let arguments: Result<Vec<Expression>, SqlError> = arguments
+            .into_iter()
+            .zip(&routine.parameters)
+            .map(|(argument, parameter)| self.coerce(argument, parameter))
+            .collect();
+        let mut columns: Vec<OutputColumn> =
+            routine.columns.iter().map(|(name, sql_type)| column(name, sql_type)).collect();
+        if ordinality {
+            columns.push(column("ordinality", &SqlType::BIGINT));
+        }
+        let read = FunctionRead { routine, arguments: arguments?, ordinality };
+        Ok((Plan::Function(Box::new(read)), columns))
+    }
+}
+
+/// What was bound one row further in, but uses nothing of that row, needs not be evaluated for each.
+fn settle_lateral(item: &mut Item) {
+    let Some(plan) = &mut item.plan else { return };
+    item.lateral = visit::plan_columns(plan).next;
+    if !item.lateral {
+        visit::shift_plan(plan, -1);
+    }
+}

@@ -1,0 +1,291 @@
+//! The binder: from syntax to expressions with places and types.
+//!
+//! ```text
+//!   SELECT i.price * 2 FROM item i WHERE i.id = $1
+//!          └ Column{0,1} × Constant 2 : integer          └ Column{0,0} = Parameter(0) : integer, because id is
+//! ```
+//!
+//! Literals without a type and parameters start as [`SqlType::Unknown`]; whoever needs a type calls [`Binder::coerce`], which
+//! gives a literal its value, a parameter its type, and puts a cast around anything else. What nobody needed becomes text.
+//!
+//! | module | binds |
+//! |---|---|
+//! | `scope` | names |
+//! | `scalar`, `operator`, `call`, `literal`, `subquery` | expressions |
+//! | `from`, `select`, `query` | queries |
+
+mod call;
+pub(crate) mod expression;
+mod from;
+mod group;
+mod literal;
+mod operator;
+mod query;
+mod scalar;
+mod scope;
+mod select;
+mod subquery;
+pub(crate) mod visit;
+mod window;
+
+pub(crate) use scope::{Clause, Scope};
+
+use crate::catalog::name::{identifier, is_same};
+use crate::catalog::{Catalog, Table};
+use crate::dialect::Dialect;
+use crate::error::{SqlError, SqlState};
+use crate::plan::OutputColumn;
+use crate::storage::Lock;
+use crate::value::types::SqlType;
+use crate::value::{CastKind, Datum, can_coerce, input};
+use expression::{Cast, Expression, Node};
+use sqlparser::ast::Ident;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How deep views may stand on views.
+const VIEW_LIMIT: usize = 24;
+
+/// Binds one statement.
+#[derive(Debug)]
+pub(crate) struct Binder<'bind> {
+    /// Which SQL.
+    pub(crate) dialect: Dialect,
+    /// What exists.
+    pub(crate) catalog: &'bind Catalog,
+    variables: &'bind [(String, SqlType)],
+    user_variables: Option<&'bind BTreeMap<String, (Datum, SqlType)>>,
+    /// Where `?` stand in the text, so that they are counted as they are written, not as they are bound.
+    placeholders: &'bind [(u64, u64)],
+    parameters: Vec<SqlType>,
+    warnings: Vec<String>,
+    subqueries: usize,
+    /// Common table expressions in scope, the innermost last.
+    common: Vec<CommonTable>,
+    common_count: usize,
+    views: usize,
+    /// How many queries stand around the one that is being bound.
+    depth: usize,
+    /// FOR UPDATE and FOR SHARE of the query that is being bound.
+    locks: Vec<(Option<String>, Lock)>,
+    /// What the query around asks of all tables of the next query.
+    inherited: Option<Lock>,
+}
+
+/// A common table expression in scope.
+#[derive(Clone, Debug)]
+struct CommonTable {
+    name: String,
+    number: usize,
+    columns: Vec<OutputColumn>,
+}
+
+/// Binds the text of an expression over the row of a table (or over no row): defaults, checks, indexes. With a type the value is
+/// assigned to it.
+pub(crate) fn expression_over_table(
+    text: &str,
+    table: Option<&Arc<Table>>,
+    catalog: &Catalog,
+    dialect: Dialect,
+    wanted: Option<&SqlType>,
+) -> Result<Expression, SqlError> {
+    let parsed = crate::syntax::parse_expression(dialect, text)?;
+    let mut binder = Binder::new(dialect, catalog, &[]);
+    let scope = match table {
+        Some(table) => Scope::of_table(table, None),
+        None => Scope::empty(None),
+    };
+    scope.clause.set(Clause::Rows("an expression of a table"));
+    let bound = binder.expression(&parsed, &scope)?;
+    match wanted {
+        Some(sql_type) => binder.assign(bound, sql_type, "?"),
+        None => binder.settled(bound),
+    }
+}
+
+impl<'bind> Binder<'bind> {
+    /// A binder that knows the types of some parameters.
+    pub(crate) fn new(dialect: Dialect, catalog: &'bind Catalog, parameters: &[SqlType]) -> Binder<'bind> {
+        Binder {
+            dialect,
+            catalog,
+            variables: &[],
+            user_variables: None,
+            placeholders: &[],
+            parameters: parameters.to_vec(),
+            warnings: Vec::new(),
+            subqueries: 0,
+            common: Vec::new(),
+            common_count: 0,
+            views: 0,
+            depth: 0,
+            locks: Vec::new(),
+            inherited: None,
+        }
+    }
+
+    /// The same within a program.
+    pub(crate) fn with_variables(self, variables: &'bind [(String, SqlType)]) -> Binder<'bind> {
+        Binder { variables, ..self }
+    }
+
+    /// The same in a session that has user variables.
+    pub(crate) fn with_user_variables(self, values: &'bind BTreeMap<String, (Datum, SqlType)>) -> Binder<'bind> {
+        Binder { user_variables: Some(values), ..self }
+    }
+
+    /// The same with the places of `?`.
+    pub(crate) fn with_placeholders(self, placeholders: &'bind [(u64, u64)]) -> Binder<'bind> {
+        Binder { placeholders, ..self }
+    }
+
+    /// The types of the parameters, and what was worth a warning. What is still unknown is text.
+    pub(crate) fn finish(self) -> (Vec<SqlType>, Vec<String>) {
+        let known = |sql_type| if sql_type == SqlType::Unknown { SqlType::TEXT } else { sql_type };
+        (self.parameters.into_iter().map(known).collect(), self.warnings)
+    }
+
+    /// The name an identifier means.
+    pub(crate) fn name(&self, ident: &Ident) -> String {
+        identifier(ident, self.dialect)
+    }
+
+    fn is_same(&self, left: &str, right: &str) -> bool {
+        is_same(left, right, self.dialect)
+    }
+
+    fn next_subquery(&mut self) -> usize {
+        self.subqueries += 1;
+        self.subqueries
+    }
+
+    /// An expression as a value of another type, as operators and functions want their arguments.
+    pub(crate) fn coerce(&mut self, expression: Expression, to: &SqlType) -> Result<Expression, SqlError> {
+        self.convert(expression, to, CastKind::Implicit)
+    }
+
+    /// An expression as a value of a column.
+    pub(crate) fn assign(
+        &mut self,
+        expression: Expression,
+        to: &SqlType,
+        column: &str,
+    ) -> Result<Expression, SqlError> {
+        let from = expression.sql_type.clone();
+        if from != SqlType::Unknown && from != *to && !can_coerce(&from, to, CastKind::Assignment, self.dialect) {
+            let message = format!("column \"{column}\" is of type {to} but expression is of type {from}");
+            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message)
+                .with_hint("You will need to rewrite or cast the expression."));
+        }
+        self.convert(expression, to, CastKind::Assignment)
+    }
+
+    /// An expression as a value of another type.
+    pub(crate) fn convert(
+        &mut self,
+        expression: Expression,
+        to: &SqlType,
+        kind: CastKind,
+    ) -> Result<Expression, SqlError> {
+        if expression.sql_type == *to || *to == SqlType::Unknown {
+            return Ok(expression);
+        }
+        match (&expression.node, &expression.sql_type) {
+            (Node::Parameter(index), SqlType::Unknown) => return Ok(self.type_parameter(*index, to, kind)),
+            (Node::Constant(Datum::Null), _) => return Ok(Expression::constant(Datum::Null, to.clone())),
+            (Node::Constant(Datum::Text(text)), SqlType::Unknown) => return self.literal_of(text, to, kind),
+            (_, from) if is_relabelled(from, to) => return Ok(Expression { sql_type: to.clone(), ..expression }),
+            _ => {}
+        }
+        if !can_coerce(&expression.sql_type, to, kind, self.dialect) {
+            let message = format!("cannot cast type {} to {to}", expression.sql_type);
+            return Err(SqlError::new(SqlState::CANNOT_COERCE, message));
+        }
+        Ok(Expression { node: Node::Cast(Box::new(Cast { operand: expression, kind })), sql_type: to.clone() })
+    }
+
+    /// A quoted literal of a type: read now, except that lengths are checked by a cast, as for any other value.
+    fn literal_of(&mut self, text: &str, to: &SqlType, kind: CastKind) -> Result<Expression, SqlError> {
+        let (read_as, bounded) = match to {
+            SqlType::Text(Some(_)) | SqlType::Character(_) => (SqlType::TEXT, true),
+            SqlType::Enumeration(_) => (SqlType::TEXT, true),
+            SqlType::Decimal(Some(_)) => (SqlType::NUMERIC, true),
+            SqlType::Time(Some(_)) => (SqlType::TIME, true),
+            SqlType::Timestamp(Some(_)) => (SqlType::TIMESTAMP, true),
+            SqlType::TimestampZoned(Some(_)) => (SqlType::TIMESTAMPTZ, true),
+            other => (other.clone(), false),
+        };
+        let value = input(text, &read_as, self.dialect)?;
+        let constant = Expression::constant(value, read_as);
+        match bounded {
+            false => Ok(constant),
+            true => {
+                Ok(Expression { node: Node::Cast(Box::new(Cast { operand: constant, kind })), sql_type: to.clone() })
+            }
+        }
+    }
+
+    /// A parameter gets its type from the first place that asks for one.
+    fn type_parameter(&mut self, index: usize, to: &SqlType, kind: CastKind) -> Expression {
+        let known = &mut self.parameters[index];
+        if *known == SqlType::Unknown {
+            *known = without_length(to);
+        }
+        let parameter = Expression { node: Node::Parameter(index), sql_type: known.clone() };
+        if parameter.sql_type == *to || is_relabelled(&parameter.sql_type, to) {
+            return Expression { sql_type: to.clone(), ..parameter };
+        }
+        Expression { node: Node::Cast(Box::new(Cast { operand: parameter, kind })), sql_type: to.clone() }
+    }
+
+    /// A condition: true, false or NULL. MySQL takes numbers for conditions, and zero is false.
+    pub(crate) fn condition(&mut self, expression: Expression, clause: &str) -> Result<Expression, SqlError> {
+        match (&expression.sql_type, self.dialect) {
+            (SqlType::Unknown, Dialect::MySql) if matches!(expression.node, Node::Constant(Datum::Text(_))) => {
+                let text = Expression { sql_type: SqlType::TEXT, ..expression };
+                self.condition(text, clause)
+            }
+            (SqlType::Boolean | SqlType::Unknown, _) => self.coerce(expression, &SqlType::Boolean),
+            (_, Dialect::MySql) => {
+                let zero = Expression::constant(Datum::Integer(0), SqlType::INTEGER);
+                self.operator("<>", vec![expression, zero])
+            }
+            (other, Dialect::Postgres) => {
+                let message = format!("argument of {clause} must be type boolean, not type {other}");
+                Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message))
+            }
+        }
+    }
+
+    /// An expression whose type is known: what nothing told is text.
+    pub(crate) fn settled(&mut self, expression: Expression) -> Result<Expression, SqlError> {
+        match expression.sql_type {
+            SqlType::Unknown => self.coerce(expression, &SqlType::TEXT),
+            _ => Ok(expression),
+        }
+    }
+}
+
+/// Whether all values of a type are values of the other as they are, so that no cast is needed and the planner still sees the column.
+fn is_relabelled(from: &SqlType, to: &SqlType) -> bool {
+    match (from, to) {
+        (SqlType::Text(_), SqlType::Text(None)) | (SqlType::Decimal(_), SqlType::Decimal(None)) => true,
+        (SqlType::Timestamp(_), SqlType::Timestamp(None))
+        | (SqlType::TimestampZoned(_), SqlType::TimestampZoned(None))
+        | (SqlType::Time(_), SqlType::Time(None)) => true,
+        (
+            SqlType::Integer { width: from, unsigned: from_unsigned },
+            SqlType::Integer { width: to, unsigned: to_unsigned },
+        ) => from <= to && (from_unsigned == to_unsigned || (*from_unsigned && from < to)),
+        _ => false,
+    }
+}
+
+/// Parameters have no length: a client is told `text`, and the column checks.
+fn without_length(sql_type: &SqlType) -> SqlType {
+    match sql_type {
+        SqlType::Text(_) | SqlType::Enumeration(_) => SqlType::TEXT,
+        SqlType::Decimal(_) => SqlType::NUMERIC,
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,63 @@
+//! From a type as it is written in a statement to the type it means: names of enumerations first, then those that every database has.
+//!
+//! ```text
+//!   mood                          the enumeration, if the catalog has one
+//!   TIMESTAMP(3) WITH TIME ZONE   "timestamp with time zone", [3]
+//!   INT[]                         an array of "int"
+//! ```
+//!
+//! What the names mean is told in [`value`](crate::value); here the name is only taken apart.
+
+use super::Catalog;
+use crate::catalog::name::parts;
+use crate::dialect::Dialect;
+use crate::error::SqlError;
+use crate::value::types::{EnumerationId, SqlType};
+use sqlparser::ast::{ArrayElemTypeDef, DataType};
+
+impl Catalog {
+    /// The type that a statement names.
+    pub(crate) fn sql_type(&self, data_type: &DataType, dialect: Dialect) -> Result<SqlType, SqlError> {
+        match data_type {
+            DataType::Array(ArrayElemTypeDef::SquareBracket(element, _) | ArrayElemTypeDef::Qualified(element, _)) => {
+                Ok(SqlType::Array(Box::new(self.sql_type(element, dialect)?)))
+            }
+            DataType::Custom(name, modifiers) => {
+                let (_, name) = parts(name, dialect)?;
+                match self.enumeration(&name) {
+                    Some(id) if modifiers.is_empty() => Ok(SqlType::Enumeration(id)),
+                    _ => named_type(&data_type.to_string(), dialect),
+                }
+            }
+            other => named_type(&other.to_string(), dialect),
+        }
+    }
+
+    fn enumeration(&self, name: &str) -> Option<EnumerationId> {
+        self.enumerations.get(name).map(|enumeration| enumeration.id)
+    }
+}
+
+/// Takes `numeric(10, 2)` apart.
+fn named_type(text: &str, dialect: Dialect) -> Result<SqlType, SqlError> {
+    let text = text.to_lowercase();
+    let text = text.trim().replace('"', "");
+    let Some((before, rest)) = text.split_once('(') else {
+        return SqlType::from_name(&single_blanks(&text), &[], dialect);
+    };
+    let (inside, after) = rest.split_once(')').unwrap_or((rest, ""));
+    let numbers: Result<Vec<u32>, SqlError> = inside
+        .split(',')
+        .map(|number| {
+            number
+                .trim()
+                .parse()
+                .map_err(|_| SqlError::unsupported(format!("the modifier ({inside}) of type {before}")))
+        })
+        .collect();
+    SqlType::from_name(&single_blanks(&format!("{before} {after}")), &numbers?, dialect)
+}
+
+fn single_blanks(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<&str>>().join(" ")
+}

@@ -1,0 +1,136 @@
+//! UPDATE and DELETE: the rows that qualify, one after the other.
+//!
+//! ```text
+//!   by key     the plan reads the row with a lock: nothing more to look at
+//!   otherwise  the plan reads plainly; each row found is locked, read again, and must qualify again
+//! ```
+//!
+//! All rows are found before the first is changed, so a statement never meets its own writes. A row that a join finds several times
+//! is changed once, by the first partner.
+
+use super::writer::Writer;
+use super::{Delete, Outcome, Returning, RowSource, Update};
+use crate::catalog::Table;
+use crate::dialect::Dialect;
+use crate::error::Stop;
+use crate::key;
+use crate::storage::{KeyPart, Row, RowKey};
+use crate::value::Datum;
+use crate::value::types::SqlType;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A row that qualifies: its key, itself, and the whole row of the source around it.
+struct Found {
+    key: RowKey,
+    row: Row,
+    whole: Vec<Datum>,
+}
+
+impl Writer<'_, '_> {
+    /// Carries an UPDATE out.
+    pub(super) fn carry_out_update(&mut self, update: &Update, outcome: &mut Outcome) -> Result<(), Stop> {
+        let rules = self.rules(&update.source.table)?;
+        let places: Vec<usize> = update.assignments.iter().map(|(place, _)| *place).collect();
+        for found in self.candidates(&update.source)? {
+            let Some(found) = self.locked(&update.source, found)? else { continue };
+            outcome.found += 1;
+            let new = self.new_values(update, &found)?;
+            // MySQL does not count a row that stays as it is; it is written all the same, for what others may see.
+            let counts = self.dialect() != Dialect::MySql || new != *found.row;
+            let new = self.update(&rules, &found.key, &found.row, new, &places)?;
+            outcome.count += u64::from(counts);
+            self.return_row(update.returning.as_ref(), &update.source, found.whole, &new, outcome)?;
+        }
+        Ok(())
+    }
+
+    /// Carries a DELETE out.
+    pub(super) fn carry_out_delete(&mut self, delete: &Delete, outcome: &mut Outcome) -> Result<(), Stop> {
+        let rules = self.rules(&delete.source.table)?;
+        for found in self.candidates(&delete.source)? {
+            let Some(found) = self.locked(&delete.source, found)? else { continue };
+            self.delete(&rules, &found.key, &found.row)?;
+            outcome.found += 1;
+            outcome.count += 1;
+            self.return_row(delete.returning.as_ref(), &delete.source, found.whole, &found.row, outcome)?;
+        }
+        Ok(())
+    }
+
+    /// The rows that the plan finds, each once.
+    fn candidates(&mut self, source: &RowSource) -> Result<Vec<Found>, Stop> {
+        let mut seen = BTreeSet::new();
+        let mut found = Vec::new();
+        for whole in self.execution.run(&source.plan)? {
+            let row: Row = whole[source.start..source.start + source.table.columns.len()].into();
+            let key = found_key(&source.table, &row, whole.get(source.start + source.table.columns.len()))?;
+            if let Some(key) = key
+                && seen.insert(key.clone())
+            {
+                found.push(Found { key, row, whole: whole.to_vec() });
+            }
+        }
+        Ok(found)
+    }
+
+    /// The row as it is now, with a lock, if it still qualifies.
+    fn locked(&mut self, source: &RowSource, mut found: Found) -> Result<Option<Found>, Stop> {
+        if source.locked {
+            return Ok(Some(found));
+        }
+        let Some(row) = self.lock(&source.table, &found.key)? else { return Ok(None) };
+        if row != found.row {
+            found.whole[source.start..source.start + row.len()].clone_from_slice(&row);
+            if let Some(condition) = &source.condition
+                && self.execution.evaluate_over(condition, &found.whole)? != Datum::Boolean(true)
+            {
+                return Ok(None);
+            }
+        }
+        Ok(Some(Found { row, ..found }))
+    }
+
+    fn new_values(&mut self, update: &Update, found: &Found) -> Result<Vec<Datum>, Stop> {
+        let (start, width) = (update.source.start, found.row.len());
+        if start == 0 {
+            return self.assigned(&update.assignments, &found.whole, width);
+        }
+        let mut new = found.row.to_vec();
+        for (place, expression) in &update.assignments {
+            new[*place] = self.execution.evaluate_over(expression, &found.whole)?;
+        }
+        Ok(new)
+    }
+
+    fn return_row(
+        &mut self,
+        returning: Option<&Returning>,
+        source: &RowSource,
+        mut whole: Vec<Datum>,
+        row: &Row,
+        outcome: &mut Outcome,
+    ) -> Result<(), Stop> {
+        if let Some(returning) = returning {
+            whole[source.start..source.start + row.len()].clone_from_slice(row);
+            outcome.returned.push(self.execution.evaluate_all(&returning.expressions, &whole)?);
+        }
+        Ok(())
+    }
+}
+
+/// The key of a row that was found; where the table has no primary key it stands behind the row. A row of NULLs that an outer join
+/// filled in is none.
+fn found_key(table: &Table, row: &[Datum], behind: Option<&Datum>) -> Result<Option<RowKey>, Stop> {
+    if let Some(primary_key) = &table.primary_key {
+        let missing = primary_key.columns.iter().any(|&place| row[place].is_null());
+        return Ok(if missing { None } else { key::row_key(table, row)? });
+    }
+    match behind {
+        None | Some(Datum::Null) => Ok(None),
+        Some(value) => {
+            let part: KeyPart = key::key_part(value, &SqlType::BIGINT)?;
+            Ok(Some(RowKey { space: table.space, parts: Arc::from([part]) }))
+        }
+    }
+}

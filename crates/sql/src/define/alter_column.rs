@@ -1,0 +1,137 @@
+//! ALTER TABLE … ALTER COLUMN, and MySQL's MODIFY and CHANGE.
+//!
+//! A change of type rewrites the rows: each value is cast as an assignment would, or computed by USING. The rows move to a new space,
+//! because keys of another type may be other keys.
+
+use super::Definition;
+use crate::catalog::name::identifier;
+use crate::catalog::{ColumnDefault, Table};
+use crate::error::{SqlError, SqlState, Stop};
+use crate::value::Datum;
+use crate::value::types::SqlType;
+use crate::value::{CastKind, can_coerce, cast};
+use sqlparser::ast::{
+    AlterColumnOperation, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Expr, GeneratedAs, Ident,
+};
+
+impl Definition<'_> {
+    pub(super) fn alter_column(
+        &mut self,
+        mut table: Table,
+        name: &Ident,
+        operation: &AlterColumnOperation,
+    ) -> Result<Table, Stop> {
+        let place = table.expect_column(&identifier(name, self.dialect), self.dialect)?;
+        match operation {
+            AlterColumnOperation::SetNotNull => {
+                table.columns[place].nullable = false;
+                self.refuse_nulls(&table, place)?;
+            }
+            AlterColumnOperation::DropNotNull => {
+                if table.primary_key.as_ref().is_some_and(|key| key.columns.contains(&place)) {
+                    let message = format!("column \"{}\" is in a primary key", table.columns[place].name);
+                    return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message).into());
+                }
+                table.columns[place].nullable = true;
+            }
+            AlterColumnOperation::SetDefault { value } => self.set_default(&mut table, place, value)?,
+            AlterColumnOperation::DropDefault => table.columns[place].default = None,
+            AlterColumnOperation::SetDataType { data_type, using, .. } => {
+                let sql_type = self.catalog.sql_type(data_type, self.dialect)?;
+                table = self.set_type(table, place, sql_type, using.as_ref())?;
+            }
+            AlterColumnOperation::AddGenerated { generated_as, sequence_options } => {
+                let always = *generated_as == Some(GeneratedAs::Always);
+                self.set_identity(&mut table, place, always, sequence_options.as_deref().unwrap_or_default())?;
+            }
+        }
+        Ok(table)
+    }
+
+    fn set_type(&mut self, table: Table, place: usize, sql_type: SqlType, using: Option<&Expr>) -> Result<Table, Stop> {
+        let old_type = table.columns[place].sql_type.clone();
+        let mut after = table.clone();
+        after.columns[place].sql_type = sql_type.clone();
+        let dialect = self.dialect;
+        if using.is_none() && !can_coerce(&old_type, &sql_type, CastKind::Assignment, dialect) {
+            let name = &table.columns[place].name;
+            let message = format!("column \"{name}\" cannot be cast automatically to type {sql_type}");
+            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message)
+                .with_hint(format!("you might need to specify \"USING {name}::{sql_type}\""))
+                .into());
+        }
+        let missing = table.columns[place].missing.clone();
+        after.columns[place].missing = match using {
+            None => cast(&missing, &old_type, &sql_type, CastKind::Assignment, dialect)?,
+            // All rows are rewritten, so none is older than the column.
+            Some(_) => Datum::Null,
+        };
+        match using {
+            None => self.rewrite(&table, &mut after, |_, mut row| {
+                row[place] = cast(&row[place], &old_type, &sql_type, CastKind::Assignment, dialect)?;
+                Ok(row)
+            })?,
+            Some(expression) => {
+                let formula = self.formula(&table, &expression.to_string(), Some(&sql_type))?;
+                self.rewrite(&table, &mut after, |definition, mut row| {
+                    row[place] = definition.evaluate(&formula, &row)?;
+                    Ok(row)
+                })?;
+            }
+        }
+        self.check_table(&after)?;
+        Ok(after)
+    }
+
+    /// MODIFY and CHANGE state the whole column anew: options that are not repeated are gone, keys stay.
+    pub(super) fn change_column(
+        &mut self,
+        mut table: Table,
+        old_name: &Ident,
+        new_name: &Ident,
+        data_type: &DataType,
+        options: &[ColumnOption],
+    ) -> Result<Table, Stop> {
+        let place = table.expect_column(&identifier(old_name, self.dialect), self.dialect)?;
+        self.rename_column(&mut table, old_name, new_name)?;
+        let definition = ColumnDef {
+            name: new_name.clone(),
+            data_type: data_type.clone(),
+            options: options.iter().map(|option| ColumnOptionDef { name: None, option: option.clone() }).collect(),
+        };
+        let mut constraints = Vec::new();
+        let mut fresh = self.empty_table(table.name.clone(), table.temporary);
+        self.add_column(&mut fresh, &definition, &mut constraints)?;
+        let column = fresh.columns.remove(0);
+        let sql_type = column.sql_type.clone();
+        if sql_type != table.columns[place].sql_type {
+            table.columns[place].default = None;
+            table = self.set_type(table, place, sql_type, None)?;
+        }
+        self.state_anew(&mut table, place, column);
+        self.refuse_nulls(&table, place)?;
+        for constraint in &constraints {
+            table = self.alter_add_constraint(table, constraint)?;
+        }
+        Ok(table)
+    }
+
+    fn state_anew(&mut self, table: &mut Table, place: usize, column: crate::catalog::Column) {
+        let in_key = table.primary_key.as_ref().is_some_and(|key| key.columns.contains(&place));
+        let counts = |default: &Option<ColumnDefault>| match default {
+            Some(ColumnDefault::Sequence(id)) => Some(*id),
+            _ => None,
+        };
+        let slot = &mut table.columns[place];
+        // A column that goes on counting goes on with its sequence.
+        let default = match (counts(&slot.default), counts(&column.default)) {
+            (Some(old), Some(_)) => Some(ColumnDefault::Sequence(old)),
+            _ => column.default,
+        };
+        slot.default = default;
+        slot.nullable = column.nullable && !in_key;
+        slot.on_update = column.on_update;
+        slot.collation = column.collation;
+        slot.comment = column.comment;
+    }
+}

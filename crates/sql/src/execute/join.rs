@@ -1,0 +1,161 @@
+//! Joins. The left side streams; the right side is read for each left row (`lateral`), or once, when the first left row comes.
+
+use super::{Execution, Flow, Frame, Sink};
+use crate::bind::expression::Expression;
+use crate::error::Stop;
+use crate::plan::{Join, JoinKind};
+use crate::value::{Datum, GroupKey};
+use rustc_hash::FxHashMap;
+
+/// The right side of a join that is read once.
+struct Side {
+    rows: Vec<Vec<Datum>>,
+    /// By the values of the hashed expressions; rows with a NULL among them have no partner.
+    by_key: Option<FxHashMap<Vec<GroupKey>, Vec<usize>>>,
+    matched: Vec<bool>,
+}
+
+impl<'run> Execution<'run> {
+    pub(super) fn join(
+        &mut self,
+        join: &Join,
+        outer: Option<&Frame<'_>>,
+        sink: &mut Sink<'_, 'run>,
+    ) -> Result<Flow, Stop> {
+        if join.lateral {
+            return self.lateral(join, outer, sink);
+        }
+        let right_width = join.right.width();
+        let mut side: Option<Side> = None;
+        let flow = self.each(&join.left, outer, &mut |execution, left| {
+            if side.is_none() {
+                side = Some(execution.side(join, outer)?);
+            }
+            match &mut side {
+                Some(side) => execution.partners(join, left, side, right_width, outer, sink),
+                None => Ok(Flow::More),
+            }
+        })?;
+        if flow == Flow::Enough || !matches!(join.kind, JoinKind::Right | JoinKind::Full) {
+            return Ok(flow);
+        }
+        let side = match side {
+            Some(side) => side,
+            None => self.side(join, outer)?,
+        };
+        self.unmatched(join, &side, sink)
+    }
+
+    fn side(&mut self, join: &Join, outer: Option<&Frame<'_>>) -> Result<Side, Stop> {
+        let rows = self.collect(&join.right, outer)?;
+        let mut by_key = None;
+        if !join.hashed.is_empty() {
+            let mut map: FxHashMap<Vec<GroupKey>, Vec<usize>> = FxHashMap::default();
+            for (number, row) in rows.iter().enumerate() {
+                let keys = join.hashed.iter().map(|(_, right)| right);
+                if let Some(key) = self.hash_key(keys, &Frame { row, outer })? {
+                    map.entry(key).or_default().push(number);
+                }
+            }
+            by_key = Some(map);
+        }
+        let matched = vec![false; rows.len()];
+        Ok(Side { rows, by_key, matched })
+    }
+
+    fn hash_key<'expressions>(
+        &mut self,
+        expressions: impl Iterator<Item = &'expressions Expression>,
+        frame: &Frame<'_>,
+    ) -> Result<Option<Vec<GroupKey>>, Stop> {
+        let collation = self.collation();
+        let mut key = Vec::new();
+        for expression in expressions {
+            match self.evaluate(expression, frame)? {
+                Datum::Null => return Ok(None),
+                value => key.push(GroupKey::new(&value, collation)),
+            }
+        }
+        Ok(Some(key))
+    }
+
+    /// All pairs of one left row.
+    fn partners(
+        &mut self,
+        join: &Join,
+        left: &[Datum],
+        side: &mut Side,
+        right_width: usize,
+        outer: Option<&Frame<'_>>,
+        sink: &mut Sink<'_, 'run>,
+    ) -> Result<Flow, Stop> {
+        let mut pair = left.to_vec();
+        let candidates: Vec<usize> = match &side.by_key {
+            None => (0..side.rows.len()).collect(),
+            Some(map) => {
+                let keys = join.hashed.iter().map(|(left, _)| left);
+                let key = self.hash_key(keys, &Frame { row: left, outer })?;
+                key.and_then(|key| map.get(&key).cloned()).unwrap_or_default()
+            }
+        };
+        let mut found = false;
+        for number in candidates {
+            self.step()?;
+            pair.truncate(left.len());
+            pair.extend_from_slice(&side.rows[number]);
+            if !self.holds(join.condition.as_ref(), &Frame { row: &pair, outer })? {
+                continue;
+            }
+            found = true;
+            side.matched[number] = true;
+            if sink(self, &pair)? == Flow::Enough {
+                return Ok(Flow::Enough);
+            }
+        }
+        match found || !matches!(join.kind, JoinKind::Left | JoinKind::Full) {
+            true => Ok(Flow::More),
+            false => {
+                pair.truncate(left.len());
+                pair.resize(left.len() + right_width, Datum::Null);
+                sink(self, &pair)
+            }
+        }
+    }
+
+    /// Right rows without a partner.
+    fn unmatched(&mut self, join: &Join, side: &Side, sink: &mut Sink<'_, 'run>) -> Result<Flow, Stop> {
+        let left_width = join.left.width();
+        for (row, _) in side.rows.iter().zip(&side.matched).filter(|(_, matched)| !**matched) {
+            let mut pair = vec![Datum::Null; left_width];
+            pair.extend_from_slice(row);
+            if sink(self, &pair)? == Flow::Enough {
+                return Ok(Flow::Enough);
+            }
+        }
+        Ok(Flow::More)
+    }
+
+    fn lateral(&mut self, join: &Join, outer: Option<&Frame<'_>>, sink: &mut Sink<'_, 'run>) -> Result<Flow, Stop> {
+        let right_width = join.right.width();
+        self.each(&join.left, outer, &mut |execution, left| {
+            let frame = Frame { row: left, outer };
+            let mut pair = left.to_vec();
+            let mut found = false;
+            let flow = execution.each(&join.right, Some(&frame), &mut |execution, right| {
+                pair.truncate(left.len());
+                pair.extend_from_slice(right);
+                if !execution.holds(join.condition.as_ref(), &Frame { row: &pair, outer })? {
+                    return Ok(Flow::More);
+                }
+                found = true;
+                sink(execution, &pair)
+            })?;
+            if flow == Flow::Enough || found || join.kind != JoinKind::Left {
+                return Ok(flow);
+            }
+            pair.truncate(left.len());
+            pair.resize(left.len() + right_width, Datum::Null);
+            sink(execution, &pair)
+        })
+    }
+}

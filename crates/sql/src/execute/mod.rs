@@ -1,0 +1,205 @@
+//! Execution: rows stream from the reads at the bottom of a plan to whoever asked.
+//!
+//! ```text
+//!   each(plan, outer rows, sink)        every operator calls its input with a sink of its own:
+//!     Filter ── each(input, …, |row| if condition(row) { sink(row) })
+//! ```
+//!
+//! A sink may say that it has [`Flow::Enough`]; then nothing further is read. What must see all rows first (sorting, grouping) keeps them.
+//! Work is counted in rows, and a statement that goes on forever ends in an error.
+
+mod aggregate;
+mod evaluate;
+mod join;
+mod operator;
+mod read;
+mod sequence;
+mod subquery;
+mod window;
+mod with;
+
+use crate::bind::expression::Expression;
+use crate::catalog::Catalog;
+use crate::change::ChildCheck;
+use crate::dialect::Dialect;
+use crate::error::{SqlError, SqlState, Stop};
+use crate::function::Environment;
+use crate::plan::Plan;
+use crate::storage::{SequenceId, Storage};
+use crate::value::types::SqlType;
+use crate::value::{Collation, Datum, GroupKey};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// So many rows may a statement handle.
+const STEP_LIMIT: u64 = 50_000_000;
+
+/// Rows that are kept.
+pub(crate) type Rows = Arc<Vec<Vec<Datum>>>;
+
+/// Whether more rows are wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Flow {
+    /// Go on.
+    More,
+    /// Stop: nothing that comes later matters.
+    Enough,
+}
+
+/// Takes the rows of an operator.
+pub(crate) type Sink<'sink, 'run> = dyn FnMut(&mut Execution<'run>, &[Datum]) -> Result<Flow, Stop> + 'sink;
+
+/// The rows that an expression sees.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame<'rows> {
+    /// The row of the query it stands in.
+    pub(crate) row: &'rows [Datum],
+    /// The rows of the queries around.
+    pub(crate) outer: Option<&'rows Frame<'rows>>,
+}
+
+/// A statement that is being carried out.
+pub(crate) struct Execution<'run> {
+    storage: &'run mut dyn Storage,
+    catalog: Arc<Catalog>,
+    environment: Rc<Environment>,
+    parameters: &'run [Datum],
+    variables: &'run [Datum],
+    user_variables: Option<&'run BTreeMap<String, (Datum, SqlType)>>,
+    steps: u64,
+    /// Rows of subqueries that do not depend on outer rows, by number.
+    answers: FxHashMap<usize, Rows>,
+    /// The same as sets, for IN.
+    lookups: FxHashMap<usize, Rc<subquery::Lookup>>,
+    /// Rows of common table expressions, by number.
+    common: FxHashMap<usize, Rows>,
+    /// Foreign keys that changes inside of queries leave to the commit.
+    pub(crate) deferred: Vec<ChildCheck>,
+    /// The sequence that gave the last value, for `lastval`.
+    pub(crate) last_sequence: Option<SequenceId>,
+}
+
+impl<'run> Execution<'run> {
+    /// A statement over a store.
+    pub(crate) fn new(
+        catalog: Arc<Catalog>,
+        environment: Rc<Environment>,
+        storage: &'run mut dyn Storage,
+    ) -> Execution<'run> {
+        Execution {
+            storage,
+            catalog,
+            environment,
+            parameters: &[],
+            variables: &[],
+            user_variables: None,
+            steps: 0,
+            answers: FxHashMap::default(),
+            lookups: FxHashMap::default(),
+            common: FxHashMap::default(),
+            deferred: Vec::new(),
+            last_sequence: None,
+        }
+    }
+
+    /// A statement that changes the schema.
+    pub(crate) fn of_definition(
+        catalog: Arc<Catalog>,
+        dialect: Dialect,
+        storage: &'run mut dyn Storage,
+    ) -> Execution<'run> {
+        let environment = Environment::new(dialect, storage.now(), 0);
+        Execution::new(catalog, Rc::new(environment), storage)
+    }
+
+    /// The same with values of parameters and variables.
+    pub(crate) fn with_values(self, parameters: &'run [Datum], variables: &'run [Datum]) -> Execution<'run> {
+        Execution { parameters, variables, ..self }
+    }
+
+    /// The same with the variables of a session.
+    pub(crate) fn with_user_variables(self, values: &'run BTreeMap<String, (Datum, SqlType)>) -> Execution<'run> {
+        Execution { user_variables: Some(values), ..self }
+    }
+
+    /// The dialect.
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.environment.dialect
+    }
+
+    /// What calls may know.
+    pub(crate) fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// The store.
+    pub(crate) fn storage(&mut self) -> &mut dyn Storage {
+        self.storage
+    }
+
+    /// All rows of a plan.
+    pub(crate) fn run(&mut self, plan: &Plan) -> Result<Vec<Vec<Datum>>, Stop> {
+        self.collect(plan, None)
+    }
+
+    /// The value of an expression over one row.
+    pub(crate) fn evaluate_over(&mut self, expression: &Expression, row: &[Datum]) -> Result<Datum, Stop> {
+        self.evaluate(expression, &Frame { row, outer: None })
+    }
+
+    /// The values of several.
+    pub(crate) fn evaluate_all(&mut self, expressions: &[Expression], row: &[Datum]) -> Result<Vec<Datum>, Stop> {
+        self.evaluate_row(expressions, &Frame { row, outer: None })
+    }
+
+    fn evaluate_row(&mut self, expressions: &[Expression], frame: &Frame<'_>) -> Result<Vec<Datum>, Stop> {
+        expressions.iter().map(|expression| self.evaluate(expression, frame)).collect()
+    }
+
+    /// All rows of a plan, with outer rows.
+    fn collect(&mut self, plan: &Plan, outer: Option<&Frame<'_>>) -> Result<Vec<Vec<Datum>>, Stop> {
+        let mut rows = Vec::new();
+        self.each(plan, outer, &mut |_, row| {
+            rows.push(row.to_vec());
+            Ok(Flow::More)
+        })?;
+        Ok(rows)
+    }
+
+    /// Whether a condition is true of a row; no condition is.
+    fn holds(&mut self, condition: Option<&Expression>, frame: &Frame<'_>) -> Result<bool, Stop> {
+        match condition {
+            None => Ok(true),
+            Some(condition) => Ok(self.evaluate(condition, frame)? == Datum::Boolean(true)),
+        }
+    }
+
+    /// Counts a row.
+    fn step(&mut self) -> Result<(), Stop> {
+        self.steps += 1;
+        match self.steps > STEP_LIMIT {
+            true => {
+                let message = format!("the statement handles more than {STEP_LIMIT} rows");
+                Err(SqlError::new(SqlState::LIMIT_EXCEEDED, message).into())
+            }
+            false => Ok(()),
+        }
+    }
+
+    fn collation(&self) -> Collation {
+        Collation::of(self.dialect())
+    }
+
+    /// Values as a key of groups.
+    fn group_key<'values>(&self, values: impl IntoIterator<Item = &'values Datum>) -> Vec<GroupKey> {
+        let collation = self.collation();
+        values.into_iter().map(|value| GroupKey::new(value, collation)).collect()
+    }
+}
+
+/// A mistake of ours.
+fn internal(message: &str) -> Stop {
+    SqlError::new(SqlState::INTERNAL, message).into()
+}

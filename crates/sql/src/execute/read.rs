@@ -1,0 +1,331 @@
+//! Reading a table: by points, by ranges, by a scan.
+//!
+//! Whatever the path, the condition is evaluated on the row that was read. A row that is to be locked is read with its lock at once
+//! when its key is known; found by a range it is read plainly, then, if it qualifies, again with its lock, and must qualify again.
+
+use super::{Execution, Flow, Frame, Sink};
+use crate::bind::expression::Expression;
+use crate::catalog::{Index, IndexColumn};
+use crate::error::Stop;
+use crate::key::{column_part, entry_target};
+use crate::plan::{Access, Bound, Bounds, Order, Read, Values, row_width};
+use crate::storage::{Columns, KeyPart, KeyRange, Lock, Row, RowKey, SpaceId};
+use crate::value::Datum;
+use crate::value::types::SqlType;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Beyond so many combinations of values it is no lookup any more.
+const POINT_LIMIT: usize = 100_000;
+
+impl<'run> Execution<'run> {
+    pub(super) fn read(
+        &mut self,
+        read: &Read,
+        outer: Option<&Frame<'_>>,
+        sink: &mut Sink<'_, 'run>,
+    ) -> Result<Flow, Stop> {
+        match &read.access {
+            Access::Scan(order) => {
+                let range = KeyRange::of_prefix(read.table.space, Vec::new());
+                let range = self.ordered(range, order, outer)?;
+                self.read_range(read, &range, outer, sink)
+            }
+            Access::Points(alternatives) => {
+                let columns = read.table.primary_key.as_ref().map(|key| key.columns.clone()).unwrap_or_default();
+                self.read_points(read, read.table.space, &columns, alternatives, None, outer, sink)
+            }
+            Access::UniquePoints(place, alternatives) => {
+                let index = &read.table.indexes[*place];
+                let columns = index_columns(index);
+                self.read_points(read, index.space, &columns, alternatives, Some(index), outer, sink)
+            }
+            Access::KeyRange(bounds) => {
+                let columns = read.table.primary_key.as_ref().map(|key| key.columns.clone()).unwrap_or_default();
+                for range in self.ranges(read, read.table.space, &columns, bounds, outer)? {
+                    if self.read_range(read, &range, outer, sink)? == Flow::Enough {
+                        return Ok(Flow::Enough);
+                    }
+                }
+                Ok(Flow::More)
+            }
+            Access::IndexRange(place, bounds) => {
+                let index = &read.table.indexes[*place];
+                let mut seen = BTreeSet::new();
+                for range in self.ranges(read, index.space, &index_columns(index), bounds, outer)? {
+                    if self.read_entries(read, index, &range, &mut seen, outer, sink)? == Flow::Enough {
+                        return Ok(Flow::Enough);
+                    }
+                }
+                Ok(Flow::More)
+            }
+        }
+    }
+
+    fn read_range(
+        &mut self,
+        read: &Read,
+        range: &KeyRange,
+        outer: Option<&Frame<'_>>,
+        sink: &mut Sink<'_, 'run>,
+    ) -> Result<Flow, Stop> {
+        for (key, row) in self.storage.scan(range, &read.columns)? {
+            if self.deliver(read, &key, &row, false, outer, sink)? == Flow::Enough {
+                return Ok(Flow::Enough);
+            }
+        }
+        Ok(Flow::More)
+    }
+
+    /// Entries, then the rows they point to. A store may show an old entry beside a new one: a row comes once.
+    fn read_entries(
+        &mut self,
+        read: &Read,
+        index: &Index,
+        range: &KeyRange,
+        seen: &mut BTreeSet<RowKey>,
+        outer: Option<&Frame<'_>>,
+        sink: &mut Sink<'_, 'run>,
+    ) -> Result<Flow, Stop> {
+        let entries = self.storage.scan(range, &Columns::All)?;
+        let cut = range.limit.is_some_and(|limit| entries.len() >= limit);
+        let mut stale = false;
+        for (key, entry) in entries {
+            let target = entry_target(&read.table, index, &key, &entry)?;
+            if !seen.insert(target.clone()) {
+                continue;
+            }
+            let Some(row) = self.storage.get(&target, &read.columns, Lock::None)? else {
+                stale = true;
+                continue;
+            };
+            let mut taken = false;
+            let flow = self.deliver(read, &target, &row, false, outer, &mut |execution, row| {
+                taken = true;
+                sink(execution, row)
+            })?;
+            stale |= !taken;
+            if flow == Flow::Enough {
+                return Ok(Flow::Enough);
+            }
+        }
+        // An entry without its row made room for another one.
+        if cut && stale {
+            let rest = KeyRange { limit: None, ..range.clone() };
+            return self.read_entries(read, index, &rest, seen, outer, sink);
+        }
+        Ok(Flow::More)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn read_points(
+        &mut self,
+        read: &Read,
+        space: SpaceId,
+        columns: &[usize],
+        alternatives: &[Vec<Values>],
+        index: Option<&Index>,
+        outer: Option<&Frame<'_>>,
+        sink: &mut Sink<'_, 'run>,
+    ) -> Result<Flow, Stop> {
+        let mut keys: Vec<Vec<KeyPart>> = Vec::new();
+        for alternative in alternatives {
+            match self.combinations(read, columns, alternative, outer)? {
+                Some(found) => keys.extend(found),
+                None => {
+                    let everything = KeyRange::of_prefix(read.table.space, Vec::new());
+                    return self.read_range(read, &everything, outer, sink);
+                }
+            }
+        }
+        let mut seen = BTreeSet::new();
+        for parts in keys {
+            if !seen.insert(parts.clone()) {
+                continue;
+            }
+            let key = RowKey { space, parts: parts.into() };
+            let target = match index {
+                None => Some(key),
+                Some(index) => match self.storage.get(&key, &Columns::All, read.lock)? {
+                    Some(entry) => Some(entry_target(&read.table, index, &key, &entry)?),
+                    None => None,
+                },
+            };
+            let Some(target) = target else { continue };
+            if let Some(row) = self.storage.get(&target, &read.columns, read.lock)?
+                && self.deliver(read, &target, &row, true, outer, sink)? == Flow::Enough
+            {
+                return Ok(Flow::Enough);
+            }
+        }
+        Ok(Flow::More)
+    }
+
+    /// Gives a row on if it qualifies, with its lock if one is wanted.
+    fn deliver(
+        &mut self,
+        read: &Read,
+        key: &RowKey,
+        row: &Row,
+        locked: bool,
+        outer: Option<&Frame<'_>>,
+        sink: &mut Sink<'_, 'run>,
+    ) -> Result<Flow, Stop> {
+        self.step()?;
+        let values = whole_row(read, key, row);
+        if !self.holds(read.condition.as_ref(), &Frame { row: &values, outer })? {
+            return Ok(Flow::More);
+        }
+        if locked || read.lock == Lock::None {
+            return sink(self, &values);
+        }
+        let Some(row) = self.storage.get(key, &read.columns, read.lock)? else { return Ok(Flow::More) };
+        let values = whole_row(read, key, &row);
+        match self.holds(read.condition.as_ref(), &Frame { row: &values, outer })? {
+            true => sink(self, &values),
+            false => Ok(Flow::More),
+        }
+    }
+
+    /// All keys of an alternative; `None` if there are too many to be looked up.
+    fn combinations(
+        &mut self,
+        read: &Read,
+        columns: &[usize],
+        values: &[Values],
+        outer: Option<&Frame<'_>>,
+    ) -> Result<Option<Vec<Vec<KeyPart>>>, Stop> {
+        let mut keys: Vec<Vec<KeyPart>> = vec![Vec::new()];
+        for (&column, values) in columns.iter().zip(values) {
+            let mut parts = Vec::new();
+            for value in self.values(values, outer)? {
+                if !value.is_null() {
+                    parts.push(column_part(&read.table, column, &value)?);
+                }
+            }
+            if keys.len().saturating_mul(parts.len()) > POINT_LIMIT {
+                return Ok(None);
+            }
+            keys = keys
+                .iter()
+                .flat_map(|key| parts.iter().map(move |part| key.iter().chain([part]).cloned().collect()))
+                .collect();
+        }
+        Ok(Some(keys))
+    }
+
+    fn values(&mut self, values: &Values, outer: Option<&Frame<'_>>) -> Result<Vec<Datum>, Stop> {
+        let frame = Frame { row: &[], outer };
+        match values {
+            Values::Each(expressions) => self.evaluate_row(expressions, &frame),
+            Values::Elements(array) => match self.evaluate(array, &frame)? {
+                Datum::Array(elements) => Ok(elements.to_vec()),
+                _ => Ok(Vec::new()),
+            },
+        }
+    }
+
+    fn ranges(
+        &mut self,
+        read: &Read,
+        space: SpaceId,
+        columns: &[usize],
+        bounds: &Bounds,
+        outer: Option<&Frame<'_>>,
+    ) -> Result<Vec<KeyRange>, Stop> {
+        let Some(prefixes) = self.combinations(read, columns, &bounds.prefix, outer)? else {
+            return Ok(vec![KeyRange::of_prefix(space, Vec::new())]);
+        };
+        let next = columns.get(bounds.prefix.len()).copied();
+        let low = self.bound(read, next, bounds.low.as_ref(), 1, outer)?;
+        let high = self.bound(read, next, bounds.high.as_ref(), -1, outer)?;
+        // A bound that is NULL holds for no row.
+        let (Some(low), Some(mut high)) = (low, high) else { return Ok(Vec::new()) };
+        let nullable_integer = next
+            .map(|next| &read.table.columns[next])
+            .is_some_and(|column| column.nullable && matches!(column.sql_type, SqlType::Integer { .. }));
+        if high.is_none() && low.is_some() && nullable_integer && bounds.order.limit.is_some() {
+            // NULL comes last in an index and is above no bound: it must not use the limit up.
+            high = Some(KeyPart::Number(i128::MAX));
+        }
+        let mut seen = BTreeSet::new();
+        let mut ranges = Vec::new();
+        for prefix in prefixes {
+            if seen.insert(prefix.clone()) {
+                let range = KeyRange { low: low.clone(), high: high.clone(), ..KeyRange::of_prefix(space, prefix) };
+                ranges.push(self.ordered(range, &bounds.order, outer)?);
+            }
+        }
+        Ok(ranges)
+    }
+
+    /// An end of a range: the outer option is none if it is NULL, the inner if there is none. Integers that are outside move inside.
+    fn bound(
+        &mut self,
+        read: &Read,
+        column: Option<usize>,
+        bound: Option<&Bound>,
+        inwards: i128,
+        outer: Option<&Frame<'_>>,
+    ) -> Result<Option<Option<KeyPart>>, Stop> {
+        let (Some(bound), Some(column)) = (bound, column) else { return Ok(Some(None)) };
+        let value = self.evaluate(&bound.value, &Frame { row: &[], outer })?;
+        if value.is_null() {
+            return Ok(None);
+        }
+        let part = column_part(&read.table, column, &value)?;
+        let integer = matches!(read.table.columns[column].sql_type, SqlType::Integer { .. });
+        Ok(Some(Some(match part {
+            KeyPart::Number(number) if integer && !bound.inclusive => KeyPart::Number(number.saturating_add(inwards)),
+            part => part,
+        })))
+    }
+
+    fn ordered(&mut self, range: KeyRange, order: &Order, outer: Option<&Frame<'_>>) -> Result<KeyRange, Stop> {
+        let limit = self.row_count(order.limit.as_ref(), outer)?;
+        Ok(KeyRange { descending: order.descending, limit, ..range })
+    }
+
+    /// The value of LIMIT or OFFSET; NULL is none.
+    pub(super) fn row_count(
+        &mut self,
+        count: Option<&Expression>,
+        outer: Option<&Frame<'_>>,
+    ) -> Result<Option<usize>, Stop> {
+        let Some(count) = count else { return Ok(None) };
+        match self.evaluate(count, &Frame { row: &[], outer })? {
+            Datum::Integer(count) if count < 0 => {
+                let state = crate::error::SqlState("2201W");
+                Err(crate::error::SqlError::new(state, "LIMIT and OFFSET must not be negative").into())
+            }
+            Datum::Integer(count) => Ok(Some(usize::try_from(count).unwrap_or(usize::MAX))),
+            _ => Ok(None),
+        }
+    }
+}
+
+fn index_columns(index: &Index) -> Vec<usize> {
+    let plain = |column: &IndexColumn| match column {
+        IndexColumn::Column(place) => Some(*place),
+        IndexColumn::Expression(_) => None,
+    };
+    index.columns.iter().filter_map(plain).collect()
+}
+
+/// The row with all its columns and, without a primary key, its key behind them.
+fn whole_row(read: &Read, key: &RowKey, row: &Row) -> Arc<[Datum]> {
+    let table = &read.table;
+    if table.primary_key.is_some() && row.len() == table.columns.len() {
+        return row.clone();
+    }
+    let mut values: Vec<Datum> = Vec::with_capacity(row_width(table));
+    values.extend((0..table.columns.len()).map(|column| table.value(row, column).clone()));
+    if table.primary_key.is_none() {
+        values.push(match key.parts.first() {
+            Some(KeyPart::Number(number)) => Datum::Integer(*number),
+            Some(KeyPart::Text(text)) => Datum::Text(text.clone()),
+            _ => Datum::Null,
+        });
+    }
+    values.into()
+}

@@ -1,0 +1,76 @@
+//! Sequences: what `nextval` and its kin ask of the store.
+
+use super::{Execution, Frame, internal};
+use crate::bind::expression::{SequenceCall, SequenceOperation};
+use crate::catalog::Sequence;
+use crate::error::{SqlError, SqlState, Stop};
+use crate::value::Datum;
+use std::sync::Arc;
+
+impl Execution<'_> {
+    pub(super) fn sequence(&mut self, call: &SequenceCall, frame: &Frame<'_>) -> Result<Datum, Stop> {
+        let arguments = self.evaluate_row(&call.arguments, frame)?;
+        if arguments.iter().any(Datum::is_null) {
+            return Ok(Datum::Null);
+        }
+        let sequence = match (call.operation, arguments.first()) {
+            (SequenceOperation::Default(id), _) => {
+                let known = self.catalog.sequence_by_id(id).cloned();
+                known.ok_or_else(|| internal("a default without its sequence"))?
+            }
+            (SequenceOperation::Last, _) => return self.last_value(),
+            (_, Some(Datum::Text(name))) => self.find_sequence(name)?,
+            _ => return Err(internal("a sequence without a name")),
+        };
+        let value = match call.operation {
+            SequenceOperation::Next | SequenceOperation::Default(_) => {
+                self.last_sequence = Some(sequence.id);
+                self.storage.next_value(sequence.id, &sequence.rule)?
+            }
+            SequenceOperation::Current | SequenceOperation::Last => self.current_value(&sequence)?,
+            SequenceOperation::Set => self.set_value(&sequence, &arguments)?,
+        };
+        Ok(Datum::Integer(value.into()))
+    }
+
+    /// A sequence by the text of its name, which is written as in SQL.
+    fn find_sequence(&self, text: &str) -> Result<Arc<Sequence>, Stop> {
+        let name = text.strip_prefix("public.").unwrap_or(text);
+        let name = match name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
+            Some(quoted) => quoted.replace("\"\"", "\""),
+            None => name.to_lowercase(),
+        };
+        self.catalog.sequences.get(&name).cloned().ok_or_else(|| {
+            SqlError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{text}\" does not exist")).into()
+        })
+    }
+
+    fn current_value(&mut self, sequence: &Sequence) -> Result<i64, Stop> {
+        self.storage.current_value(sequence.id).ok_or_else(|| {
+            let message = format!("currval of sequence \"{}\" is not yet defined in this session", sequence.name);
+            SqlError::new(SqlState::OBJECT_NOT_IN_STATE, message).into()
+        })
+    }
+
+    fn last_value(&mut self) -> Result<Datum, Stop> {
+        let last = self.last_sequence.and_then(|sequence| self.storage.current_value(sequence));
+        last.map(|value| Datum::Integer(value.into())).ok_or_else(|| {
+            SqlError::new(SqlState::OBJECT_NOT_IN_STATE, "lastval is not yet defined in this session").into()
+        })
+    }
+
+    fn set_value(&mut self, sequence: &Sequence, arguments: &[Datum]) -> Result<i64, Stop> {
+        let value = match arguments.get(1) {
+            Some(Datum::Integer(value)) => i64::try_from(*value).ok(),
+            _ => None,
+        };
+        let rule = &sequence.rule;
+        let Some(value) = value.filter(|value| (rule.least..=rule.greatest).contains(value)) else {
+            let message = format!("setval: value is out of bounds for sequence \"{}\"", sequence.name);
+            return Err(SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, message).into());
+        };
+        let called = !matches!(arguments.get(2), Some(Datum::Boolean(false)));
+        self.storage.set_value(sequence.id, value, called)?;
+        Ok(value)
+    }
+}

@@ -1,0 +1,140 @@
+//! Subqueries in expressions.
+//!
+//! One that does not look at outer rows is evaluated once per statement; `IN` over it looks its values up in a set.
+
+use super::{Execution, Flow, Frame, Rows};
+use crate::bind::expression::{Expression, Subquery, SubqueryKind};
+use crate::error::{SqlError, SqlState, Stop};
+use crate::value::{Datum, GroupKey};
+use rustc_hash::FxHashSet;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The rows of a subquery as a set.
+pub(super) struct Lookup {
+    keys: FxHashSet<Vec<GroupKey>>,
+    /// Rows that have a NULL: with them a value that is not found may still be equal.
+    partial: Vec<Vec<Datum>>,
+    empty: bool,
+}
+
+impl Execution<'_> {
+    pub(super) fn subquery(&mut self, subquery: &Subquery, frame: &Frame<'_>) -> Result<Datum, Stop> {
+        match &subquery.kind {
+            SubqueryKind::Scalar => self.scalar(subquery, frame),
+            SubqueryKind::Exists => self.exists(subquery, frame),
+            SubqueryKind::Array => {
+                let rows = self.subquery_rows(subquery, frame)?;
+                Ok(Datum::Array(rows.iter().filter_map(|row| row.first().cloned()).collect()))
+            }
+            SubqueryKind::In(operands) => self.is_in(subquery, operands, frame),
+            SubqueryKind::Quantified { comparison, all } => self.compare_all(subquery, comparison, *all, frame),
+        }
+    }
+
+    /// All rows of a subquery.
+    fn subquery_rows(&mut self, subquery: &Subquery, frame: &Frame<'_>) -> Result<Rows, Stop> {
+        if subquery.query.correlated {
+            return Ok(Arc::new(self.collect(&subquery.query.plan, Some(frame))?));
+        }
+        if let Some(rows) = self.answers.get(&subquery.number) {
+            return Ok(rows.clone());
+        }
+        let rows = Arc::new(self.collect(&subquery.query.plan, Some(frame))?);
+        self.answers.insert(subquery.number, rows.clone());
+        Ok(rows)
+    }
+
+    fn scalar(&mut self, subquery: &Subquery, frame: &Frame<'_>) -> Result<Datum, Stop> {
+        let rows = self.subquery_rows(subquery, frame)?;
+        match rows.as_slice() {
+            [] => Ok(Datum::Null),
+            [row] => Ok(row.first().cloned().unwrap_or(Datum::Null)),
+            _ => {
+                let message = "more than one row returned by a subquery used as an expression";
+                Err(SqlError::new(SqlState::CARDINALITY, message).into())
+            }
+        }
+    }
+
+    fn exists(&mut self, subquery: &Subquery, frame: &Frame<'_>) -> Result<Datum, Stop> {
+        if let Some(rows) = self.answers.get(&subquery.number) {
+            return Ok(Datum::Boolean(!rows.is_empty()));
+        }
+        let mut first = None;
+        self.each(&subquery.query.plan, Some(frame), &mut |_, row| {
+            first = Some(row.to_vec());
+            Ok(Flow::Enough)
+        })?;
+        let found = first.is_some();
+        if !subquery.query.correlated {
+            self.answers.insert(subquery.number, Arc::new(first.into_iter().collect()));
+        }
+        Ok(Datum::Boolean(found))
+    }
+
+    fn is_in(&mut self, subquery: &Subquery, operands: &[Expression], frame: &Frame<'_>) -> Result<Datum, Stop> {
+        let lookup = match self.lookups.get(&subquery.number) {
+            Some(lookup) => lookup.clone(),
+            None => {
+                let rows = self.subquery_rows(subquery, frame)?;
+                let lookup = Rc::new(self.lookup(&rows));
+                if !subquery.query.correlated {
+                    self.lookups.insert(subquery.number, lookup.clone());
+                }
+                lookup
+            }
+        };
+        if lookup.empty {
+            return Ok(Datum::Boolean(false));
+        }
+        let values = self.evaluate_row(operands, frame)?;
+        if !values.iter().any(Datum::is_null) && lookup.keys.contains(&self.group_key(&values)) {
+            return Ok(Datum::Boolean(true));
+        }
+        Ok(if self.may_be_in(&lookup, &values) { Datum::Null } else { Datum::Boolean(false) })
+    }
+
+    fn lookup(&self, rows: &[Vec<Datum>]) -> Lookup {
+        let (partial, whole): (Vec<&Vec<Datum>>, Vec<&Vec<Datum>>) =
+            rows.iter().partition(|row| row.iter().any(Datum::is_null));
+        Lookup {
+            keys: whole.into_iter().map(|row| self.group_key(row)).collect(),
+            partial: partial.into_iter().cloned().collect(),
+            empty: rows.is_empty(),
+        }
+    }
+
+    /// Whether NULLs on either side leave it open if the values are among the rows.
+    fn may_be_in(&self, lookup: &Lookup, values: &[Datum]) -> bool {
+        let collation = self.collation();
+        let key: Vec<GroupKey> = self.group_key(values);
+        let open = |row: &[GroupKey]| {
+            row.iter().zip(&key).all(|(one, other)| one == other || *one == GroupKey::Null || *other == GroupKey::Null)
+        };
+        let keys_of =
+            |row: &Vec<Datum>| row.iter().map(|value| GroupKey::new(value, collation)).collect::<Vec<GroupKey>>();
+        let partial = lookup.partial.iter().any(|row| open(&keys_of(row)));
+        partial || (values.iter().any(Datum::is_null) && lookup.keys.iter().any(|row| open(row)))
+    }
+
+    fn compare_all(
+        &mut self,
+        subquery: &Subquery,
+        comparison: &Expression,
+        all: bool,
+        frame: &Frame<'_>,
+    ) -> Result<Datum, Stop> {
+        let rows = self.subquery_rows(subquery, frame)?;
+        let mut unknown = false;
+        for row in rows.iter() {
+            self.step()?;
+            match self.evaluate(comparison, &Frame { row, outer: Some(frame) })? {
+                Datum::Boolean(value) if value != all => return Ok(Datum::Boolean(value)),
+                Datum::Null => unknown = true,
+                _ => {}
+            }
+        }
+        Ok(if unknown { Datum::Null } else { Datum::Boolean(all) })
+    }
+}

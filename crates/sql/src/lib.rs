@@ -1,0 +1,55 @@
+//! SQL over a store that sees every row it reads.
+//!
+//! ```text
+//!   text ── syntax ──> statement ── bind ──> typed expressions ── plan ──> point reads, ranges, joins ── execute ──> rows
+//!                                     ▲                                                                     │
+//!                                  catalog                                                        Storage: get scan put
+//! ```
+//!
+//! Ordinary engines read what they like; here what a statement reads *is* the result that matters: a lookup by key must read that
+//! one row and nothing else, a range must say which keys it covered, an UPDATE must tell its read from its write. So access paths
+//! follow from rules, never from costs, and everything goes through the small [`Storage`] trait, behind which
+//! stand the mock database and the explorer.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`dialect`] | which SQL |
+//! | [`error`] | SQL errors with their SQLSTATE, and what a store may interrupt a statement for |
+//! | [`value`] | values and types |
+//! | [`function`] | operators, functions, aggregates |
+//! | [`catalog`] | what exists |
+//! | [`program`] | procedures, sessions, assertions |
+//! | [`storage`] | what is asked of a store |
+//! | `syntax`, `bind`, `plan`, `execute` | the way of a statement from its text to its rows |
+//! | [`session`] | parse, prepare, execute |
+//! | [`key`] | how values become keys |
+//! | [`memory`] | the simplest store |
+
+mod bind;
+pub mod catalog;
+mod change;
+mod constraint;
+mod define;
+pub mod dialect;
+pub mod error;
+mod execute;
+pub mod function;
+pub mod key;
+pub mod memory;
+mod plan;
+pub mod program;
+pub mod session;
+pub mod storage;
+mod syntax;
+pub mod value;
+pub(crate) mod virtual_tables;
+
+pub use catalog::Catalog;
+pub use dialect::Dialect;
+pub use error::{Interrupt, Place, SqlError, SqlState, Stop};
+pub use memory::MemoryStorage;
+pub use session::{Answer, Prepared, Session};
+pub use storage::{Columns, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId, Storage, Write};
+pub use syntax::Statement;
+pub use value::Datum;
+pub use value::types::{IntegerWidth, SqlType};

@@ -1,0 +1,430 @@
+//! Plans: which keys a query reads, and what becomes of the rows.
+//!
+//! Rules decide, never costs, because what is read is the result that matters:
+//!
+//! ```text
+//!   WHERE id = 7                      point read   item/7
+//!   WHERE id IN (7, 9)                point reads  item/7 item/9
+//!   WHERE shop = 1 AND price < 10     range        item@shop_price/1/..10, then a point read of each row found
+//!   WHERE lower(name) = 'bolt'        scan         item/
+//! ```
+//!
+//! A condition that chose the access path is evaluated again on the row, so a path never decides what qualifies, only what is looked at.
+//!
+//! The binder makes a plan that is right and slow (scans, then joins, then filters); [`optimise()`] moves conditions down and
+//! chooses the paths.
+
+mod access;
+mod columns;
+mod explain;
+mod join;
+mod optimise;
+
+pub(crate) use explain::explain;
+pub(crate) use optimise::optimise;
+
+use crate::bind::expression::Expression;
+use crate::catalog::Table;
+use crate::function::{Aggregate, TableRoutine, WindowRoutine};
+use crate::storage::{Columns, Lock};
+use crate::value::types::SqlType;
+use crate::virtual_tables::VirtualTable;
+use std::sync::Arc;
+
+/// A bound query.
+#[derive(Clone, Debug)]
+pub(crate) struct Query {
+    /// Where its rows come from.
+    pub(crate) plan: Plan,
+    /// Its columns; the plan yields exactly these.
+    pub(crate) columns: Vec<OutputColumn>,
+    /// Whether it refers to rows of queries around it.
+    pub(crate) correlated: bool,
+}
+
+/// A column of a query's answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct OutputColumn {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its type.
+    pub(crate) sql_type: SqlType,
+}
+
+/// An operator with its inputs. The expressions of an operator see its input's row at depth 0.
+#[derive(Clone, Debug)]
+pub(crate) enum Plan {
+    /// One row without columns: SELECT without FROM.
+    OneRow,
+    /// Rows of a table, all physical columns.
+    Read(Box<Read>),
+    /// Rows of a catalog table.
+    Virtual(Box<VirtualTable>),
+    /// VALUES: the expressions see no row at depth 0.
+    Values(Vec<Vec<Expression>>),
+    /// A table function: the arguments see no row at depth 0.
+    Function(Box<FunctionRead>),
+    /// The rows for which a condition is true.
+    Filter(Box<Plan>, Expression),
+    /// A row of other expressions for each.
+    Project(Box<Plan>, Vec<Expression>),
+    /// Pairs of rows.
+    Join(Box<Join>),
+    /// A row per group: the groups' values, then the aggregates' values.
+    Aggregate(Box<Aggregation>),
+    /// The input's row, then the value of every window function.
+    Window(Box<Plan>, Vec<WindowCall>),
+    /// Rows without duplicates by some columns; the first of equal ones stays.
+    Distinct(Box<Plan>, Vec<usize>),
+    /// Rows in an order.
+    Sort(Box<Plan>, Vec<SortKey>),
+    /// Some of the rows.
+    Limit(Box<Plan>, Box<Limit>),
+    /// The first columns only.
+    Cut(Box<Plan>, usize),
+    /// UNION, EXCEPT, INTERSECT.
+    SetOperation(Box<SetOperation>),
+    /// The rows of a common table expression.
+    Common(CommonReference),
+    /// Common table expressions and the query that uses them.
+    With(Box<With>),
+}
+
+/// A reference to a common table expression.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CommonReference {
+    /// Its number in the statement.
+    pub(crate) number: usize,
+    /// How many columns it has.
+    pub(crate) width: usize,
+}
+
+/// The read of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct Read {
+    /// The table.
+    pub(crate) table: Arc<Table>,
+    /// Which keys are looked at.
+    pub(crate) access: Access,
+    /// What a row must fulfil, over the table's physical columns at depth 0; always evaluated, whatever the access path.
+    pub(crate) condition: Option<Expression>,
+    /// Which physical columns are needed.
+    pub(crate) columns: Columns,
+    /// How rows are taken.
+    pub(crate) lock: Lock,
+    /// Whether the path finds exactly the rows that fulfil the condition.
+    pub(crate) exact: bool,
+}
+
+/// Which keys of a table are looked at. The expressions in it do not refer to the table's own row, which has depth 0; they are
+/// evaluated before it is read.
+#[derive(Clone, Debug)]
+pub(crate) enum Access {
+    /// Everything, in the order of the keys or backwards, perhaps only so many.
+    Scan(Order),
+    /// Rows by their whole primary key. Alternatives; in each, for every column the values it may have; all combinations are read.
+    Points(Vec<Vec<Values>>),
+    /// The same by all columns of a unique index: its place in the table.
+    UniquePoints(usize, Vec<Vec<Values>>),
+    /// Rows by a range of the primary key.
+    KeyRange(Bounds),
+    /// Rows by a range of an index: its place in the table.
+    IndexRange(usize, Bounds),
+}
+
+/// In which order a range is read, and how far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Order {
+    /// Greatest first.
+    pub(crate) descending: bool,
+    /// Stop after so many rows; an expression without columns.
+    pub(crate) limit: Option<Expression>,
+}
+
+/// The values that a column of a key may have.
+#[derive(Clone, Debug)]
+pub(crate) enum Values {
+    /// Each of these.
+    Each(Vec<Expression>),
+    /// Every element of an array.
+    Elements(Expression),
+}
+
+/// A range: equality on the first columns, then at most one bounded column.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bounds {
+    /// The values of the first columns of the key.
+    pub(crate) prefix: Vec<Values>,
+    /// The least value of the next column.
+    pub(crate) low: Option<Bound>,
+    /// The greatest value.
+    pub(crate) high: Option<Bound>,
+    /// How it is walked.
+    pub(crate) order: Order,
+}
+
+/// An end of a range.
+#[derive(Clone, Debug)]
+pub(crate) struct Bound {
+    /// The value, of the column's type.
+    pub(crate) value: Expression,
+    /// Whether rows with this value are inside.
+    pub(crate) inclusive: bool,
+}
+
+/// A table function in FROM.
+#[derive(Clone, Debug)]
+pub(crate) struct FunctionRead {
+    /// The function.
+    pub(crate) routine: TableRoutine,
+    /// Its arguments.
+    pub(crate) arguments: Vec<Expression>,
+    /// WITH ORDINALITY: rows are numbered in a last column.
+    pub(crate) ordinality: bool,
+}
+
+/// A join. Its row is the left row, then the right row.
+#[derive(Clone, Debug)]
+pub(crate) struct Join {
+    /// What happens to rows without a partner.
+    pub(crate) kind: JoinKind,
+    /// The left side.
+    pub(crate) left: Plan,
+    /// The right side.
+    pub(crate) right: Plan,
+    /// Whether the right side is evaluated for every left row, which it sees at depth 1.
+    pub(crate) lateral: bool,
+    /// Equal parts, left and right, each over its own side's row: rows are found by them; the condition is evaluated all the same.
+    pub(crate) hashed: Vec<(Expression, Expression)>,
+    /// What a pair must fulfil.
+    pub(crate) condition: Option<Expression>,
+}
+
+/// What happens to rows without a partner.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum JoinKind {
+    /// Both go.
+    Inner,
+    /// Left rows stay.
+    Left,
+    /// Right rows stay.
+    Right,
+    /// All stay.
+    Full,
+}
+
+/// Grouping.
+#[derive(Clone, Debug)]
+pub(crate) struct Aggregation {
+    /// What is grouped.
+    pub(crate) input: Plan,
+    /// What rows of a group have in common.
+    pub(crate) groups: Vec<Expression>,
+    /// Which of the groups' expressions each grouping set has; without GROUP BY one set of none.
+    pub(crate) sets: Vec<Vec<usize>>,
+    /// The aggregates.
+    pub(crate) calls: Vec<AggregateCall>,
+}
+
+/// An aggregate over rows.
+#[derive(Clone, Debug)]
+pub(crate) struct AggregateCall {
+    /// Which, or how a grouping set is told apart.
+    pub(crate) kind: AggregateKind,
+    /// Its arguments.
+    pub(crate) arguments: Vec<Expression>,
+    /// FILTER (WHERE …).
+    pub(crate) filter: Option<Expression>,
+    /// ORDER BY inside the call.
+    pub(crate) order: Vec<(Expression, Direction)>,
+}
+
+/// Aggregates, and GROUPING(), which looks like one.
+#[derive(Clone, Debug)]
+pub(crate) enum AggregateKind {
+    /// A function of the rows of a group.
+    Function(Aggregate),
+    /// GROUPING(…): a bit per expression, set where the grouping set does not have it.
+    Grouping(Vec<usize>),
+}
+
+/// A window function.
+#[derive(Clone, Debug)]
+pub(crate) struct WindowCall {
+    /// What is computed.
+    pub(crate) kind: WindowKind,
+    /// Its arguments.
+    pub(crate) arguments: Vec<Expression>,
+    /// FILTER (WHERE …), for aggregates.
+    pub(crate) filter: Option<Expression>,
+    /// PARTITION BY.
+    pub(crate) partition: Vec<Expression>,
+    /// ORDER BY.
+    pub(crate) order: Vec<(Expression, Direction)>,
+    /// Which rows around each row count.
+    pub(crate) frame: Frame,
+}
+
+/// What a window function computes.
+#[derive(Clone, Debug)]
+pub(crate) enum WindowKind {
+    /// `rank`, `lag`, `first_value` and so on, by name.
+    Routine(WindowRoutine),
+    /// An aggregate over the frame.
+    Aggregate(Aggregate),
+}
+
+/// ROWS or RANGE BETWEEN … AND ….
+#[derive(Clone, Debug)]
+pub(crate) struct Frame {
+    /// ROWS rather than RANGE.
+    pub(crate) rows: bool,
+    /// Where it starts.
+    pub(crate) start: FrameBound,
+    /// Where it ends.
+    pub(crate) end: FrameBound,
+}
+
+/// An end of a frame.
+#[derive(Clone, Debug)]
+pub(crate) enum FrameBound {
+    /// UNBOUNDED PRECEDING or FOLLOWING.
+    Unbounded,
+    /// CURRENT ROW.
+    Current,
+    /// So many rows before.
+    Preceding(Expression),
+    /// So many rows after.
+    Following(Expression),
+}
+
+impl FrameBound {
+    /// The expressions in it.
+    pub(crate) fn expressions(&mut self) -> impl Iterator<Item = &mut Expression> {
+        match self {
+            FrameBound::Preceding(expression) | FrameBound::Following(expression) => Some(expression).into_iter(),
+            FrameBound::Unbounded | FrameBound::Current => None.into_iter(),
+        }
+    }
+}
+
+/// How a value sorts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Direction {
+    /// DESC.
+    pub(crate) descending: bool,
+    /// NULLS FIRST.
+    pub(crate) nulls_first: bool,
+}
+
+/// A column that rows are sorted by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SortKey {
+    /// Its place in the row.
+    pub(crate) index: usize,
+    /// How.
+    pub(crate) direction: Direction,
+}
+
+/// LIMIT and OFFSET; the expressions see no row.
+#[derive(Clone, Debug)]
+pub(crate) struct Limit {
+    /// How many.
+    pub(crate) count: Option<Expression>,
+    /// After how many.
+    pub(crate) offset: Option<Expression>,
+    /// FETCH FIRST … WITH TIES: rows equal to the last one by the sort keys come too.
+    pub(crate) ties: Option<Vec<SortKey>>,
+}
+
+/// UNION, EXCEPT, INTERSECT.
+#[derive(Clone, Debug)]
+pub(crate) struct SetOperation {
+    /// Which.
+    pub(crate) operator: SetOperator,
+    /// Whether duplicates stay.
+    pub(crate) all: bool,
+    /// The left side.
+    pub(crate) left: Plan,
+    /// The right side, with columns of the same types.
+    pub(crate) right: Plan,
+}
+
+/// The operators of sets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SetOperator {
+    /// Either.
+    Union,
+    /// The first without the second.
+    Except,
+    /// Both.
+    Intersect,
+}
+
+/// WITH.
+#[derive(Clone, Debug)]
+pub(crate) struct With {
+    /// The expressions by number.
+    pub(crate) definitions: Vec<(usize, Definition)>,
+    /// The query that uses them.
+    pub(crate) body: Plan,
+}
+
+/// What a common table expression is.
+#[derive(Clone, Debug)]
+pub(crate) enum Definition {
+    /// A query, evaluated when first used.
+    Query(Plan),
+    /// WITH RECURSIVE: `step` sees the rows that were new last time.
+    Recursive {
+        /// Where it starts.
+        base: Plan,
+        /// What follows from the last rows.
+        step: Plan,
+        /// UNION ALL rather than UNION.
+        all: bool,
+    },
+    /// INSERT, UPDATE or DELETE … RETURNING, carried out once whether it is used or not.
+    Change(Arc<crate::change::Change>),
+}
+
+/// How wide the row of a table is when it is read: its physical columns, then, without a primary key, the key it was given.
+pub(crate) fn row_width(table: &Table) -> usize {
+    table.columns.len() + usize::from(table.primary_key.is_none())
+}
+
+impl Plan {
+    /// How many columns its rows have.
+    pub(crate) fn width(&self) -> usize {
+        match self {
+            Plan::OneRow => 0,
+            Plan::Read(read) => row_width(&read.table),
+            Plan::Virtual(table) => table.columns.len(),
+            Plan::Values(rows) => rows.first().map_or(0, Vec::len),
+            Plan::Function(function) => function.routine.columns.len() + usize::from(function.ordinality),
+            Plan::Project(_, expressions) => expressions.len(),
+            Plan::Join(join) => join.left.width() + join.right.width(),
+            Plan::Aggregate(aggregation) => aggregation.groups.len() + aggregation.calls.len(),
+            Plan::Window(input, calls) => input.width() + calls.len(),
+            Plan::Filter(input, _) | Plan::Distinct(input, _) | Plan::Sort(input, _) | Plan::Limit(input, _) => {
+                input.width()
+            }
+            Plan::Cut(_, width) => *width,
+            Plan::SetOperation(operation) => operation.left.width(),
+            Plan::Common(reference) => reference.width,
+            Plan::With(with) => with.body.width(),
+        }
+    }
+
+    /// A read of all of a table.
+    pub(crate) fn scan(table: Arc<Table>) -> Plan {
+        Plan::Read(Box::new(Read {
+            table,
+            access: Access::Scan(Order::default()),
+            condition: None,
+            columns: Columns::All,
+            lock: Lock::None,
+            exact: true,
+        }))
+    }
+}

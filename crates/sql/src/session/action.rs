@@ -1,0 +1,237 @@
+//! What a prepared statement will do: every kind of statement finds its way here.
+
+use super::answer::{Control, DeclaredLevel, Modes};
+use crate::bind::expression::Expression;
+use crate::bind::{Binder, Scope};
+use crate::change::{self, Change};
+use crate::define;
+use crate::dialect::Dialect;
+use crate::error::{SqlError, SqlState};
+use crate::plan::{Definition, OutputColumn, Plan, explain, optimise};
+use crate::syntax;
+use crate::value::types::SqlType;
+use crate::virtual_tables;
+use sqlparser::ast::{self, SetExpr, Statement};
+
+/// What a prepared statement will do.
+#[derive(Clone, Debug)]
+pub(super) enum Action {
+    /// Answer rows.
+    Query(Plan, Vec<OutputColumn>),
+    /// Change rows, after the common table expressions it uses.
+    Change(Vec<(usize, Definition)>, Change),
+    /// Change the schema: everything is looked at when it runs.
+    Define,
+    /// Tell the plan.
+    Explain(Vec<String>),
+    /// Leave it to whoever keeps transactions.
+    Control(Control),
+    /// Settings, for the caller to keep.
+    Set(Vec<(String, Option<String>)>, bool),
+    /// MySQL's `SET @a = …`.
+    SetVariables(Vec<(String, Expression)>),
+    /// A setting is asked for.
+    Show(String),
+    /// Nothing; the words that clients are told.
+    Nothing(String),
+}
+
+impl Action {
+    /// The columns of the answer, if there are rows.
+    pub(super) fn columns(&self) -> Option<Vec<OutputColumn>> {
+        let text = |name: &str| vec![OutputColumn { name: name.to_owned(), sql_type: SqlType::TEXT }];
+        match self {
+            Action::Query(_, columns) => Some(columns.clone()),
+            Action::Change(_, change) => change.returning().map(|returning| returning.columns.clone()),
+            Action::Explain(_) => Some(text("QUERY PLAN")),
+            Action::Show(name) => Some(text(name)),
+            _ => None,
+        }
+    }
+}
+
+/// Binds a statement of any kind.
+pub(super) fn bind(statement: &Statement, binder: &mut Binder<'_>) -> Result<Action, SqlError> {
+    match statement {
+        Statement::Query(query) => bind_query(query, binder),
+        Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
+            Ok(Action::Change(Vec::new(), change::bind(statement, binder)?))
+        }
+        Statement::Explain { statement, analyze: false, .. } => bind_explain(statement, binder),
+        Statement::StartTransaction { modes, statements, exception: None, .. } if statements.is_empty() => {
+            Ok(Action::Control(Control::Begin(modes_of(modes)?)))
+        }
+        Statement::Commit { chain, .. } => Ok(Action::Control(Control::Commit { chain: *chain })),
+        Statement::Rollback { chain, savepoint: None } => Ok(Action::Control(Control::Rollback { chain: *chain })),
+        Statement::Rollback { savepoint: Some(name), .. } => {
+            Ok(Action::Control(Control::RollbackTo(binder.name(name))))
+        }
+        Statement::Savepoint { name } => Ok(Action::Control(Control::Savepoint(binder.name(name)))),
+        Statement::ReleaseSavepoint { name } => Ok(Action::Control(Control::Release(binder.name(name)))),
+        Statement::Set(set) => bind_set(set, binder),
+        other if binder.dialect == Dialect::MySql && is_show(other, binder)? => bind_show(other, binder),
+        Statement::ShowVariable { variable } => {
+            let words: Vec<String> = variable.iter().map(|word| word.value.to_lowercase()).collect();
+            Ok(Action::Show(words.join("_")))
+        }
+        Statement::Reset(reset) => Ok(bind_reset(reset)),
+        other if define::is_definition(other) => Ok(Action::Define),
+        other => ignored(other),
+    }
+}
+
+/// MySQL's SHOW and DESCRIBE of what exists are queries of its catalogs.
+fn is_show(statement: &Statement, binder: &Binder<'_>) -> Result<bool, SqlError> {
+    Ok(virtual_tables::show::query_of(statement, binder.catalog)?.is_some())
+}
+
+fn bind_show(statement: &Statement, binder: &mut Binder<'_>) -> Result<Action, SqlError> {
+    let text = virtual_tables::show::query_of(statement, binder.catalog)?.unwrap_or_default();
+    bind_query(&syntax::parse_query(binder.dialect, &text)?, binder)
+}
+
+/// Statements that mean nothing to a store in memory.
+fn ignored(statement: &Statement) -> Result<Action, SqlError> {
+    let words = match statement {
+        Statement::Analyze(_) => "ANALYZE",
+        Statement::Vacuum(_) => "VACUUM",
+        Statement::Discard { .. } => "DISCARD ALL",
+        Statement::Grant(_) => "GRANT",
+        Statement::Revoke(_) => "REVOKE",
+        Statement::CreateExtension(_) => "CREATE EXTENSION",
+        Statement::Deallocate { .. } => "DEALLOCATE",
+        Statement::Use(_) => "USE",
+        Statement::LISTEN { .. } => "LISTEN",
+        Statement::UNLISTEN { .. } => "UNLISTEN",
+        Statement::NOTIFY { .. } => "NOTIFY",
+        Statement::Flush { .. } => "FLUSH",
+        other => {
+            let text = other.to_string();
+            let word = text.split_whitespace().take(2).collect::<Vec<&str>>().join(" ");
+            return Err(SqlError::unsupported(format!("the statement {word}")));
+        }
+    };
+    Ok(Action::Nothing(words.to_owned()))
+}
+
+fn bind_query(query: &ast::Query, binder: &mut Binder<'_>) -> Result<Action, SqlError> {
+    // WITH … INSERT is a query around a change.
+    if let SetExpr::Insert(inner) | SetExpr::Update(inner) | SetExpr::Delete(inner) = &*query.body {
+        let (definitions, change) = binder.change_with(query.with.as_ref(), inner)?;
+        return Ok(Action::Change(definitions, change));
+    }
+    let query = binder.query(query, None)?;
+    Ok(Action::Query(optimise(query.plan), query.columns))
+}
+
+fn bind_explain(statement: &Statement, binder: &mut Binder<'_>) -> Result<Action, SqlError> {
+    match bind(statement, binder)? {
+        Action::Query(plan, _) => Ok(Action::Explain(explain(&plan))),
+        Action::Change(_, change) => Ok(Action::Explain(vec![change.command().to_lowercase()])),
+        _ => Err(SqlError::unsupported("EXPLAIN of a statement that is no query and no change")),
+    }
+}
+
+fn modes_of(modes: &[ast::TransactionMode]) -> Result<Modes, SqlError> {
+    let mut found = Modes::default();
+    for mode in modes {
+        match mode {
+            ast::TransactionMode::AccessMode(access) => {
+                found.read_only = Some(matches!(access, ast::TransactionAccessMode::ReadOnly));
+            }
+            ast::TransactionMode::IsolationLevel(level) => {
+                found.level = Some(match level {
+                    ast::TransactionIsolationLevel::ReadUncommitted => DeclaredLevel::ReadUncommitted,
+                    ast::TransactionIsolationLevel::ReadCommitted => DeclaredLevel::ReadCommitted,
+                    ast::TransactionIsolationLevel::RepeatableRead => DeclaredLevel::RepeatableRead,
+                    ast::TransactionIsolationLevel::Serializable => DeclaredLevel::Serializable,
+                    ast::TransactionIsolationLevel::Snapshot => DeclaredLevel::Snapshot,
+                });
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn bind_set(set: &ast::Set, binder: &mut Binder<'_>) -> Result<Action, SqlError> {
+    match set {
+        ast::Set::SetTransaction { modes, snapshot: None, session } => {
+            let modes = modes_of(modes)?;
+            Ok(Action::Control(if *session { Control::SetSession(modes) } else { Control::SetTransaction(modes) }))
+        }
+        ast::Set::SetTransaction { .. } => Err(SqlError::unsupported("SET TRANSACTION SNAPSHOT")),
+        ast::Set::SingleAssignment { scope, variable, values, .. } => {
+            let local = matches!(scope, Some(ast::ContextModifier::Local));
+            bind_assignments(&[(variable, values.as_slice())], local, binder)
+        }
+        ast::Set::MultipleAssignments { assignments } => {
+            let assignments: Vec<(&ast::ObjectName, &[ast::Expr])> =
+                assignments.iter().map(|one| (&one.name, std::slice::from_ref(&one.value))).collect();
+            bind_assignments(&assignments, false, binder)
+        }
+        ast::Set::SetNames { charset_name, .. } => {
+            Ok(Action::Set(vec![("names".to_owned(), Some(charset_name.value.clone()))], false))
+        }
+        ast::Set::SetNamesDefault {} => Ok(Action::Set(vec![("names".to_owned(), None)], false)),
+        ast::Set::SetTimeZone { local, value } => {
+            Ok(Action::Set(vec![("timezone".to_owned(), Some(setting_text(value)))], *local))
+        }
+        ast::Set::SetRole { .. } | ast::Set::SetSessionAuthorization(_) => Ok(Action::Nothing("SET".to_owned())),
+        other => Err(SqlError::unsupported(format!("the statement {other}"))),
+    }
+}
+
+fn bind_assignments(
+    assignments: &[(&ast::ObjectName, &[ast::Expr])],
+    local: bool,
+    binder: &mut Binder<'_>,
+) -> Result<Action, SqlError> {
+    let mut settings = Vec::new();
+    let mut variables = Vec::new();
+    for (name, values) in assignments {
+        let name = name.to_string().replace(['"', '`'], "").to_lowercase();
+        match (name.strip_prefix('@').filter(|name| !name.starts_with('@')), binder.dialect, *values) {
+            (Some(variable), Dialect::MySql, [value]) => {
+                let value = binder.expression(value, &Scope::empty(None))?;
+                variables.push((variable.to_owned(), binder.settled(value)?));
+            }
+            _ => {
+                let name = name.trim_start_matches('@');
+                let name = name.strip_prefix("session.").or_else(|| name.strip_prefix("local.")).unwrap_or(name);
+                let values: Vec<String> = values.iter().map(setting_text).collect();
+                let value = values.join(", ");
+                let default = value.eq_ignore_ascii_case("default");
+                settings.push((name.to_owned(), (!default).then_some(value)));
+            }
+        }
+    }
+    match (settings.is_empty(), variables.is_empty()) {
+        (true, false) => Ok(Action::SetVariables(variables)),
+        (false, true) => Ok(Action::Set(settings, local)),
+        _ => Err(SqlError::unsupported("SET of settings and variables at once")),
+    }
+}
+
+/// A setting's value without its quotes.
+fn setting_text(value: &ast::Expr) -> String {
+    match value {
+        ast::Expr::Value(value) => match &value.value {
+            ast::Value::SingleQuotedString(text) | ast::Value::DoubleQuotedString(text) => text.clone(),
+            other => other.to_string(),
+        },
+        ast::Expr::Identifier(ident) => ident.value.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn bind_reset(reset: &ast::ResetStatement) -> Action {
+    match &reset.reset {
+        ast::Reset::ALL | ast::Reset::SessionAuthorization => Action::Nothing("RESET".to_owned()),
+        ast::Reset::ConfigurationParameter(name) => Action::Set(vec![(name.to_string().to_lowercase(), None)], false),
+    }
+}
+
+/// Something was prepared that cannot be executed any more.
+pub(super) fn changed_result() -> SqlError {
+    SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, "cached plan must not change result type")
+}

@@ -1,0 +1,321 @@
+//! A session: parse, prepare, execute.
+//!
+//! ```text
+//!   parse("SELECT price FROM item WHERE id = $1")  ── Statement
+//!   prepare(&statement, &[])                       ── Prepared: parameters [integer], columns [price integer]; nothing was read
+//!   execute(&prepared, &[7], &mut storage)         ── Answer::Rows; read item/7
+//! ```
+//!
+//! A session knows a dialect and a catalog. Transactions, savepoints, locks and settings belong to whoever calls it: such statements
+//! are answered as [`Answer::Transaction`] or [`Answer::Set`] and change nothing here. A statement that changes the schema puts a
+//! new catalog into the session; the caller publishes [`Session::catalog`] at commit, or puts the old one back.
+
+mod action;
+mod answer;
+
+pub use answer::{Answer, Changed, Control, DeclaredLevel, Modes, ResultColumn, Rows};
+
+use crate::bind::Binder;
+use crate::catalog::Catalog;
+use crate::change::{self, ChildCheck};
+use crate::define;
+use crate::dialect::Dialect;
+use crate::error::{SqlError, SqlState, Stop};
+use crate::execute::Execution;
+use crate::function::Environment;
+use crate::plan::OutputColumn;
+use crate::storage::{SequenceId, Storage};
+use crate::syntax::{self, Statement};
+use crate::value::Datum;
+use crate::value::types::SqlType;
+use action::Action;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A session over a catalog.
+#[derive(Clone, Debug)]
+pub struct Session {
+    dialect: Dialect,
+    catalog: Arc<Catalog>,
+    user: String,
+    database: String,
+    connection: i32,
+    settings: BTreeMap<String, String>,
+    user_variables: BTreeMap<String, (Datum, SqlType)>,
+    last_sequence: Option<SequenceId>,
+    deferred: Vec<ChildCheck>,
+}
+
+/// Names and types that a program gives to the statements it runs.
+pub type Variables = [(String, SqlType)];
+
+/// A statement that is bound: its parameters and columns are known.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    statement: Statement,
+    given_types: Vec<SqlType>,
+    parameter_types: Vec<SqlType>,
+    variables: Vec<(String, SqlType)>,
+    columns: Option<Arc<[ResultColumn]>>,
+    warnings: Vec<String>,
+    catalog_version: u64,
+    action: Arc<Action>,
+}
+
+impl Prepared {
+    /// The statement.
+    pub fn statement(&self) -> &Statement {
+        &self.statement
+    }
+
+    /// The types of its parameters.
+    pub fn parameter_types(&self) -> &[SqlType] {
+        &self.parameter_types
+    }
+
+    /// The columns of its rows, if it answers rows.
+    pub fn columns(&self) -> Option<&Arc<[ResultColumn]>> {
+        self.columns.as_ref()
+    }
+
+    /// What the author may not have meant: a variable that hides a column.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+}
+
+impl Session {
+    /// A session that speaks a dialect and sees a catalog.
+    pub fn new(dialect: Dialect, catalog: Arc<Catalog>) -> Session {
+        Session {
+            dialect,
+            catalog,
+            user: "skew".to_owned(),
+            database: "skew".to_owned(),
+            connection: 0,
+            settings: BTreeMap::new(),
+            user_variables: BTreeMap::new(),
+            last_sequence: None,
+            deferred: Vec::new(),
+        }
+    }
+
+    /// Who is connected to what, for functions that tell it.
+    pub fn set_identity(&mut self, user: impl Into<String>, database: impl Into<String>, connection: i32) {
+        self.user = user.into();
+        self.database = database.into();
+        self.connection = connection;
+    }
+
+    /// The settings that functions see.
+    pub fn settings_mut(&mut self) -> &mut BTreeMap<String, String> {
+        &mut self.settings
+    }
+
+    /// The dialect.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// The catalog as this session's transaction sees it.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
+    /// Another catalog: after a commit of others, or after a rollback.
+    pub fn set_catalog(&mut self, catalog: Arc<Catalog>) {
+        self.catalog = catalog;
+    }
+
+    /// The statements of a text.
+    pub fn parse(&self, text: &str) -> Result<Vec<Statement>, SqlError> {
+        syntax::parse(self.dialect, text)
+    }
+
+    /// Binds a statement. Parameters whose type is not given (or [`SqlType::Unknown`]) get the type that their place asks for.
+    pub fn prepare(&self, statement: &Statement, parameter_types: &[SqlType]) -> Result<Prepared, SqlError> {
+        self.prepare_in(statement, parameter_types, &[])
+    }
+
+    /// Binds a statement of a program, whose variables hide columns of the same name; [`Prepared::warnings`] tells which.
+    pub fn prepare_in(
+        &self,
+        statement: &Statement,
+        parameter_types: &[SqlType],
+        variables: &Variables,
+    ) -> Result<Prepared, SqlError> {
+        let mut binder = Binder::new(self.dialect, &self.catalog, parameter_types)
+            .with_variables(variables)
+            .with_user_variables(&self.user_variables)
+            .with_placeholders(statement.placeholders());
+        let action = action::bind(&statement.ast, &mut binder)?;
+        let (parameter_types_found, warnings) = binder.finish();
+        Ok(Prepared {
+            statement: statement.clone(),
+            given_types: parameter_types.to_vec(),
+            parameter_types: parameter_types_found,
+            variables: variables.to_vec(),
+            columns: action.columns().map(|columns| columns.iter().map(result_column).collect()),
+            warnings,
+            catalog_version: self.catalog.version,
+            action: Arc::new(action),
+        })
+    }
+
+    /// Runs a statement.
+    pub fn execute(
+        &mut self,
+        prepared: &Prepared,
+        parameters: &[Datum],
+        storage: &mut dyn Storage,
+    ) -> Result<Answer, Stop> {
+        self.execute_in(prepared, parameters, &[], storage)
+    }
+
+    /// Runs a statement of a program with the values of its variables, in the order they were prepared with.
+    pub fn execute_in(
+        &mut self,
+        prepared: &Prepared,
+        parameters: &[Datum],
+        variables: &[Datum],
+        storage: &mut dyn Storage,
+    ) -> Result<Answer, Stop> {
+        if prepared.catalog_version != self.catalog.version {
+            // The schema changed: names may mean something else now.
+            let again = self.prepare_in(&prepared.statement, &prepared.given_types, &prepared.variables)?;
+            return match again.columns == prepared.columns || prepared.columns.is_none() {
+                true => self.run(&again, parameters, variables, storage),
+                false => Err(action::changed_result().into()),
+            };
+        }
+        self.run(prepared, parameters, variables, storage)
+    }
+
+    fn run(
+        &mut self,
+        prepared: &Prepared,
+        parameters: &[Datum],
+        variables: &[Datum],
+        storage: &mut dyn Storage,
+    ) -> Result<Answer, Stop> {
+        if parameters.len() != prepared.parameter_types.len() {
+            let message = format!(
+                "the statement has {} parameters, but {} values were given",
+                prepared.parameter_types.len(),
+                parameters.len()
+            );
+            return Err(SqlError::new(SqlState("08P01"), message).into());
+        }
+        match &*prepared.action {
+            Action::Query(..) | Action::Change(..) | Action::SetVariables(_) => {
+                self.run_rows(prepared, parameters, variables, storage)
+            }
+            Action::Define => self.define(&prepared.statement, storage),
+            Action::Explain(lines) => {
+                let rows = lines.iter().map(|line| vec![Datum::text(line.as_str())]).collect();
+                Ok(Answer::Rows(Rows { columns: columns_of(prepared), rows }))
+            }
+            Action::Control(control) => Ok(Answer::Transaction(control.clone())),
+            Action::Set(settings, local) => Ok(match settings.as_slice() {
+                [(name, value)] => Answer::Set { name: name.clone(), value: value.clone(), local: *local },
+                several => Answer::SetSeveral(several.to_vec()),
+            }),
+            Action::Show(name) => Ok(Answer::Show(name.clone())),
+            Action::Nothing(words) => Ok(Answer::Done(words.clone())),
+        }
+    }
+
+    fn run_rows(
+        &mut self,
+        prepared: &Prepared,
+        parameters: &[Datum],
+        variables: &[Datum],
+        storage: &mut dyn Storage,
+    ) -> Result<Answer, Stop> {
+        let environment = Rc::new(self.environment(storage));
+        let mut execution = Execution::new(self.catalog.clone(), environment.clone(), storage)
+            .with_values(parameters, variables)
+            .with_user_variables(&self.user_variables);
+        execution.last_sequence = self.last_sequence;
+        let mut assigned = Vec::new();
+        let answer = match &*prepared.action {
+            Action::Query(plan, _) => {
+                let rows = execution.run(plan)?;
+                Answer::Rows(Rows { columns: columns_of(prepared), rows })
+            }
+            Action::Change(definitions, change) => {
+                execution.define(definitions, None)?;
+                let outcome = change.carry_out(&self.catalog, &mut execution)?;
+                execution.deferred.extend(outcome.deferred);
+                let returning =
+                    change.returning().map(|_| Rows { columns: columns_of(prepared), rows: outcome.returned });
+                Answer::Changed(Changed {
+                    command: change.command(),
+                    count: outcome.count,
+                    found: outcome.found,
+                    returning,
+                    insert_id: outcome.insert_id,
+                })
+            }
+            Action::SetVariables(variables) => {
+                for (name, value) in variables {
+                    let sql_type = value.sql_type.clone();
+                    assigned.push((name.clone(), (execution.evaluate_over(value, &[])?, sql_type)));
+                }
+                Answer::Done("SET".to_owned())
+            }
+            _ => return Err(SqlError::new(SqlState::INTERNAL, "a statement without rows").into()),
+        };
+        let (deferred, last) = (std::mem::take(&mut execution.deferred), execution.last_sequence);
+        drop(execution);
+        self.deferred.extend(deferred);
+        self.last_sequence = last;
+        self.user_variables.extend(assigned);
+        self.settings = environment.settings.take();
+        Ok(answer)
+    }
+
+    fn environment(&self, storage: &mut dyn Storage) -> Environment {
+        let mut environment = Environment::new(self.dialect, storage.now(), storage.random());
+        environment.user.clone_from(&self.user);
+        environment.database.clone_from(&self.database);
+        environment.connection = self.connection;
+        *environment.settings.get_mut() = self.settings.clone();
+        environment
+    }
+
+    fn define(&mut self, statement: &Statement, storage: &mut dyn Storage) -> Result<Answer, Stop> {
+        match define::define(&statement.ast, &self.catalog, self.dialect, storage)? {
+            Some((catalog, words)) => {
+                self.catalog = Arc::new(catalog);
+                Ok(Answer::Defined(words))
+            }
+            None => Err(SqlError::unsupported("this statement").into()),
+        }
+    }
+
+    /// Looks at the foreign keys that wait for the commit; the caller asks before it commits. An error means that it must not.
+    pub fn check_deferred(&mut self, storage: &mut dyn Storage) -> Result<(), Stop> {
+        if self.deferred.is_empty() {
+            return Ok(());
+        }
+        let mut execution = Execution::of_definition(self.catalog.clone(), self.dialect, storage);
+        change::check_deferred(&self.deferred, &self.catalog, &mut execution)?;
+        self.deferred.clear();
+        Ok(())
+    }
+
+    /// The transaction was rolled back: nothing waits any more.
+    pub fn forget_deferred(&mut self) {
+        self.deferred.clear();
+    }
+}
+
+fn result_column(column: &OutputColumn) -> ResultColumn {
+    ResultColumn { name: column.name.clone(), sql_type: column.sql_type.clone() }
+}
+
+fn columns_of(prepared: &Prepared) -> Arc<[ResultColumn]> {
+    prepared.columns.clone().unwrap_or_default()
+}
