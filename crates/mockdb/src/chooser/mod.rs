@@ -1,0 +1,182 @@
+//! Which of the versions that the level allows a read returns.
+//!
+//! ```text
+//!   versions of x, oldest first     init   t1   t4   t7
+//!   allowed at this read             no    yes  yes  yes
+//!   stalest → t1        latest → t7        random → any of the three, each equally likely
+//! ```
+//!
+//! A chooser sees the versions through a [`Reading`]: it asks whether one is allowed only when it would take it, because that
+//! question costs. Each strategy is a page of its own.
+
+mod latest;
+mod latest_per_session;
+mod novel;
+mod random;
+mod script;
+mod stalest;
+
+pub use latest::Latest;
+pub use latest_per_session::LatestPerSession;
+pub use novel::{Campaign, Novel};
+pub use random::Random;
+pub use script::Script;
+pub use stalest::Stalest;
+
+use skew_check::{GrowingHistory, GrowingId, Version};
+use skew_history::{KeyId, SessionId};
+use std::fmt;
+use std::str::FromStr;
+
+/// A strategy.
+pub trait Chooser: Send {
+    /// One of the versions that are allowed; nothing only if none is.
+    fn choose(&mut self, reading: &mut Reading<'_>) -> Option<Version>;
+
+    /// Whether a commit or a wait that could go well is refused nevertheless; nothing leaves that to chance.
+    fn refuses(&mut self, _session: &str, _what: &str) -> Option<bool> {
+        None
+    }
+
+    /// Whether it also decides for transactions that asked for another chooser: a replay knows what that one chose.
+    fn decides_all(&self) -> bool {
+        false
+    }
+
+    /// How often what was asked did not fit what the strategy had to follow.
+    fn divergences(&self) -> usize {
+        0
+    }
+}
+
+/// Who wrote a version, in words that are the same in every run of a program.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum VersionWriter {
+    /// The initial state.
+    Initial,
+    /// The transaction of a session that has so many before it.
+    Transaction(SessionId, u32),
+}
+
+/// A read that wants a version.
+pub struct Reading<'a> {
+    pub(crate) growing: &'a mut GrowingHistory,
+    pub(crate) transaction: GrowingId,
+    pub(crate) key: KeyId,
+    /// The read of an update: checked together with its write.
+    pub(crate) updating: bool,
+    pub(crate) versions: Vec<Version>,
+    pub(crate) writers: Vec<VersionWriter>,
+    /// The name of the session, the number of the transaction in it and of the read in that.
+    pub(crate) place: (&'a str, u32, usize),
+    pub(crate) key_name: &'a str,
+}
+
+impl Reading<'_> {
+    /// All versions that there are, oldest first, allowed or not.
+    pub fn versions(&self) -> &[Version] {
+        &self.versions
+    }
+
+    /// Who wrote each of them.
+    pub fn writers(&self) -> &[VersionWriter] {
+        &self.writers
+    }
+
+    /// Whether the level allows the version at this place of [`Reading::versions`].
+    pub fn allows(&mut self, place: usize) -> bool {
+        let version = self.versions[place];
+        if self.updating {
+            self.growing.allows_update(self.transaction, self.key, version, false)
+        } else {
+            self.growing.allows(self.transaction, self.key, version, false)
+        }
+    }
+
+    /// The name of the session that reads.
+    pub fn session(&self) -> &str {
+        self.place.0
+    }
+
+    /// The number of the transaction in its session.
+    pub fn transaction(&self) -> u32 {
+        self.place.1
+    }
+
+    /// The number of the read in its transaction.
+    pub fn number(&self) -> usize {
+        self.place.2
+    }
+
+    /// The name of the key.
+    pub fn key_name(&self) -> &str {
+        self.key_name
+    }
+}
+
+/// The strategies by name.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum ChooserKind {
+    /// Any version that is allowed, each equally likely.
+    #[default]
+    Random,
+    /// The one that committed last.
+    Latest,
+    /// The one that committed first.
+    Stalest,
+    /// Any of the last versions that each session wrote.
+    LatestPerSession,
+    /// The one that leads to what was seen least often in this campaign.
+    Novel,
+}
+
+impl ChooserKind {
+    /// All of them.
+    pub const ALL: [ChooserKind; 5] = [
+        ChooserKind::Random,
+        ChooserKind::Latest,
+        ChooserKind::Stalest,
+        ChooserKind::LatestPerSession,
+        ChooserKind::Novel,
+    ];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            ChooserKind::Random => "random",
+            ChooserKind::Latest => "latest",
+            ChooserKind::Stalest => "stalest",
+            ChooserKind::LatestPerSession => "latest-per-session",
+            ChooserKind::Novel => "novel",
+        }
+    }
+
+    /// A chooser of this kind; what a campaign has seen matters to one of them.
+    pub fn build(self, seed: u64, campaign: &Campaign) -> Box<dyn Chooser> {
+        match self {
+            ChooserKind::Random => Box::new(Random::new(seed)),
+            ChooserKind::Latest => Box::new(Latest),
+            ChooserKind::Stalest => Box::new(Stalest),
+            ChooserKind::LatestPerSession => Box::new(LatestPerSession::new(seed)),
+            ChooserKind::Novel => Box::new(Novel::new(seed, campaign.clone())),
+        }
+    }
+}
+
+impl fmt::Display for ChooserKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+impl FromStr for ChooserKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ChooserKind, String> {
+        let found = ChooserKind::ALL.into_iter().find(|kind| kind.name() == text);
+        found.ok_or_else(|| {
+            let names = ChooserKind::ALL.map(ChooserKind::name).join(", ");
+            format!("`{text}` is not a chooser; use one of {names}")
+        })
+    }
+}

@@ -1,0 +1,474 @@
+//! Keys and values over HTTP with JSON, for programs that are not written in Rust.
+//!
+//! ```text
+//!   POST /begin   {"session":"ann","level":"causal"}                   {"transaction":"t1"}
+//!   POST /get     {"session":"ann","key":"x"}                          {"value":1}          null: there is none
+//!   POST /put     {"session":"ann","key":"x","value":2}                {}
+//!   POST /cas     {"session":"ann","key":"x","expected":1,"value":2}   {"swapped":true}
+//!   POST /commit  {"session":"ann"}                                    {}
+//! ```
+//!
+//! and `/delete` and `/abort`. Outside of a transaction each is one by itself. What goes wrong is
+//! `{"error":{"code":…,"message":…,"retry":true}}` with a status: 400 the request is wrong, 409 the transaction is over or the session busy,
+//! 423 somebody else holds the lock for too long.
+//!
+//! Nobody blocks others for ever: a wait for a lock has an end, a client that goes away while it waits leaves the queue, and a
+//! transaction whose client is silent for too long is rolled back.
+
+use crate::kv::{self, KvValue, row_key};
+use crate::record::Record;
+use crate::statement::Ending;
+use crate::store::{Begin, Counts, Store};
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::Response;
+use axum::routing::post;
+use serde_json::{Map, Value, json};
+use skew_history::{IsolationLevel, SessionId};
+use skew_sql::{Columns, Interrupt, Lock, Stop, Write};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+
+const LARGEST_BODY: usize = 1 << 20;
+const MOST_SESSIONS: usize = 10_000;
+const LONGEST_NAME: usize = 1000;
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// How the server behaves.
+#[derive(Clone, Copy, Debug)]
+pub struct HttpSettings {
+    /// Where it listens; port 0 is any that is free.
+    pub address: SocketAddr,
+    /// How long a request waits for a lock.
+    pub lock_wait: Duration,
+    /// After so long a silence a transaction is rolled back.
+    pub idle: Duration,
+}
+
+/// What a server did.
+#[derive(Clone, Debug)]
+pub struct HttpSummary {
+    /// How transactions ended.
+    pub counts: Counts,
+    /// What went wrong with recording, if anything.
+    pub recording_failure: Option<String>,
+}
+
+struct Client {
+    session: SessionId,
+    last_used: Instant,
+    busy: bool,
+}
+
+struct Core {
+    store: Store,
+    clients: BTreeMap<String, Client>,
+}
+
+struct Shared {
+    core: Mutex<Core>,
+    /// Something ended: locks may be free.
+    ended: Notify,
+    settings: HttpSettings,
+}
+
+/// A server that listens.
+pub struct HttpServer {
+    runtime: tokio::runtime::Runtime,
+    listener: tokio::net::TcpListener,
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+impl HttpServer {
+    /// Starts to listen; the store is loaded by nobody else and starts here.
+    pub fn bind(store: Store, record: Record, settings: HttpSettings) -> io::Result<HttpServer> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let listener = runtime.block_on(tokio::net::TcpListener::bind(settings.address))?;
+        let address = listener.local_addr()?;
+        let core = Mutex::new(Core { store: kv::loaded(store, &[], record), clients: BTreeMap::new() });
+        let shared = Arc::new(Shared { core, ended: Notify::new(), settings });
+        Ok(HttpServer { runtime, listener, address, shared })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until it is stopped.
+    pub fn run(self, stopped: impl Fn() -> bool) -> io::Result<HttpSummary> {
+        let HttpServer { runtime, listener, shared, .. } = self;
+        let router = Router::new()
+            .route("/{request}", post(answer))
+            .fallback(async || failure(&no_such_path()))
+            .method_not_allowed_fallback(async || failure(&Failure::wrong(405, "method", "use POST")))
+            .layer(DefaultBodyLimit::max(LARGEST_BODY))
+            .with_state(Arc::clone(&shared));
+        let served = runtime.block_on(async {
+            let server = axum::serve(listener, router);
+            tokio::select! {
+                served = async { server.await } => served,
+                () = watch(&shared, stopped) => Ok(()),
+            }
+        });
+        runtime.shutdown_timeout(GLANCE);
+        let mut core = shared.core();
+        let sessions: Vec<SessionId> = core.clients.values().map(|client| client.session).collect();
+        sessions.into_iter().for_each(|session| core.store.disconnect(session));
+        let recording_failure = core.store.recording_failure().map(str::to_owned);
+        served.map(|()| HttpSummary { counts: core.store.counts(), recording_failure })
+    }
+}
+
+/// Rolls back what is silent for too long, until the server is stopped.
+async fn watch(shared: &Shared, stopped: impl Fn() -> bool) {
+    while !stopped() {
+        tokio::time::sleep(GLANCE).await;
+        shared.roll_back_idle();
+    }
+}
+
+impl Shared {
+    fn core(&self) -> MutexGuard<'_, Core> {
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn roll_back_idle(&self) {
+        let mut core = self.core();
+        let Core { store, clients } = &mut *core;
+        let idle = clients.values().filter(|client| !client.busy && client.last_used.elapsed() >= self.settings.idle);
+        let mut any = false;
+        for client in idle.filter(|client| store.in_transaction(client.session)).collect::<Vec<_>>() {
+            store.abort(client.session);
+            any = true;
+        }
+        if any {
+            self.ended.notify_waiters();
+        }
+    }
+}
+
+/// What went wrong, as the client is told.
+struct Failure {
+    status: u16,
+    code: &'static str,
+    message: String,
+    /// Whether the same transaction may go well when it is begun again.
+    retry: bool,
+}
+
+impl Failure {
+    fn wrong(status: u16, code: &'static str, message: impl Into<String>) -> Failure {
+        Failure { status, code, message: message.into(), retry: false }
+    }
+
+    fn bad(message: impl Into<String>) -> Failure {
+        Failure::wrong(400, "bad_request", message)
+    }
+
+    fn again(status: u16, code: &'static str, message: &str) -> Failure {
+        Failure { retry: true, ..Failure::wrong(status, code, message) }
+    }
+}
+
+impl From<Stop> for Failure {
+    fn from(stop: Stop) -> Failure {
+        match stop {
+            Stop::Error(error) if error.state.0.starts_with("25") => {
+                Failure::wrong(409, "transaction_state", error.message)
+            }
+            Stop::Error(error) => Failure::bad(error.message),
+            Stop::Interrupted(Interrupt::Deadlock) => {
+                Failure::again(409, "deadlock", "the transaction waited for itself and is rolled back; begin it again")
+            }
+            Stop::Interrupted(Interrupt::Wait) => {
+                Failure::again(423, "locked", "another transaction holds the lock; try again later")
+            }
+            Stop::Interrupted(_) => {
+                let message = "the transaction could not be serialized and is rolled back; begin it again";
+                Failure::again(409, "serialization_failure", message)
+            }
+        }
+    }
+}
+
+fn no_such_path() -> Failure {
+    let paths = "/begin, /get, /put, /delete, /cas, /commit and /abort";
+    Failure::wrong(404, "not_found", format!("there is nothing here; the paths are {paths}"))
+}
+
+fn respond(status: StatusCode, body: &Value) -> Response {
+    let response = Response::builder().status(status).header(header::CONTENT_TYPE, "application/json");
+    response.body(Body::from(format!("{body}\n"))).unwrap_or_default()
+}
+
+fn failure(failure: &Failure) -> Response {
+    let Failure { status, code, message, retry } = failure;
+    let status = StatusCode::from_u16(*status).unwrap_or(StatusCode::BAD_REQUEST);
+    respond(status, &json!({"error": {"code": code, "message": message, "retry": retry}}))
+}
+
+async fn answer(
+    State(shared): State<Arc<Shared>>,
+    Path(path): Path<String>,
+    body: Result<Bytes, axum::extract::rejection::BytesRejection>,
+) -> Response {
+    let body = match body {
+        Ok(body) => body,
+        Err(rejection) => {
+            let message = format!("the body cannot be read: {}", rejection.body_text());
+            return failure(&Failure::wrong(rejection.status().as_u16(), "body", message));
+        }
+    };
+    let result = match Request::parse(&path, &body) {
+        Ok(request) => request.run(&shared).await,
+        Err(failure) => Err(failure),
+    };
+    match result {
+        Ok(body) => respond(StatusCode::OK, &body),
+        Err(found) => failure(&found),
+    }
+}
+
+/// What is asked.
+enum Work {
+    Begin(Begin),
+    Get(String),
+    Put(String, KvValue),
+    Delete(String),
+    Cas(String, Option<KvValue>, KvValue),
+    Commit,
+    Abort,
+}
+
+struct Request {
+    session: String,
+    work: Work,
+}
+
+impl Request {
+    fn parse(path: &str, body: &[u8]) -> Result<Request, Failure> {
+        let members: Map<String, Value> = serde_json::from_slice(body)
+            .map_err(|error| Failure::bad(format!("the body is not a JSON object: {error}")))?;
+        let text = |name: &str| match members.get(name) {
+            Some(Value::String(text)) if text.len() <= LONGEST_NAME => Ok(text.clone()),
+            Some(Value::String(_)) => Err(Failure::bad(format!("`{name}` is longer than {LONGEST_NAME} bytes"))),
+            Some(_) => Err(Failure::bad(format!("`{name}` is not a text"))),
+            None => Err(Failure::bad(format!("`{name}` is missing"))),
+        };
+        let value = |name: &str| match members.get(name) {
+            Some(given) => value_of(given, name),
+            None => Err(Failure::bad(format!("`{name}` is missing"))),
+        };
+        let given = |name: &str| value(name)?.ok_or_else(|| Failure::bad(format!("`{name}` is null; use /delete")));
+        let work = match path {
+            "begin" => Work::Begin(begin_of(&members)?),
+            "get" => Work::Get(text("key")?),
+            "put" => Work::Put(text("key")?, given("value")?),
+            "delete" => Work::Delete(text("key")?),
+            "cas" => Work::Cas(text("key")?, value("expected")?, given("value")?),
+            "commit" => Work::Commit,
+            "abort" => Work::Abort,
+            _ => return Err(no_such_path()),
+        };
+        Ok(Request { session: text("session")?, work })
+    }
+
+    async fn run(self, shared: &Arc<Shared>) -> Result<Value, Failure> {
+        let turn = Turn::take(shared, &self.session)?;
+        match self.work {
+            Work::Begin(begin) => {
+                let mut core = shared.core();
+                core.store.begin(turn.session, begin).map_err(Stop::from)?;
+                Ok(json!({"transaction": core.store.transaction_name(turn.session)}))
+            }
+            Work::Commit => turn.end(Store::commit),
+            Work::Abort => turn.end(|store, session| {
+                store.abort(session);
+                Ok(())
+            }),
+            work => turn.statement(&work).await,
+        }
+    }
+}
+
+fn value_of(value: &Value, name: &str) -> Result<Option<KvValue>, Failure> {
+    match value {
+        Value::Null => Ok(None),
+        Value::String(text) => Ok(Some(KvValue::Text(text.clone()))),
+        Value::Number(number) if number.is_i64() => Ok(number.as_i64().map(KvValue::Integer)),
+        _ => Err(Failure::bad(format!("`{name}` is neither an integer of 64 bits nor a text"))),
+    }
+}
+
+fn begin_of(members: &Map<String, Value>) -> Result<Begin, Failure> {
+    let level = match members.get("level") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(level)) => {
+            let parsed: Result<IsolationLevel, _> = level.parse();
+            Some(parsed.map_err(|_| Failure::bad(format!("`{level}` is not an isolation level")))?)
+        }
+        Some(_) => return Err(Failure::bad("`level` is not a text")),
+    };
+    let read_only = match members.get("read_only") {
+        None | Some(Value::Null) => false,
+        Some(Value::Bool(read_only)) => *read_only,
+        Some(_) => return Err(Failure::bad("`read_only` is neither true nor false")),
+    };
+    Ok(Begin { level, read_only, chooser: None })
+}
+
+/// A session while it answers a request: nobody else uses it, and whatever happens it is given back.
+struct Turn {
+    shared: Arc<Shared>,
+    name: String,
+    session: SessionId,
+    /// The statement waits: whoever goes away now must leave the queue.
+    waits: bool,
+}
+
+impl Turn {
+    fn take(shared: &Arc<Shared>, name: &str) -> Result<Turn, Failure> {
+        let mut core = shared.core();
+        if !core.clients.contains_key(name) {
+            if core.clients.len() >= MOST_SESSIONS {
+                return Err(Failure::wrong(503, "sessions", format!("there are {MOST_SESSIONS} sessions already")));
+            }
+            let session = core.store.connect(name);
+            core.clients.insert(name.to_owned(), Client { session, last_used: Instant::now(), busy: false });
+        }
+        let client = core.clients.get_mut(name).ok_or_else(no_such_path)?;
+        if std::mem::replace(&mut client.busy, true) {
+            return Err(Failure::wrong(409, "busy", "another request of this session is still being answered"));
+        }
+        let session = client.session;
+        drop(core);
+        Ok(Turn { shared: Arc::clone(shared), name: name.to_owned(), session, waits: false })
+    }
+
+    fn end(&self, end: impl FnOnce(&mut Store, SessionId) -> Result<(), Interrupt>) -> Result<Value, Failure> {
+        let mut core = self.shared.core();
+        if !core.store.in_transaction(self.session) {
+            return Err(Failure::wrong(409, "transaction_state", "there is no transaction in progress"));
+        }
+        let ended = end(&mut core.store, self.session);
+        self.shared.ended.notify_waiters();
+        ended.map_err(Stop::from)?;
+        Ok(json!({}))
+    }
+
+    /// A read or a write, in the open transaction or one by itself.
+    async fn statement(mut self, work: &Work) -> Result<Value, Failure> {
+        let deadline = tokio::time::Instant::now() + self.shared.settings.lock_wait;
+        let alone = {
+            let mut core = self.shared.core();
+            let alone = !core.store.in_transaction(self.session);
+            if alone {
+                core.store.begin(self.session, Begin::default()).map_err(Stop::from)?;
+            }
+            alone
+        };
+        loop {
+            let shared = Arc::clone(&self.shared);
+            let ended = shared.ended.notified();
+            let result = self.attempt(work, alone);
+            self.waits = matches!(result, Err(Stop::Interrupted(Interrupt::Wait)));
+            if !self.waits {
+                return Ok(result?);
+            }
+            if tokio::time::timeout_at(deadline, ended).await.is_err() {
+                self.stop_waiting(alone);
+                return Ok(result?);
+            }
+        }
+    }
+
+    fn stop_waiting(&mut self, alone: bool) {
+        self.waits = false;
+        let mut core = self.shared.core();
+        core.store.stop_waiting(self.session);
+        if alone {
+            core.store.abort(self.session);
+        }
+        self.shared.ended.notify_waiters();
+    }
+
+    fn attempt(&self, work: &Work, alone: bool) -> Result<Value, Stop> {
+        let mut core = self.shared.core();
+        let (store, session) = (&mut core.store, self.session);
+        let result = store.begin_statement(session, None).and_then(|()| perform(store, session, work));
+        let waits = matches!(result, Err(Stop::Interrupted(Interrupt::Wait)));
+        store.end_statement(
+            session,
+            match &result {
+                Ok(_) => Ending::Done,
+                Err(_) if waits => Ending::Waiting,
+                Err(_) => Ending::Failed,
+            },
+        );
+        if alone && !waits {
+            match &result {
+                Ok(_) => store.commit(session)?,
+                Err(_) => store.abort(session),
+            }
+        }
+        if !waits {
+            self.shared.ended.notify_waiters();
+        }
+        result
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut core = self.shared.core();
+        if self.waits {
+            core.store.stop_waiting(self.session);
+        }
+        if let Some(client) = core.clients.get_mut(&self.name) {
+            (client.busy, client.last_used) = (false, Instant::now());
+        }
+        self.shared.ended.notify_waiters();
+    }
+}
+
+fn perform(store: &mut Store, session: SessionId, work: &Work) -> Result<Value, Stop> {
+    let all = &Columns::All;
+    match work {
+        Work::Get(key) => {
+            let found = store.get(session, &row_key(key), all, Lock::None)?;
+            Ok(json!({"value": found.map(|row| json_of(&KvValue::of_row(&row)))}))
+        }
+        Work::Put(key, value) => {
+            store.put(session, &row_key(key), Write::Row(value.to_row()))?;
+            Ok(json!({}))
+        }
+        Work::Delete(key) => {
+            store.put(session, &row_key(key), Write::Delete)?;
+            Ok(json!({}))
+        }
+        Work::Cas(key, expected, value) => {
+            let found = store.get(session, &row_key(key), all, Lock::Update)?;
+            let equal = found.map(|row| KvValue::of_row(&row)) == *expected;
+            if equal {
+                store.put(session, &row_key(key), Write::Row(value.to_row()))?;
+            }
+            Ok(json!({"swapped": equal}))
+        }
+        Work::Begin(_) | Work::Commit | Work::Abort => Ok(json!({})),
+    }
+}
+
+fn json_of(value: &KvValue) -> Value {
+    match value {
+        KvValue::Integer(number) => Value::from(*number),
+        KvValue::Text(text) => Value::from(text.as_str()),
+    }
+}

@@ -1,0 +1,58 @@
+//! A database as weak as its isolation level allows.
+//!
+//! Every read may return any version that the level allows: what production shows once in a million runs, a test sees in ten.
+//!
+//! ```text
+//!   SQL session ──┐                                          ┌── growing history: which versions are allowed (skew-check)
+//!   Kv, HTTP ─────┼──> Store: keys, versions, locks, turns ──┼── chooser: which of them is returned
+//!   scheduler ────┘                                          └── recorder: the history file, the log of choices
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | `store`, `statement`, `rows`, `scan` | one transaction's events, one at a time, without threads or clocks |
+//! | `keys`, `versions`, `lock`, `transaction` | what the store is made of |
+//! | [`chooser`] | the strategies, a page each |
+//! | `record`, [`log`] | what is written |
+//! | [`view`] | a transaction as `skew_sql::Storage` |
+//! | [`connection`], `database` | SQL over it: autocommit, transactions, savepoints, the catalog |
+//! | [`http`] | the same over HTTP with JSON |
+//! | [`kv`] | keys and values, in a test of five lines and from many threads |
+//!
+//! Everything but the faces is a function of its seed and of the order in which it is asked: the same requests give the same bytes.
+
+mod chance;
+pub mod chooser;
+pub mod connection;
+mod database;
+mod final_state;
+pub mod http;
+mod keys;
+pub mod kv;
+mod lock;
+pub mod log;
+mod options;
+mod record;
+mod rows;
+mod scan;
+mod statement;
+mod store;
+mod transaction;
+mod versions;
+pub mod view;
+
+pub use chooser::{Campaign, Chooser, ChooserKind, Script};
+pub use connection::{Connection, Status};
+pub use database::Database;
+pub use keys::SpaceShape;
+pub use kv::{Kv, KvError, KvSession, KvTransaction, KvValue};
+pub use log::{Choice, ChoiceLog};
+pub use options::{Granularity, Options};
+pub use record::Record;
+pub use skew_check::Updates;
+pub use statement::Ending;
+pub use store::{Begin, Counts, Store};
+pub use view::View;
+
+/// A level, by the name that tests are written with.
+pub use skew_history::IsolationLevel as Level;

@@ -1,0 +1,61 @@
+//! How weak the store is, and where its chance begins.
+
+use skew_check::{GrowingOptions, Updates};
+use skew_history::IsolationLevel;
+
+/// What is one key of the history.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Granularity {
+    /// A row: `account/7`.
+    #[default]
+    Row,
+    /// A cell: `account/7#balance`. Whether the row exists is the key `account/7` itself, which scans cover and cells are not
+    /// part of: a scan reads which rows there are, and then the cells of those it found one by one.
+    Cell,
+}
+
+/// The settings of a [`Store`](crate::Store).
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The level of transactions that ask for none.
+    pub level: IsolationLevel,
+    /// Whether updates read the latest version under a lock, or any version that the level allows.
+    pub updates: Updates,
+    /// What is one key of the history.
+    pub granularity: Granularity,
+    /// After so many commits the past is sealed; nothing is ever sealed without.
+    pub horizon: Option<usize>,
+    /// The axioms alone: a connection need not see what committed before it connected, nor at read-committed its own commits.
+    pub bare: bool,
+    /// How much work one question about a version may be.
+    pub budget: u64,
+    /// Where all chance begins.
+    pub seed: u64,
+    /// How often a commit that could go well is refused (where the level refuses at all), and a wait is called a deadlock.
+    pub abort_rate: f64,
+    /// Whether every event waits for [`Store::grant`](crate::Store::grant).
+    pub turns: bool,
+}
+
+impl Options {
+    /// The defaults at a level.
+    pub fn new(level: IsolationLevel, seed: u64) -> Options {
+        let defaults = GrowingOptions::default();
+        Options {
+            level,
+            updates: Updates::default(),
+            granularity: Granularity::default(),
+            horizon: defaults.horizon,
+            bare: defaults.bare,
+            budget: defaults.budget,
+            seed,
+            abort_rate: 0.0,
+            turns: false,
+        }
+    }
+}
+
+/// Whether a level may refuse a transaction at its writes and at its commit.
+pub(crate) fn refuses(level: IsolationLevel) -> bool {
+    level.implies(IsolationLevel::ParallelSnapshot)
+}

@@ -1,0 +1,216 @@
+//! The history file, written as things happen.
+//!
+//! ```text
+//!   {"skew":1,"initial":{"account/1":100}}
+//!   {"session":"a","id":"t1","ops":[{"r":"account/1","v":100,"from":null,"sql":"SELECT …"},{"w":"account/1","v":40}],"level":"causal"}
+//!   {"sealed":{"account/3":"t1"}}
+//! ```
+//!
+//! A line is written when its transaction ends and before its versions can be read, so that the file is a valid history at every
+//! moment. Every read says from whom; a scan lists what it found and what it found deleted, and leaves out what was never there. A deletion
+//! that is all that is left of a key is sealed by a line of its own, and from then on needs no listing.
+//!
+//! Values are for people: a row with one column besides its key is that column's value, any other is `balance=100 owner=ann`.
+
+use crate::keys::{KeyKind, KeyTable};
+use crate::log::{transaction_name, version_name};
+use crate::transaction::{Action, Listed, Operation, ScanBound, Source, Transaction};
+use serde_json::Value;
+use skew_check::GrowingId;
+use skew_history::KeyId;
+use skew_sql::{Datum, Row};
+use std::fmt::Write as _;
+use std::io::Write;
+
+/// How a transaction ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ending {
+    Committed,
+    ByProgram,
+    ByDatabase,
+}
+
+/// Where the history goes.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    history: Option<Box<dyn Write + Send>>,
+    choices: Option<Box<dyn Write + Send>>,
+    /// How many seal lines there are.
+    pub(crate) seals: usize,
+    /// What went wrong with writing, once.
+    pub(crate) failure: Option<String>,
+}
+
+/// Where a run is written to.
+#[derive(Default)]
+pub struct Record {
+    /// The history, in the native format.
+    pub history: Option<Box<dyn Write + Send>>,
+    /// The log of choices.
+    pub choices: Option<Box<dyn Write + Send>>,
+}
+
+impl Recorder {
+    pub(crate) fn new(record: Record) -> Recorder {
+        Recorder { history: record.history, choices: record.choices, ..Recorder::default() }
+    }
+
+    /// Writes lines; after the first failure nothing more, so that what there is stays a history.
+    pub(crate) fn history(&mut self, lines: &str) {
+        if let (None, Some(out)) = (&self.failure, &mut self.history) {
+            let written = out.write_all(lines.as_bytes()).and_then(|()| out.flush());
+            self.failure = written.err().map(|error| error.to_string());
+        }
+    }
+
+    pub(crate) fn choice(&mut self, line: &str) {
+        if let (None, Some(out)) = (&self.failure, &mut self.choices) {
+            let written = out.write_all(line.as_bytes()).and_then(|()| out.flush());
+            self.failure = written.err().map(|error| error.to_string());
+        }
+    }
+
+    pub(crate) fn wants_history(&self) -> bool {
+        self.history.is_some()
+    }
+
+    pub(crate) fn wants_choices(&self) -> bool {
+        self.choices.is_some()
+    }
+
+    pub(crate) fn seal(&mut self, keys: &KeyTable, deletions: &[(KeyId, GrowingId)]) {
+        if deletions.is_empty() {
+            return;
+        }
+        let members: Vec<String> = deletions
+            .iter()
+            .map(|(key, id)| format!("{}:\"{}\"", quoted(keys.name(*key)), transaction_name(*id)))
+            .collect();
+        self.seals += 1;
+        self.history(&format!("{{\"sealed\":{{{}}}}}\n", members.join(",")));
+    }
+}
+
+/// The first line.
+pub(crate) fn header<'a>(keys: &KeyTable, initial: impl Iterator<Item = (KeyId, &'a Row)>, about: &str) -> String {
+    let members: Vec<String> =
+        initial.map(|(key, row)| format!("{}:{}", quoted(keys.name(key)), value(keys, key, Some(row)))).collect();
+    let about = if about.is_empty() { String::new() } else { format!(",\"about\":{}", quoted(about)) };
+    format!("{{\"skew\":1,\"initial\":{{{}}}{about}}}\n", members.join(","))
+}
+
+/// The line of a transaction.
+pub(crate) fn line(keys: &KeyTable, session: &str, transaction: &Transaction, ending: Ending) -> String {
+    let mut line =
+        format!("{{\"session\":{},\"id\":\"{}\",\"ops\":[", quoted(session), transaction_name(transaction.id));
+    for (place, operation) in transaction.operations.iter().enumerate() {
+        line.push_str(if place > 0 { "," } else { "" });
+        write_operation(keys, operation, &mut line);
+    }
+    line.push(']');
+    line.push_str(match ending {
+        Ending::Committed => "",
+        Ending::ByProgram => ",\"outcome\":\"aborted\",\"by\":\"program\"",
+        Ending::ByDatabase => ",\"outcome\":\"aborted\",\"by\":\"database\"",
+    });
+    let _ = writeln!(line, ",\"level\":\"{}\"}}", transaction.level);
+    line
+}
+
+fn write_operation(keys: &KeyTable, operation: &Operation, line: &mut String) {
+    let name = |key: &KeyId| quoted(keys.name(*key));
+    let _ = match &operation.action {
+        Action::Read { key, value: row, source, locking } => {
+            let lock = if *locking { ",\"lock\":true" } else { "" };
+            let row = value(keys, *key, row.as_ref());
+            write!(line, "{{\"r\":{},\"v\":{row}{}{lock}", name(key), from(*source))
+        }
+        Action::Write { key, value: row } => {
+            write!(line, "{{\"w\":{},\"v\":{}", name(key), value(keys, *key, row.as_ref()))
+        }
+        Action::Scan { covered, sealed, listed, .. } => {
+            let bound = |member: &str, bound: &Option<ScanBound>| match bound {
+                None => String::new(),
+                Some(ScanBound::Number(number)) => format!(",\"{member}\":{number}"),
+                Some(ScanBound::Text(text)) => format!(",\"{member}\":{}", quoted(text)),
+            };
+            let (low, high) = (bound("lo", &covered.low), bound("hi", &covered.high));
+            let reads: Vec<String> = listed.iter().map(|listed| write_listed(keys, listed)).collect();
+            let sealed = format!(",\"sealed\":{sealed}");
+            write!(line, "{{\"scan\":{}{low}{high},\"reads\":[{}]{sealed}", quoted(&covered.prefix), reads.join(","))
+        }
+    };
+    if let Some(sql) = &operation.sql {
+        let _ = write!(line, ",\"sql\":{}", quoted(sql));
+    }
+    line.push('}');
+}
+
+fn write_listed(keys: &KeyTable, listed: &Listed) -> String {
+    let row = value(keys, listed.key, listed.value.as_ref());
+    format!("{{\"k\":{},\"v\":{row}{}}}", quoted(keys.name(listed.key)), from(listed.source))
+}
+
+fn from(source: Source) -> String {
+    match source {
+        Source::Own => String::new(),
+        Source::Version(version) => match version_name(version) {
+            Some(id) => format!(",\"from\":\"{id}\""),
+            None => ",\"from\":null".to_owned(),
+        },
+    }
+}
+
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// A version as JSON.
+fn value(keys: &KeyTable, key: KeyId, row: Option<&Row>) -> String {
+    let Some(row) = row else { return "null".to_owned() };
+    let shape = keys.shape(keys.row_of(key).space);
+    let Some(shape) = shape.filter(|shape| !shape.index && keys.kind(key) == KeyKind::Row) else {
+        return several(row.iter().map(text));
+    };
+    let columns = row.iter().enumerate().map(|(place, datum)| (shape.columns.get(place), datum));
+    let told: Vec<(Option<&str>, &Datum)> = columns
+        .filter(|(column, _)| column.is_none_or(|column| !column.1))
+        .map(|(column, datum)| (column.map(|column| column.0.as_str()), datum))
+        .collect();
+    match told.as_slice() {
+        [(_, datum)] => scalar(datum),
+        told => several(told.iter().map(|(name, datum)| match name {
+            Some(name) => format!("{name}={}", text(datum)),
+            None => text(datum),
+        })),
+    }
+}
+
+fn several(texts: impl Iterator<Item = String>) -> String {
+    let texts: Vec<String> = texts.collect();
+    if texts.is_empty() { "true".to_owned() } else { quoted(&texts.join(" ")) }
+}
+
+/// A value alone: numbers and truth as such.
+fn scalar(datum: &Datum) -> String {
+    match datum {
+        Datum::Integer(number) if i64::try_from(*number).is_ok() => number.to_string(),
+        Datum::Boolean(truth) => truth.to_string(),
+        datum => quoted(&text(datum)),
+    }
+}
+
+/// A value among others.
+fn text(datum: &Datum) -> String {
+    match datum {
+        Datum::Null => "NULL".to_owned(),
+        Datum::Boolean(truth) => truth.to_string(),
+        Datum::Integer(number) => number.to_string(),
+        Datum::Real(number) => number.to_string(),
+        Datum::Decimal(number) => number.to_string(),
+        Datum::Text(text) | Datum::Json(text) => text.to_string(),
+        Datum::Bytes(bytes) => bytes.iter().fold("\\x".to_owned(), |text, byte| text + &format!("{byte:02x}")),
+        Datum::Array(elements) => format!("{{{}}}", elements.iter().map(text).collect::<Vec<_>>().join(",")),
+        other => format!("{other:?}"),
+    }
+}

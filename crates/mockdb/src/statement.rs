@@ -1,0 +1,147 @@
+//! Statements and savepoints: the parts of a transaction that can be taken back or run again.
+//!
+//! ```text
+//!   begin_statement ── reads, writes ── end_statement(Done)      they stay
+//!                                       end_statement(Failed)    they never were: reads of a failed statement are no events
+//!                                       end_statement(Waiting)   the writes go, the reads stay and are answered as before when
+//!                                                                begin_statement runs the statement again
+//! ```
+//!
+//! What was read before ROLLBACK TO SAVEPOINT was seen by the client, so those reads stay; only the writes go.
+
+use crate::store::Store;
+use crate::transaction::{Savepoint, Statement};
+use rustc_hash::{FxHashMap, FxHashSet};
+use skew_history::SessionId;
+use skew_sql::{Interrupt, SqlError, SqlState, Stop};
+
+/// How a statement ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// It did what it should.
+    Done,
+    /// It was wrong, and did nothing.
+    Failed,
+    /// It will be run again.
+    Waiting,
+}
+
+impl Store {
+    /// A statement begins, or begins again. A transaction that cannot commit any more is refused here.
+    pub fn begin_statement(&mut self, session: SessionId, sql: Option<&str>) -> Result<(), Stop> {
+        let transaction = self.transaction(session)?;
+        let (id, loading) = (transaction.id, transaction.loading);
+        if !loading && self.growing.is_doomed(id) {
+            return Err(self.abort_by_database(session, Interrupt::SerializationFailure).into());
+        }
+        let mark = (!loading).then(|| self.growing.mark(id));
+        let transaction = self.transaction_mut(session)?;
+        match &mut transaction.statement {
+            Some(again) => again.asked = 0,
+            None => {
+                transaction.statement = Some(Statement {
+                    sql: sql.map(Into::into),
+                    mark,
+                    first_operation: transaction.operations.len(),
+                    first_undo: transaction.undo.len(),
+                    reads_before: transaction.read_count,
+                    scans_before: transaction.scan_count,
+                    plain: FxHashMap::default(),
+                    locked: FxHashMap::default(),
+                    own: FxHashSet::default(),
+                    scans: Vec::new(),
+                    told: Vec::new(),
+                    asked: 0,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// A statement ends. After an interrupt that ended the transaction there is nothing left to end.
+    pub fn end_statement(&mut self, session: SessionId, ending: Ending) {
+        let Some(transaction) = &mut self.sessions[session.index()].transaction else { return };
+        let Some(mut statement) = transaction.statement.take() else { return };
+        match ending {
+            Ending::Done => {}
+            Ending::Waiting => {
+                let (first_operation, first_undo) = (statement.first_operation, statement.first_undo);
+                statement.own.clear();
+                transaction.statement = Some(statement);
+                self.drop_writes(session, first_operation, first_undo);
+            }
+            Ending::Failed => {
+                transaction.operations.truncate(statement.first_operation);
+                transaction.read_count = statement.reads_before;
+                let id = transaction.id;
+                self.undo_to(session, statement.first_undo);
+                if let Some(mark) = statement.mark {
+                    self.growing.back_to(id, mark);
+                    self.live_scans.remove_from(id, statement.scans_before);
+                }
+            }
+        }
+    }
+
+    fn undo_to(&mut self, session: SessionId, left: usize) {
+        let Some(mut transaction) = self.sessions[session.index()].transaction.take() else { return };
+        if transaction.loading {
+            self.undo_loading(&mut transaction, left);
+        } else {
+            transaction.undo_writes(left);
+        }
+        self.sessions[session.index()].transaction = Some(transaction);
+    }
+
+    fn drop_writes(&mut self, session: SessionId, first_operation: usize, first_undo: usize) {
+        self.undo_to(session, first_undo);
+        if let Some(transaction) = &mut self.sessions[session.index()].transaction {
+            let id = transaction.id;
+            for scan in transaction.keep_external_reads(first_operation) {
+                self.live_scans.remove_one(id, scan);
+            }
+        }
+    }
+
+    /// SAVEPOINT. A second one of the same name hides the first.
+    pub fn savepoint(&mut self, session: SessionId, name: &str) -> Result<(), Stop> {
+        let transaction = self.transaction(session)?;
+        let mark = (!transaction.loading).then(|| self.growing.mark(transaction.id));
+        let transaction = self.transaction_mut(session)?;
+        transaction.savepoints.push(Savepoint {
+            name: name.to_owned(),
+            mark,
+            first_operation: transaction.operations.len(),
+            first_undo: transaction.undo.len(),
+        });
+        Ok(())
+    }
+
+    /// RELEASE SAVEPOINT.
+    pub fn release_savepoint(&mut self, session: SessionId, name: &str) -> Result<(), Stop> {
+        let transaction = self.transaction_mut(session)?;
+        let place = transaction.savepoints.iter().rposition(|savepoint| savepoint.name == name);
+        transaction.savepoints.truncate(place.ok_or_else(|| no_savepoint(name))?);
+        Ok(())
+    }
+
+    /// ROLLBACK TO SAVEPOINT: the writes since then go, the reads stay; so does the savepoint.
+    pub fn rollback_to_savepoint(&mut self, session: SessionId, name: &str) -> Result<(), Stop> {
+        let transaction = self.transaction_mut(session)?;
+        let place = transaction.savepoints.iter().rposition(|savepoint| savepoint.name == name);
+        let place = place.ok_or_else(|| no_savepoint(name))?;
+        transaction.savepoints.truncate(place + 1);
+        let savepoint = &transaction.savepoints[place];
+        let (mark, first_operation, first_undo) = (savepoint.mark, savepoint.first_operation, savepoint.first_undo);
+        let id = transaction.id;
+        self.drop_writes(session, first_operation, first_undo);
+        if let Some(mark) = mark {
+            self.growing.take_back_writes(id, mark);
+        }
+        Ok(())
+    }
+}
+
+fn no_savepoint(name: &str) -> Stop {
+    SqlError::new(SqlState("3B001"), format!("there is no savepoint {name}")).into()
+}

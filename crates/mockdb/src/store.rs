@@ -1,0 +1,513 @@
+//! The store: sessions, their transactions, and how these begin and end.
+//!
+//! ```text
+//!   new ── loading: what is written is the initial state ── start ── begin … get, scan, put … commit | abort
+//!                                                                                  │
+//!                                        Interrupt::Wait: the lock or the turn is another's; ask again when woken
+//!                                        SerializationFailure, Deadlock: the transaction is over
+//! ```
+//!
+//! One thread at a time works on a store, and nothing in it sleeps: who has to wait is told so, and [`Store::take_woken`] says whose wait
+//! is over. Statements are in [`crate::statement`], reads and writes in [`crate::rows`], ranges in [`crate::scan`].
+
+use crate::chance::{Chance, Stream};
+use crate::chooser::{Campaign, Chooser, ChooserKind, Latest};
+use crate::keys::{KeyTable, SpaceShape};
+use crate::lock::LockTable;
+use crate::log::{self, Choice};
+use crate::options::{Options, refuses};
+use crate::record::{self, Ending, Record, Recorder};
+use crate::scan::LiveScans;
+use crate::transaction::Transaction;
+use crate::versions::{Committed, VersionTable};
+use rustc_hash::FxHashMap;
+use skew_check::{GrowingHistory, GrowingId, GrowingOptions};
+use skew_history::{IsolationLevel, KeyId, SessionId};
+use skew_sql::{Interrupt, SequenceId, SpaceId, SqlError, SqlState, Stop};
+use std::collections::BTreeMap;
+
+/// How a transaction begins.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Begin {
+    /// Its level; without, the store's.
+    pub level: Option<IsolationLevel>,
+    /// Whether it may not write.
+    pub read_only: bool,
+    /// Its chooser; without, the store's.
+    pub chooser: Option<ChooserKind>,
+}
+
+/// How transactions ended.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counts {
+    /// Committed.
+    pub committed: u64,
+    /// Rolled back by their programs.
+    pub rolled_back: u64,
+    /// Refused because no commit order would allow them.
+    pub refused: u64,
+    /// Refused because they waited for themselves.
+    pub deadlocks: u64,
+}
+
+/// A client.
+#[derive(Default)]
+pub(crate) struct SessionState {
+    pub(crate) name: String,
+    pub(crate) open: bool,
+    pub(crate) transaction: Option<Transaction>,
+    /// How many transactions it has begun.
+    pub(crate) begun: u32,
+    /// Its last transaction was refused: the next one reads the latest, else it might be refused for ever.
+    pub(crate) after_refusal: bool,
+    pub(crate) current_values: BTreeMap<SequenceId, i64>,
+    /// How many events it may do before it waits for its turn.
+    pub(crate) grants: u64,
+    pub(crate) wants_turn: bool,
+}
+
+/// A database as weak as its level allows.
+pub struct Store {
+    pub(crate) options: Options,
+    pub(crate) growing: GrowingHistory,
+    pub(crate) keys: KeyTable,
+    pub(crate) versions: VersionTable,
+    pub(crate) locks: LockTable,
+    pub(crate) live_scans: LiveScans,
+    pub(crate) sessions: Vec<SessionState>,
+    session_numbers: FxHashMap<String, SessionId>,
+    pending: FxHashMap<GrowingId, SessionId>,
+    chooser: Box<dyn Chooser>,
+    other_choosers: BTreeMap<ChooserKind, Box<dyn Chooser>>,
+    refusals: Chance,
+    pub(crate) numbers: Chance,
+    pub(crate) sequences: BTreeMap<SequenceId, (i64, bool)>,
+    pub(crate) fresh_keys: BTreeMap<SpaceId, i128>,
+    pub(crate) recorder: Recorder,
+    pub(crate) loading: bool,
+    clock: i64,
+    woken: Vec<SessionId>,
+    counts: Counts,
+}
+
+/// The first of January 2024, in microseconds since 1970.
+const EPOCH: i64 = 1_704_067_200_000_000;
+const SECOND: i64 = 1_000_000;
+
+impl Store {
+    /// A store that is being loaded: what is committed before [`Store::start`] is the initial state.
+    pub fn new(options: Options, chooser: Box<dyn Chooser>) -> Store {
+        let growing = GrowingHistory::new(GrowingOptions {
+            updates: options.updates,
+            horizon: options.horizon,
+            bare: options.bare,
+            budget: options.budget,
+        });
+        Store {
+            growing,
+            keys: KeyTable::default(),
+            versions: VersionTable::default(),
+            locks: LockTable::default(),
+            live_scans: LiveScans::default(),
+            sessions: Vec::new(),
+            session_numbers: FxHashMap::default(),
+            pending: FxHashMap::default(),
+            chooser,
+            other_choosers: BTreeMap::new(),
+            refusals: Chance::new(options.seed, Stream::Refusals),
+            numbers: Chance::new(options.seed, Stream::Numbers),
+            sequences: BTreeMap::new(),
+            fresh_keys: BTreeMap::new(),
+            recorder: Recorder::default(),
+            loading: true,
+            clock: EPOCH + (options.seed % 86_400) as i64 * SECOND,
+            woken: Vec::new(),
+            counts: Counts::default(),
+            options,
+        }
+    }
+
+    /// Ends the loading: what was committed so far is the initial state, everything from here on is history.
+    pub fn start(&mut self, record: Record, about: &str) {
+        self.recorder = Recorder::new(record);
+        self.loading = false;
+        if self.recorder.wants_history() {
+            let header = record::header(&self.keys, self.versions.initial_keys(), about);
+            self.recorder.history(&header);
+        }
+        if self.recorder.wants_choices() {
+            self.recorder.choice(&log::header(self.options.seed));
+        }
+    }
+
+    /// The settings.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// How transactions ended so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// How many versions are kept.
+    pub fn version_count(&self) -> usize {
+        self.versions.count()
+    }
+
+    /// What went wrong with writing the history or the log, if anything.
+    pub fn recording_failure(&self) -> Option<&str> {
+        self.recorder.failure.as_deref()
+    }
+
+    /// How often a replay asked for something that its log does not have.
+    pub fn divergences(&self) -> usize {
+        self.chooser.divergences()
+    }
+
+    /// Says what a space is called and what its rows are; see [`SpaceShape`].
+    pub fn describe(&mut self, space: SpaceId, shape: SpaceShape) {
+        self.keys.describe(space, shape);
+    }
+
+    /// A connection of this name. A name that is in use by another connection gets a number behind it.
+    pub fn connect(&mut self, name: &str) -> SessionId {
+        let mut full = name.to_owned();
+        for again in 2.. {
+            match self.session_numbers.get(&full) {
+                Some(session) if self.sessions[session.index()].open => full = format!("{name}:{again}"),
+                _ => break,
+            }
+        }
+        let next = SessionId(self.sessions.len() as u32);
+        let session = *self.session_numbers.entry(full.clone()).or_insert(next);
+        if session == next {
+            self.sessions.push(SessionState { name: full, ..SessionState::default() });
+        }
+        let state = &mut self.sessions[session.index()];
+        (state.open, state.after_refusal) = (true, false);
+        state.current_values.clear();
+        if !self.loading && !self.options.bare {
+            self.growing.connect(session);
+        }
+        session
+    }
+
+    /// The connection is gone; what it left open is rolled back.
+    pub fn disconnect(&mut self, session: SessionId) {
+        self.abort(session);
+        let state = &mut self.sessions[session.index()];
+        (state.open, state.grants, state.wants_turn) = (false, 0, false);
+    }
+
+    /// The name of a session.
+    pub fn session_name(&self, session: SessionId) -> &str {
+        &self.sessions[session.index()].name
+    }
+
+    /// Whether a transaction of the session is open.
+    pub fn in_transaction(&self, session: SessionId) -> bool {
+        self.sessions[session.index()].transaction.is_some()
+    }
+
+    /// The id that the session's open transaction will have in the history.
+    pub fn transaction_name(&self, session: SessionId) -> Option<String> {
+        self.transaction(session).ok().map(|transaction| log::transaction_name(transaction.id))
+    }
+
+    /// Begins a transaction. Levels of real time and a mixture with psi are refused.
+    pub fn begin(&mut self, session: SessionId, begin: Begin) -> Result<(), SqlError> {
+        if self.in_transaction(session) {
+            return Err(SqlError::new(SqlState("25001"), "there is already a transaction in progress"));
+        }
+        let level = begin.level.unwrap_or(self.options.level);
+        self.refuse_level(level)?;
+        self.clock += SECOND;
+        let began_at = self.clock;
+        let state = &mut self.sessions[session.index()];
+        let id = if self.loading { GrowingId(u32::MAX) } else { self.growing.begin(session, level) };
+        let retrying = std::mem::take(&mut state.after_refusal);
+        let chooser = if retrying { Some(ChooserKind::Latest) } else { begin.chooser };
+        let chooser = chooser.filter(|_| !self.chooser.decides_all());
+        state.transaction = Some(Transaction {
+            id,
+            loading: self.loading,
+            level,
+            read_only: begin.read_only,
+            chooser,
+            ordinal: state.begun,
+            began_at,
+            operations: Vec::new(),
+            writes: FxHashMap::default(),
+            undo: Vec::new(),
+            read_count: 0,
+            scan_count: 0,
+            savepoints: Vec::new(),
+            statement: None,
+        });
+        if !self.loading {
+            state.begun += 1;
+            self.pending.insert(id, session);
+        }
+        Ok(())
+    }
+
+    fn refuse_level(&self, level: IsolationLevel) -> Result<(), SqlError> {
+        let psi = |level| level == IsolationLevel::ParallelSnapshot;
+        if !IsolationLevel::SEVEN.contains(&level) {
+            let hint = "use read-committed, read-atomic, causal, prefix, psi, snapshot or serializable";
+            return Err(SqlError::unsupported(format!("the level {level} on the mock database")).with_hint(hint));
+        }
+        if psi(level) != psi(self.options.level) {
+            let message = format!("psi is not mixed with other levels, and the store is at {}", self.options.level);
+            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+        Ok(())
+    }
+
+    /// SET TRANSACTION: as long as nothing was read or written, the transaction begins anew with these settings.
+    pub fn begin_anew(&mut self, session: SessionId, begin: Begin) -> Result<(), SqlError> {
+        let transaction = self.transaction(session).map_err(|_| no_transaction())?;
+        if !transaction.operations.is_empty() {
+            let message = "the isolation level must be set before any query of the transaction";
+            return Err(SqlError::new(SqlState("25001"), message));
+        }
+        self.refuse_level(begin.level.unwrap_or(self.options.level))?;
+        let (loading, chooser) = (transaction.loading, transaction.chooser);
+        let level = begin.level.unwrap_or(transaction.level);
+        if loading {
+            let transaction = self.transaction_mut(session).map_err(|_| no_transaction())?;
+            (transaction.level, transaction.read_only) = (level, begin.read_only);
+            return Ok(());
+        }
+        self.discard(session);
+        self.begin(session, Begin { level: Some(level), chooser: begin.chooser.or(chooser), ..begin })
+    }
+
+    /// Commits, or says why not: refused, or (where events wait for turns) not yet.
+    pub fn commit(&mut self, session: SessionId) -> Result<(), Interrupt> {
+        let Ok(transaction) = self.transaction(session) else { return Ok(()) };
+        if transaction.loading {
+            self.sessions[session.index()].transaction = None;
+            return Ok(());
+        }
+        if transaction.operations.is_empty() {
+            self.discard(session);
+            return Ok(());
+        }
+        let (id, level, writes) = (transaction.id, transaction.level, !transaction.writes.is_empty());
+        self.take_turn(session)?;
+        if writes && refuses(level) && self.refuses_for_fun(session, "commit") || self.growing.commit(id).is_err() {
+            return Err(self.abort_by_database(session, Interrupt::SerializationFailure));
+        }
+        let Some(transaction) = self.sessions[session.index()].transaction.take() else { return Ok(()) };
+        self.write_line(session, &transaction, Ending::Committed);
+        let writer = (session, transaction.ordinal);
+        let mut writes: Vec<_> = transaction.writes.into_iter().collect();
+        writes.sort_unstable_by_key(|write| write.0);
+        for (key, value) in writes {
+            self.versions.commit(key, Committed { id, value, writer });
+        }
+        self.counts.committed += 1;
+        self.finish(session, id);
+        self.forget();
+        Ok(())
+    }
+
+    /// The program rolls back: its writes are gone, what it read had to be right nevertheless.
+    pub fn abort(&mut self, session: SessionId) {
+        if self.transaction(session).is_ok_and(|transaction| transaction.operations.is_empty() && !transaction.loading)
+        {
+            return self.discard(session);
+        }
+        let Some(mut transaction) = self.sessions[session.index()].transaction.take() else { return };
+        if transaction.loading {
+            self.undo_loading(&mut transaction, 0);
+            return;
+        }
+        self.growing.abort(transaction.id, true);
+        self.write_line(session, &transaction, Ending::ByProgram);
+        self.counts.rolled_back += 1;
+        self.finish(session, transaction.id);
+        self.forget();
+    }
+
+    /// A transaction that did nothing is as if it had never begun.
+    fn discard(&mut self, session: SessionId) {
+        let state = &mut self.sessions[session.index()];
+        let Some(transaction) = state.transaction.take().filter(|transaction| !transaction.loading) else { return };
+        state.begun -= 1;
+        self.growing.abort(transaction.id, false);
+        self.live_scans.remove(transaction.id);
+        self.finish(session, transaction.id);
+    }
+
+    /// The transaction is over; the interrupt says why.
+    pub(crate) fn abort_by_database(&mut self, session: SessionId, why: Interrupt) -> Interrupt {
+        let state = &mut self.sessions[session.index()];
+        let Some(transaction) = state.transaction.take() else { return why };
+        state.after_refusal = true;
+        self.growing.abort(transaction.id, false);
+        self.live_scans.remove(transaction.id);
+        self.write_line(session, &transaction, Ending::ByDatabase);
+        match why {
+            Interrupt::Deadlock => self.counts.deadlocks += 1,
+            _ => self.counts.refused += 1,
+        }
+        self.finish(session, transaction.id);
+        self.forget();
+        why
+    }
+
+    /// The session waits no longer for a lock: its statement did nothing, its transaction goes on.
+    pub fn stop_waiting(&mut self, session: SessionId) {
+        let Ok(transaction) = self.transaction(session) else { return };
+        for woken in self.locks.stop_waiting(transaction.id) {
+            self.woken.extend(self.pending.get(&woken));
+        }
+        self.end_statement(session, crate::statement::Ending::Failed);
+    }
+
+    /// Everything committed so far is seen by all that begins from now on.
+    pub fn settle(&mut self) {
+        if !self.loading {
+            self.growing.settle();
+        }
+    }
+
+    fn write_line(&mut self, session: SessionId, transaction: &Transaction, ending: Ending) {
+        if self.recorder.wants_history() && !transaction.operations.is_empty() {
+            let line = record::line(&self.keys, &self.sessions[session.index()].name, transaction, ending);
+            self.recorder.history(&line);
+        }
+    }
+
+    fn finish(&mut self, session: SessionId, id: GrowingId) {
+        self.pending.remove(&id);
+        self.sessions[session.index()].wants_turn = false;
+        for woken in self.locks.release(id) {
+            self.woken.extend(self.pending.get(&woken));
+        }
+    }
+
+    /// Forgets what nobody will read again, and seals the deletions that are left.
+    fn forget(&mut self) {
+        let growing = &self.growing;
+        self.live_scans.retain(|id| growing.keeps(id));
+        let dropped = self.growing.take_dropped();
+        if dropped.is_empty() {
+            return;
+        }
+        let mut left: Vec<(KeyId, GrowingId)> = Vec::new();
+        for (key, version) in dropped {
+            if let Some(deletion) = self.versions.forget(key, version) {
+                left.retain(|other| other.0 != key);
+                left.push((key, deletion));
+            }
+        }
+        left.sort_unstable_by_key(|deletion| deletion.0);
+        self.recorder.seal(&self.keys, &left);
+        for (key, _) in left {
+            let open = self.sessions.iter().filter_map(|session| session.transaction.as_ref());
+            if !open.into_iter().any(|transaction| transaction.writes.contains_key(&key)) {
+                self.keys.bury(key);
+            }
+        }
+    }
+
+    pub(crate) fn undo_loading(&mut self, transaction: &mut Transaction, left: usize) {
+        while transaction.undo.len() > left {
+            let Some((key, before)) = transaction.undo.pop() else { break };
+            self.versions.set_initial(key, before.flatten());
+        }
+    }
+
+    pub(crate) fn transaction(&self, session: SessionId) -> Result<&Transaction, Stop> {
+        self.sessions[session.index()].transaction.as_ref().ok_or_else(|| no_transaction().into())
+    }
+
+    pub(crate) fn transaction_mut(&mut self, session: SessionId) -> Result<&mut Transaction, Stop> {
+        self.sessions[session.index()].transaction.as_mut().ok_or_else(|| no_transaction().into())
+    }
+
+    /// The sessions whose wait for a lock is over since this was last asked.
+    pub fn take_woken(&mut self) -> Vec<SessionId> {
+        std::mem::take(&mut self.woken)
+    }
+
+    /// Whether a session's transaction waits for a lock.
+    pub fn is_waiting(&self, session: SessionId) -> bool {
+        self.transaction(session).is_ok_and(|transaction| self.locks.is_waiting(transaction.id))
+    }
+
+    /// The sessions that hold what a session waits for.
+    pub fn waits_for(&self, session: SessionId) -> Vec<SessionId> {
+        let Ok(transaction) = self.transaction(session) else { return Vec::new() };
+        self.locks.waits_for(transaction.id).iter().filter_map(|id| self.pending.get(id).copied()).collect()
+    }
+
+    /// Lets a session do one more event; see [`Options::turns`].
+    pub fn grant(&mut self, session: SessionId) {
+        self.sessions[session.index()].grants += 1;
+    }
+
+    /// Whether a session waits for its turn.
+    pub fn wants_turn(&self, session: SessionId) -> bool {
+        self.sessions[session.index()].wants_turn
+    }
+
+    /// Whether an event of this session may happen now; else it waits for its turn.
+    pub(crate) fn has_turn(&mut self, session: SessionId) -> Result<(), Interrupt> {
+        let state = &mut self.sessions[session.index()];
+        state.wants_turn = self.options.turns && state.grants == 0;
+        if state.wants_turn { Err(Interrupt::Wait) } else { Ok(()) }
+    }
+
+    pub(crate) fn take_turn(&mut self, session: SessionId) -> Result<(), Interrupt> {
+        self.has_turn(session)?;
+        if self.options.turns {
+            self.sessions[session.index()].grants -= 1;
+        }
+        Ok(())
+    }
+
+    /// `--abort-rate`: refuses what could have gone well.
+    pub(crate) fn refuses_for_fun(&mut self, session: SessionId, what: &str) -> bool {
+        let name = &self.sessions[session.index()].name;
+        let scripted = self.chooser.refuses(name, what);
+        let refused = scripted.unwrap_or_else(|| self.refusals.happens(self.options.abort_rate));
+        if refused && self.recorder.wants_choices() {
+            self.recorder.choice(&log::line(name, &Choice::Refused { what: what.to_owned() }));
+        }
+        refused
+    }
+
+    /// The chooser of a transaction, taken out while it is asked: it and the growing history are both parts of the store.
+    pub(crate) fn take_chooser(&mut self, kind: Option<ChooserKind>) -> Box<dyn Chooser> {
+        match kind {
+            None => std::mem::replace(&mut self.chooser, Box::new(Latest)),
+            Some(kind) => {
+                let seed = self.options.seed;
+                self.other_choosers.remove(&kind).unwrap_or_else(|| kind.build(seed, &Campaign::default()))
+            }
+        }
+    }
+
+    pub(crate) fn put_chooser(&mut self, kind: Option<ChooserKind>, chooser: Box<dyn Chooser>) {
+        match kind {
+            None => self.chooser = chooser,
+            Some(kind) => {
+                self.other_choosers.insert(kind, chooser);
+            }
+        }
+    }
+
+    /// The clock of a run: a second per transaction.
+    pub(crate) fn time(&self) -> i64 {
+        self.clock
+    }
+}
+
+pub(crate) fn no_transaction() -> SqlError {
+    SqlError::new(SqlState("25P01"), "there is no transaction in progress")
+}

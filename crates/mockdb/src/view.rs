@@ -1,0 +1,122 @@
+//! A transaction of the store as the SQL engine sees it.
+//!
+//! Sequences, fresh keys, random numbers and the clock are outside of transactions, as in every database; but a statement that is run
+//! again after a wait gets the same ones again, because it must do again what it did.
+
+use crate::store::Store;
+use crate::transaction::Told;
+use skew_history::SessionId;
+use skew_sql::{
+    Columns, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId, SqlError, SqlState, Stop,
+    Storage, Write,
+};
+
+/// The open transaction of a session.
+pub struct View<'a> {
+    store: &'a mut Store,
+    session: SessionId,
+}
+
+impl Store {
+    /// The open transaction of a session, for the SQL engine.
+    pub fn view(&mut self, session: SessionId) -> View<'_> {
+        View { store: self, session }
+    }
+}
+
+impl View<'_> {
+    /// What the statement was told at this place when it ran before, or what it is told now.
+    fn tell(&mut self, now: impl FnOnce(&mut Store, SessionId) -> Result<Told, Stop>) -> Result<Told, Stop> {
+        let statement = self.store.transaction_mut(self.session).ok().and_then(|it| it.statement.as_mut());
+        if let Some(statement) = statement
+            && let Some(told) = statement.told.get(statement.asked).cloned()
+        {
+            statement.asked += 1;
+            return Ok(told);
+        }
+        let told = now(self.store, self.session)?;
+        if let Some(statement) = self.store.transaction_mut(self.session).ok().and_then(|it| it.statement.as_mut()) {
+            statement.told.push(told.clone());
+            statement.asked += 1;
+        }
+        Ok(told)
+    }
+
+    fn tell_number(&mut self, now: impl FnOnce(&mut Store, SessionId) -> Result<i128, Stop>) -> Result<i128, Stop> {
+        match self.tell(|store, session| now(store, session).map(Told::Number))? {
+            Told::Number(number) => Ok(number),
+            Told::Done => Err(SqlError::new(SqlState::INTERNAL, "a statement asked otherwise than before").into()),
+        }
+    }
+}
+
+impl Storage for View<'_> {
+    fn get(&mut self, key: &RowKey, columns: &Columns, lock: Lock) -> Result<Option<Row>, Stop> {
+        self.store.get(self.session, key, columns, lock)
+    }
+
+    fn scan(&mut self, range: &KeyRange, columns: &Columns) -> Result<Vec<(RowKey, Row)>, Stop> {
+        self.store.scan(self.session, range, columns)
+    }
+
+    fn put(&mut self, key: &RowKey, write: Write) -> Result<(), Stop> {
+        self.store.put(self.session, key, write)
+    }
+
+    fn next_value(&mut self, sequence: SequenceId, rule: &SequenceRule) -> Result<i64, Stop> {
+        let number = self.tell_number(|store, session| {
+            let next = following(store.sequences.get(&sequence).copied(), rule)?;
+            store.sequences.insert(sequence, (next, true));
+            store.sessions[session.index()].current_values.insert(sequence, next);
+            Ok(i128::from(next))
+        })?;
+        Ok(number as i64)
+    }
+
+    fn set_value(&mut self, sequence: SequenceId, value: i64, called: bool) -> Result<(), Stop> {
+        let set = |store: &mut Store, session: SessionId| {
+            store.sequences.insert(sequence, (value, called));
+            if called {
+                store.sessions[session.index()].current_values.insert(sequence, value);
+            }
+            Ok(Told::Done)
+        };
+        self.tell(set).map(|_| ())
+    }
+
+    fn current_value(&mut self, sequence: SequenceId) -> Option<i64> {
+        self.store.sessions[self.session.index()].current_values.get(&sequence).copied()
+    }
+
+    fn fresh_key(&mut self, space: SpaceId) -> Result<KeyPart, Stop> {
+        let number = self.tell_number(|store, _| {
+            let last = store.fresh_keys.entry(space).or_default();
+            *last += 1;
+            Ok(*last)
+        })?;
+        Ok(KeyPart::Number(number))
+    }
+
+    fn now(&self) -> i64 {
+        self.store.transaction(self.session).map_or(self.store.time(), |transaction| transaction.began_at)
+    }
+
+    fn random(&mut self) -> u64 {
+        let number = self.tell_number(|store, _| Ok(i128::from(store.numbers.number())));
+        number.map_or(0, |number| number as u64)
+    }
+}
+
+/// The value after the last one of a sequence.
+fn following(last: Option<(i64, bool)>, rule: &SequenceRule) -> Result<i64, Stop> {
+    let next = match last {
+        None => Some(rule.start),
+        Some((value, false)) => Some(value),
+        Some((value, true)) => value.checked_add(rule.increment),
+    };
+    match next.filter(|next| (rule.least..=rule.greatest).contains(next)) {
+        Some(next) => Ok(next),
+        None if rule.cycles => Ok(if rule.increment > 0 { rule.least } else { rule.greatest }),
+        None => Err(SqlError::new(SqlState("2200H"), "the sequence has reached its last value").into()),
+    }
+}
