@@ -1,0 +1,1 @@
+INSERT INTO item (id, name, price) VALUES (4, 'pin', 0.05), (5, 'cap', DEFAULT); UPDATE item SET price = price * 2, name = UPPER(name) WHERE id IN (1, 4); DELETE FROM sale WHERE item = (SELECT MIN(id) FROM item); SELECT * FROM item

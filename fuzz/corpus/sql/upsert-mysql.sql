@@ -1,0 +1,1 @@
+INSERT INTO item VALUES (1, 'bolt', 3, NULL) ON DUPLICATE KEY UPDATE price = VALUES(price) + 1; REPLACE INTO sale VALUES (10, 2, 9); SELECT `name` FROM item WHERE id DIV 2 = 1
