@@ -241,6 +241,11 @@ impl From<Statistics> for StatisticsJson {
     }
 }
 
+/// A counterexample as JSON, for commands that have other words around it: its transactions, edges and cases.
+pub fn found_json(picture: Picture<'_>) -> serde_json::Value {
+    serde_json::to_value(FoundJson::new(picture)).unwrap_or_default()
+}
+
 /// A counterexample as JSON: what was found, without where.
 #[derive(Serialize, Debug)]
 pub(crate) struct FoundJson {

@@ -6,6 +6,8 @@
 mod check;
 mod convert;
 mod generate;
+mod play;
+mod serve;
 mod view;
 
 use crate::console::Console;
@@ -17,6 +19,8 @@ pub(crate) enum Command {
     Check(check::Arguments),
     Convert(convert::Arguments),
     Generate(generate::Arguments),
+    Play(play::Arguments),
+    Serve(serve::Arguments),
     View(view::Arguments),
 }
 
@@ -26,6 +30,8 @@ impl Command {
             Command::Check(arguments) => arguments.run(console),
             Command::Convert(arguments) => arguments.run(console),
             Command::Generate(arguments) => arguments.run(console),
+            Command::Play(arguments) => arguments.run(console),
+            Command::Serve(arguments) => arguments.run(console),
             Command::View(arguments) => arguments.run(console),
         }
     }

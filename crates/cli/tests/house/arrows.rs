@@ -95,12 +95,17 @@ fn code_with(crates: &[&str], words: &[&str]) -> Vec<String> {
     found
 }
 
-const LIBRARIES: [&str; 4] = ["history", "check", "generate", "view"];
+const LIBRARIES: [&str; 6] = ["history", "check", "sql", "mockdb", "generate", "view"];
+
+/// The parts of libraries that face the world: threads that wait for each other, and a socket.
+const FACES: [&str; 2] = ["crates/mockdb/src/kv.rs", "crates/mockdb/src/http.rs"];
 
 #[test]
 fn libraries_use_no_clock_no_files_no_threads_and_no_sockets() {
-    let world = ["std::time", "std::fs", "std::thread", "std::net", "std::env", "SystemTime", "thread_rng"];
-    assert_none(&code_with(&LIBRARIES, &world), "the same input gives the same bytes, in a browser too:");
+    let world = ["std::time", "std::fs", "std::thread", "std::net", "std::env", "SystemTime", "thread_rng", "tokio"];
+    let mut found = code_with(&LIBRARIES, &world);
+    found.retain(|place| !FACES.iter().any(|face| place.starts_with(face)));
+    assert_none(&found, "the same input gives the same bytes, in a browser too:");
 }
 
 #[test]

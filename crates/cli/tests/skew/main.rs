@@ -9,6 +9,8 @@ mod corpus;
 mod hostile;
 mod inputs;
 mod output;
+mod play;
+mod serve;
 mod verdicts;
 
 use std::io::Write;

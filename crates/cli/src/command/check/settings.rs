@@ -68,7 +68,7 @@ impl Settings {
 }
 
 /// The word as a shell wants it.
-pub(super) fn quote(word: &str) -> String {
+pub(in crate::command) fn quote(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:=@%,".contains(letter);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

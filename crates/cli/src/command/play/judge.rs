@@ -1,0 +1,112 @@
+//! What the checker says about the histories of a campaign, each asked once.
+//!
+//! Two runs are one when their histories are: same events, same session order, same reads-from. A history is known by its pattern,
+//! in which a transaction is its place in its session, so that the order in which sessions happened to run does not matter:
+//!
+//! ```text
+//!   alice[0] r account/1 init w account/1 | bob[0] r account/1 alice[0]
+//! ```
+
+use super::stage::Played;
+use skew_check::{Budget, Counterexample, Verdict};
+use skew_history::format::{self, Format, Source};
+use skew_history::{Action, History, IsolationLevel, Outcome, TransactionId, Writer};
+use skew_view::words::Versions;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::rc::Rc;
+
+/// What is known about a pattern.
+pub(super) struct Judged {
+    /// The level that was asked of the store.
+    pub(super) own_level: Answer,
+    /// The level that runs are compared with.
+    pub(super) against: Answer,
+}
+
+/// A verdict without its certificate.
+#[derive(Clone, Debug)]
+pub(super) enum Answer {
+    Holds,
+    Fails(Box<Counterexample>),
+    Unknown,
+}
+
+/// Asks the checker, once per pattern.
+pub(super) struct Judge {
+    own_level: IsolationLevel,
+    against: IsolationLevel,
+    budget: u64,
+    known: BTreeMap<String, Rc<Judged>>,
+}
+
+impl Judge {
+    pub(super) fn new(own_level: IsolationLevel, against: IsolationLevel, budget: u64) -> Judge {
+        Judge { own_level, against, budget, known: BTreeMap::new() }
+    }
+
+    /// How many patterns there were.
+    pub(super) fn distinct(&self) -> usize {
+        self.known.len()
+    }
+
+    /// The verdicts on a run; an error if what was recorded is no history.
+    pub(super) fn judge(&mut self, played: &Played) -> Result<Rc<Judged>, String> {
+        if played.history.lines().count() < 2 {
+            // Only the header: nobody read or wrote anything.
+            let nothing = Judged { own_level: Answer::Holds, against: Answer::Holds };
+            return Ok(Rc::clone(self.known.entry(String::new()).or_insert(Rc::new(nothing))));
+        }
+        let source = Source { name: "the recorded run", bytes: played.history.as_bytes() };
+        let history = format::read(&[source], Format::Native)
+            .map_err(|error| format!("the recorded run is no history: {}: {}", error.place, error.problem))?;
+        let pattern = pattern(&history);
+        if let Some(judged) = self.known.get(&pattern) {
+            return Ok(Rc::clone(judged));
+        }
+        let own_level = self.ask(&history, self.own_level);
+        let against = self.ask(&history, self.against);
+        Ok(Rc::clone(self.known.entry(pattern).or_insert(Rc::new(Judged { own_level, against }))))
+    }
+
+    fn ask(&self, history: &History, level: IsolationLevel) -> Answer {
+        let budget = Budget { stop: Some(crate::clock::stop_flag()), ..Budget::steps(self.budget) };
+        match skew_check::check(history, level, budget) {
+            Verdict::Holds(_) => Answer::Holds,
+            Verdict::Fails(anomaly) => Answer::Fails(Box::new(skew_check::explain(history, level, &anomaly, budget))),
+            Verdict::Unknown => Answer::Unknown,
+        }
+    }
+}
+
+/// The pattern of a history: transactions that the database refused are no part of it.
+pub(super) fn pattern(history: &History) -> String {
+    let versions = Versions::new(history);
+    let counts = |transaction: &TransactionId| history.outcome(*transaction) != Outcome::AbortedByDatabase;
+    let mut places: BTreeMap<TransactionId, String> = BTreeMap::new();
+    let mut sessions: Vec<(String, Vec<TransactionId>)> = Vec::new();
+    for session in history.sessions() {
+        let name = history.session_name(session).to_string();
+        let transactions: Vec<TransactionId> = history.transactions_of(session).filter(counts).collect();
+        for (place, transaction) in transactions.iter().enumerate() {
+            places.insert(*transaction, format!("{name}[{place}]"));
+        }
+        sessions.push((name, transactions));
+    }
+    sessions.sort();
+    let mut text = String::new();
+    for transaction in sessions.iter().flat_map(|(_, transactions)| transactions) {
+        let _ = write!(text, "|{} {:?}", places[transaction], history.outcome(*transaction));
+        for (number, event) in history.numbered_events_of(*transaction) {
+            let key = history.key_name(event.key);
+            let from = match versions.writer_of(history, number) {
+                Some(Writer::Initial) => "init",
+                Some(Writer::Transaction(writer)) => places.get(&writer).map_or("", String::as_str),
+                None => "",
+            };
+            let letter = if matches!(event.action, Action::Read) { "r" } else { "w" };
+            let _ = write!(text, " {letter} {key} {from}");
+        }
+    }
+    text
+}

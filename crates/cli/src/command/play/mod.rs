@@ -1,0 +1,359 @@
+//! `skew play`: runs a program on a database as weak as its level allows, again and again, and tells what went wrong.
+//!
+//! ```text
+//!   program ──> for every seed: stage (sessions, turns, store) ──> Played: history, results, what was written
+//!                                                                    │
+//!                        judge          is it what the level allows? is it serializable?
+//!                        assertions     are they true in every state in which it may have left the database?
+//!                        tally          how often, with which seed first ──> text or JSON
+//! ```
+//!
+//! A seed decides everything about a run: run number n of `--seed s` is the only run of `--seed s+n --runs 1`.
+
+mod judge;
+mod stage;
+mod store;
+mod tally;
+
+use crate::clock;
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::input::{Complaint, cannot};
+use judge::{Answer, Judge};
+use skew_history::IsolationLevel;
+use skew_mockdb::{Campaign, ChooserKind, Granularity, Updates};
+use skew_sql::program::{MOST_STEPS, Program, ProgramError};
+use skew_sql::{SqlError, Stop};
+use stage::{Played, Rules};
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use store::Weakness;
+use tally::{Failure, Tally};
+
+/// The largest program that is read.
+const LARGEST_PROGRAM: u64 = 16 << 20;
+
+/// Run a program on a database as weak as its level allows, and report failed assertions
+#[derive(clap::Args)]
+#[command(after_help = "Example (two people take money out of one account):\n  \
+    skew play examples/withdraw.sql --level read-committed\n  \
+    skew play examples/withdraw.sql --level snapshot\n\n\
+    Exit codes: 0 nothing failed, 1 an assertion failed or a run violates --against, 2 bad usage or input, 3 inconclusive")]
+pub(crate) struct Arguments {
+    /// The program: schema, procedures, sessions, assertions; `-` is standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// How weak the database is: rc, ra, cc, pc, psi, si, ser or their long names
+    #[arg(short, long, default_value = "causal", value_name = "LEVEL")]
+    level: IsolationLevel,
+    /// Where chance begins; run n has seed N + n
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+    /// How many runs
+    #[arg(long, default_value_t = 100, value_name = "M")]
+    runs: u64,
+    /// Whether updates lock their rows and read the latest version, or are plain reads and writes
+    #[arg(long, value_enum, default_value_t = UpdatesArgument::Atomic)]
+    updates: UpdatesArgument,
+    /// What is one key of the history: a row, or each cell of it
+    #[arg(long, value_enum, default_value_t = GranularityArgument::Row)]
+    granularity: GranularityArgument,
+    /// Which version a read returns: random, latest, stalest, latest-per-session or novel
+    #[arg(long, default_value = "random", value_name = "NAME")]
+    chooser: ChooserKind,
+    /// Whether sessions take turns after every event, or run whole transactions one at a time
+    #[arg(long, value_enum, default_value_t = Schedule::Interleaved)]
+    schedule: Schedule,
+    /// How often a transaction that the database refused is tried again
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    retry: u32,
+    /// Compare runs with this level; given, a run that violates it is a failure [default: serializable]
+    #[arg(long, value_name = "LEVEL")]
+    against: Option<IsolationLevel>,
+    /// Stop at the first run in which something failed
+    #[arg(long)]
+    stop_at_first: bool,
+    /// Write the history of every run into this folder
+    #[arg(long, value_name = "DIR")]
+    record: Option<PathBuf>,
+    /// Keep counterexamples in this folder, for `skew view`
+    #[arg(long, value_name = "DIR")]
+    save: Option<PathBuf>,
+    /// How many steps a call may take
+    #[arg(long, default_value_t = MOST_STEPS, value_name = "N")]
+    max_steps: u64,
+    /// Give up the check of a run after so many steps of search
+    #[arg(long, default_value_t = 1_000_000, value_name = "STEPS")]
+    budget: u64,
+    /// How to show the results
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+}
+
+/// Whether updates lock.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
+pub(super) enum UpdatesArgument {
+    /// Every write and locking read takes the row's lock and reads its latest version
+    Atomic,
+    /// Ordinary reads and writes, as in the papers
+    Plain,
+}
+
+/// What is one key.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
+enum GranularityArgument {
+    /// A row
+    Row,
+    /// A column of a row
+    Cell,
+}
+
+/// Who goes when.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
+enum Schedule {
+    /// One event at a time
+    Interleaved,
+    /// One transaction at a time
+    Serial,
+}
+
+/// Text or JSON.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
+enum Format {
+    /// Text for people
+    Human,
+    /// JSON for programs
+    Json,
+}
+
+impl Arguments {
+    pub(crate) fn run(self, console: &mut Console) -> Exit {
+        // Before the run, so that a run that is stopped can be repeated too.
+        console.note(&format!("seed {}", self.seed));
+        match self.play(console) {
+            Ok(exit) => exit,
+            Err(complaint) => {
+                console.complain(&complaint);
+                Exit::BadInput
+            }
+        }
+    }
+
+    fn play(&self, console: &mut Console) -> Result<Exit, Complaint> {
+        let (program, text) = self.program()?;
+        for warning in program.warnings() {
+            let place = warning.place;
+            console.note(&format!("warning: line {}, column {}: {}", place.line, place.column, warning.message));
+        }
+        if program.scripts().is_empty() {
+            let advice = "add lines like `SESSION alice: CALL withdraw(1, 60, @a);`";
+            return Err(Complaint::new(&self.name(), "no SESSION calls anything".to_owned(), advice));
+        }
+        let mut campaign = RunningCampaign::new(self, &program)?;
+        for number in 0..self.runs {
+            if clock::is_stopped() || (self.stop_at_first && campaign.tally.has_failed(self.against.is_some())) {
+                break;
+            }
+            campaign.one_run(self.seed.wrapping_add(number))?;
+        }
+        let tally = campaign.tally;
+        if let Some(folder) = &self.save {
+            tally.save(self, folder, &text)?;
+        }
+        match self.format {
+            Format::Human => console.say(&tally.human(self, &program, console.palette)),
+            Format::Json => console.result(&format!("{}\n", tally.json(self))),
+        }
+        Ok(tally.exit(self.against.is_some()))
+    }
+
+    fn name(&self) -> String {
+        self.file.to_string_lossy().into_owned()
+    }
+
+    fn program(&self) -> Result<(Program, String), Complaint> {
+        let text = self.text()?;
+        let program = Program::parse(&text).map_err(|error| complaint(&self.name(), &error))?;
+        Ok((program, text))
+    }
+
+    fn text(&self) -> Result<String, Complaint> {
+        let advice = "check the name; `-` is standard input";
+        let complain = |error: std::io::Error| Complaint::new(&self.name(), cannot("read", &error), advice);
+        let mut bytes = Vec::new();
+        let read = match self.file == Path::new("-") {
+            true => std::io::stdin().lock().take(LARGEST_PROGRAM + 1).read_to_end(&mut bytes),
+            false => fs::File::open(&self.file).and_then(|file| file.take(LARGEST_PROGRAM + 1).read_to_end(&mut bytes)),
+        };
+        read.map_err(complain)?;
+        if bytes.len() as u64 > LARGEST_PROGRAM {
+            return Err(Complaint::new(
+                &self.name(),
+                "the program has more than 16 MiB".to_owned(),
+                "is it the right file?",
+            ));
+        }
+        String::from_utf8(bytes)
+            .map_err(|_| Complaint::new(&self.name(), "the program is not UTF-8".to_owned(), "convert it to UTF-8"))
+    }
+
+    fn rules(&self) -> Rules {
+        Rules {
+            weakness: Weakness {
+                level: self.level,
+                updates: self.updates(),
+                granularity: self.granularity(),
+                chooser: self.chooser,
+                turns: self.schedule == Schedule::Interleaved,
+            },
+            retries: self.retry,
+            most_steps: self.max_steps,
+        }
+    }
+
+    fn updates(&self) -> Updates {
+        match self.updates {
+            UpdatesArgument::Atomic => Updates::Atomic,
+            UpdatesArgument::Plain => Updates::Plain,
+        }
+    }
+
+    fn granularity(&self) -> Granularity {
+        match self.granularity {
+            GranularityArgument::Row => Granularity::Row,
+            GranularityArgument::Cell => Granularity::Cell,
+        }
+    }
+
+    /// The command that shows one run again.
+    fn replay(&self, seed: u64) -> String {
+        let mut command = format!("skew play {} --level {}", super::check::quote(&self.name()), self.level);
+        // What was seen before decides what is novel, so nothing less than all runs up to this one will do.
+        let runs = if self.chooser == ChooserKind::Novel { seed.wrapping_sub(self.seed) + 1 } else { 1 };
+        let seed = if self.chooser == ChooserKind::Novel { self.seed } else { seed };
+        if self.updates == UpdatesArgument::Plain {
+            command.push_str(" --updates plain");
+        }
+        if self.granularity == GranularityArgument::Cell {
+            command.push_str(" --granularity cell");
+        }
+        if self.chooser != ChooserKind::Random {
+            command.push_str(&format!(" --chooser {}", self.chooser));
+        }
+        if self.schedule == Schedule::Serial {
+            command.push_str(" --schedule serial");
+        }
+        if self.retry != 10 {
+            command.push_str(&format!(" --retry {}", self.retry));
+        }
+        if let Some(against) = self.against {
+            command.push_str(&format!(" --against {against}"));
+        }
+        format!("{command} --seed {seed} --runs {runs}")
+    }
+}
+
+/// The runs of one command.
+struct RunningCampaign<'a> {
+    arguments: &'a Arguments,
+    program: &'a Program,
+    /// The level that every run is checked against: what each transaction asked for.
+    own_level: IsolationLevel,
+    judge: Judge,
+    novelty: Campaign,
+    tally: Tally,
+}
+
+impl<'a> RunningCampaign<'a> {
+    fn new(arguments: &'a Arguments, program: &'a Program) -> Result<RunningCampaign<'a>, Complaint> {
+        for folder in [&arguments.record, &arguments.save].into_iter().flatten() {
+            fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+        }
+        let mut calls = program.scripts().iter().flat_map(|script| &script.calls);
+        let mixed = calls.any(|call| call.level.is_some_and(|level| level != arguments.level));
+        let own_level = if mixed { IsolationLevel::Declared } else { arguments.level };
+        let against = arguments.against.unwrap_or(IsolationLevel::Serializable);
+        Ok(RunningCampaign {
+            arguments,
+            program,
+            own_level,
+            judge: Judge::new(own_level, against, arguments.budget),
+            novelty: Campaign::default(),
+            tally: Tally::new(program, against),
+        })
+    }
+
+    fn one_run(&mut self, seed: u64) -> Result<(), Complaint> {
+        let played = stage::play(self.program, self.arguments.rules(), seed, &self.novelty)
+            .map_err(|error| complaint(&self.arguments.name(), &self.program.error(error)))?;
+        clock::something_to_keep();
+        if let Some(folder) = &self.arguments.record {
+            let path = folder.join(format!("{seed}.jsonl"));
+            fs::write(&path, &played.history).map_err(|error| unwritable(&path, &error))?;
+        }
+        let judged = self.judge.judge(&played).map_err(|what| self.mistake(seed, &what))?;
+        if let Answer::Fails(found) = &judged.own_level {
+            let what = format!("a run is not what {} allows ({})", self.own_level, found.kind.name());
+            return Err(self.mistake(seed, &what));
+        }
+        self.tally.verdict(seed, &judged.own_level, &judged.against);
+        self.tally.distinct = self.judge.distinct();
+        let failures = self.failures(&played);
+        self.tally.run(played, failures);
+        Ok(())
+    }
+
+    /// What went wrong is ours, not the user's.
+    fn mistake(&self, seed: u64, what: &str) -> Complaint {
+        let advice =
+            format!("this is a mistake of skew: please report it with the file and `{}`", self.arguments.replay(seed));
+        Complaint::new(&self.arguments.name(), what.to_owned(), &advice)
+    }
+
+    /// The assertions that fail in some final state; none are asked after a call that never came through.
+    fn failures(&self, played: &Played) -> Vec<(usize, Failure)> {
+        let mut failures = Vec::new();
+        if played.given_up > 0 || played.endless.is_some() || self.program.assertions().is_empty() {
+            return failures;
+        }
+        for (number, assertion) in self.program.assertions().iter().enumerate() {
+            let mut outcome = if played.final_states.is_none() { Some(Failure::Unknown) } else { None };
+            for state in played.final_states.iter().flatten() {
+                match assertion.holds(&mut self.program.session(), &played.results, &mut state.clone()) {
+                    Ok(true) => continue,
+                    Ok(false) => outcome = Some(Failure::False),
+                    Err(stop) => outcome = Some(Failure::Error(self.program.error(error_of(stop)))),
+                }
+                break;
+            }
+            failures.extend(outcome.map(|outcome| (number, outcome)));
+        }
+        failures
+    }
+}
+
+fn error_of(stop: Stop) -> SqlError {
+    match stop {
+        Stop::Error(error) => error,
+        Stop::Interrupted(_) => SqlError::unsupported("an assertion that waits"),
+    }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Complaint {
+    Complaint::new(&path.to_string_lossy(), cannot("write", error), "choose another folder")
+}
+
+/// An error of a program with its line and a caret under the place.
+fn complaint(file: &str, error: &ProgramError) -> Complaint {
+    let place = error.place;
+    let message = format!("line {}, column {}: {}", place.line, place.column, error.message);
+    let mut complaint = Complaint::new(file, message, error.hint.as_deref().unwrap_or_default());
+    let number = format!("{} | ", place.line);
+    let blanks = " ".repeat(number.len());
+    // A line of a megabyte helps nobody.
+    if error.line.chars().count() <= 200 {
+        complaint.excerpt = Some(format!("{number}{}\n  {blanks}{}", error.line, error.caret()));
+    }
+    complaint
+}

@@ -1,0 +1,396 @@
+//! What a campaign found: counted, and told in words or as JSON.
+//!
+//! ```text
+//!   withdraw.sql: 100 runs at causal (seeds 1 to 100), 14 different histories
+//!     money adds up  fails in 37 runs, first with seed 2
+//!   37 runs are not serializable: lost update (37)
+//! ```
+
+use super::judge::Answer;
+use super::stage::{Abort, Played};
+use super::{Arguments, unwritable};
+use crate::clock;
+use crate::exit::Exit;
+use crate::input::Complaint;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use skew_check::{AnomalyKind, Counterexample};
+use skew_history::IsolationLevel;
+use skew_sql::program::{Program, ProgramError};
+use skew_view::finding::FoundIn;
+use skew_view::{Finding, Palette, Picture, human, words};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+/// Why an assertion is not known to be true.
+#[derive(Clone, Debug)]
+pub(super) enum Failure {
+    /// It is false or NULL in a possible final state.
+    False,
+    /// It cannot be evaluated there.
+    Error(ProgramError),
+    /// There are more final states than were looked at.
+    Unknown,
+}
+
+/// What is counted of one assertion.
+struct AssertionTally {
+    name: String,
+    violations: u64,
+    unknown: u64,
+    first: Option<FirstFailure>,
+}
+
+struct FirstFailure {
+    seed: u64,
+    error: Option<ProgramError>,
+    /// What the run violated, if anything.
+    found: Option<Counterexample>,
+}
+
+/// An anomaly and the runs that show it.
+struct AnomalyTally {
+    runs: u64,
+    seed: u64,
+    found: Counterexample,
+}
+
+/// All runs together.
+pub(super) struct Tally {
+    pub(super) distinct: usize,
+    against: IsolationLevel,
+    runs: u64,
+    assertions: Vec<AssertionTally>,
+    anomalies: BTreeMap<AnomalyKind, AnomalyTally>,
+    /// What the run that is being counted violates.
+    current: Option<Counterexample>,
+    unknown: u64,
+    refusals: u64,
+    given_up_runs: u64,
+    rollbacks: u64,
+    signals: BTreeMap<String, u64>,
+    errors: BTreeMap<String, (u64, ProgramError)>,
+    endless: Option<(u64, ProgramError)>,
+    last: Option<Played>,
+}
+
+impl Tally {
+    pub(super) fn new(program: &Program, against: IsolationLevel) -> Tally {
+        let assertion = |name: &str| AssertionTally { name: name.to_owned(), violations: 0, unknown: 0, first: None };
+        Tally {
+            distinct: 0,
+            against,
+            runs: 0,
+            assertions: program.assertions().iter().map(|found| assertion(&found.name)).collect(),
+            anomalies: BTreeMap::new(),
+            current: None,
+            unknown: 0,
+            refusals: 0,
+            given_up_runs: 0,
+            rollbacks: 0,
+            signals: BTreeMap::new(),
+            errors: BTreeMap::new(),
+            endless: None,
+            last: None,
+        }
+    }
+
+    /// Counts what the checker said about a run.
+    pub(super) fn verdict(&mut self, seed: u64, own_level: &Answer, against: &Answer) {
+        self.current = None;
+        self.unknown += u64::from(matches!(own_level, Answer::Unknown) || matches!(against, Answer::Unknown));
+        if let Answer::Fails(found) = against {
+            let first = || AnomalyTally { runs: 0, seed, found: found.as_ref().clone() };
+            self.anomalies.entry(found.kind).or_insert_with(first).runs += 1;
+            self.current = Some(found.as_ref().clone());
+        }
+    }
+
+    /// Counts a run.
+    pub(super) fn run(&mut self, played: Played, failures: Vec<(usize, Failure)>) {
+        self.runs += 1;
+        self.refusals += played.refusals;
+        self.given_up_runs += u64::from(played.given_up > 0);
+        for abort in &played.aborts {
+            match abort {
+                Abort::Rollback => self.rollbacks += 1,
+                Abort::Signal(message) => *self.signals.entry(message.clone()).or_default() += 1,
+                Abort::Error(error) => {
+                    self.errors.entry(error.message.clone()).or_insert_with(|| (0, error.clone())).0 += 1;
+                }
+            }
+        }
+        for (number, failure) in failures {
+            let error = match failure {
+                Failure::Unknown => {
+                    self.assertions[number].unknown += 1;
+                    continue;
+                }
+                Failure::False => None,
+                Failure::Error(error) => Some(error),
+            };
+            let assertion = &mut self.assertions[number];
+            assertion.violations += 1;
+            let found = &self.current;
+            assertion.first.get_or_insert_with(|| FirstFailure { seed: played.seed, error, found: found.clone() });
+        }
+        if let (None, Some(error)) = (&self.endless, &played.endless) {
+            self.endless = Some((played.seed, error.clone()));
+        }
+        self.last = Some(played);
+    }
+
+    /// Whether something failed that the exit code tells of.
+    pub(super) fn has_failed(&self, against_was_asked: bool) -> bool {
+        self.assertions.iter().any(|assertion| assertion.violations > 0)
+            || (against_was_asked && !self.anomalies.is_empty())
+    }
+
+    pub(super) fn exit(&self, against_was_asked: bool) -> Exit {
+        let open = self.unknown > 0
+            || self.endless.is_some()
+            || self.assertions.iter().any(|assertion| assertion.unknown > 0)
+            || clock::is_stopped();
+        match (self.has_failed(against_was_asked), open) {
+            (true, _) => Exit::Found,
+            (false, true) => Exit::Inconclusive,
+            (false, false) => Exit::Holds,
+        }
+    }
+
+    fn violating_runs(&self) -> u64 {
+        self.anomalies.values().map(|anomaly| anomaly.runs).sum()
+    }
+
+    /// The counterexample that is shown: of the first failed assertion, else the first that there is.
+    fn shown(&self) -> Option<&Counterexample> {
+        let failed = self.assertions.iter().filter_map(|assertion| assertion.first.as_ref()?.found.as_ref()).next();
+        failed.or_else(|| self.anomalies.values().min_by_key(|anomaly| anomaly.seed).map(|anomaly| &anomaly.found))
+    }
+
+    /// Writes the counterexamples: of each failed assertion, and one of each anomaly.
+    pub(super) fn save(&self, arguments: &Arguments, folder: &Path, text: &str) -> Result<(), Complaint> {
+        let failed = self.assertions.iter().filter_map(|assertion| assertion.first.as_ref());
+        let failed = failed.filter_map(|first| Some((first.seed, first.found.as_ref()?)));
+        let anomalies = self.anomalies.values().map(|anomaly| (anomaly.seed, &anomaly.found));
+        let sha256 = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let mut saved: Vec<(u64, AnomalyKind)> = Vec::new();
+        for (seed, found) in failed.chain(anomalies) {
+            if saved.contains(&(seed, found.kind)) {
+                continue;
+            }
+            saved.push((seed, found.kind));
+            let found_in = FoundIn { file: arguments.name(), format: "program".to_owned(), sha256: sha256.clone() };
+            let path = folder.join(format!("{}-{}.json", saved.len(), found.kind.name()));
+            let finding = Finding::new(found, found_in, arguments.replay(seed)).to_json();
+            let text = finding.map_err(|error| unwritable(&path, &std::io::Error::other(error.to_string())))?;
+            fs::write(&path, text).map_err(|error| unwritable(&path, &error))?;
+        }
+        Ok(())
+    }
+}
+
+/// Words.
+impl Tally {
+    pub(super) fn human(&self, arguments: &Arguments, program: &Program, palette: Palette) -> String {
+        let Palette { heading, end, .. } = palette;
+        let name = words::clean(&arguments.name());
+        let runs = counted(self.runs, "run");
+        let histories = match self.distinct {
+            1 => "1 history".to_owned(),
+            count => format!("{count} different histories"),
+        };
+        let mut text =
+            format!("{heading}{name}{end}: {runs} at {} from seed {}, {histories}\n", arguments.level, arguments.seed);
+        self.tell_assertions(palette, &mut text);
+        self.tell_counts(&mut text);
+        if let Some((seed, error)) = &self.endless {
+            let place = error.place;
+            let _ = writeln!(text, "  line {}, column {}: {} (seed {seed})", place.line, place.column, error.message);
+            let _ = writeln!(text, "    {}", error.line.trim());
+        }
+        if self.runs == 1 {
+            self.tell_calls(program, &mut text);
+        }
+        if let Some(found) = self.shown() {
+            let _ = write!(text, "\n{}", human::counterexample(Picture::from(found), palette));
+        }
+        self.tell_replay(arguments, &mut text);
+        text
+    }
+
+    fn tell_assertions(&self, palette: Palette, text: &mut String) {
+        let Palette { good, bad, doubtful, end, .. } = palette;
+        for assertion in &self.assertions {
+            let name = words::clean(&assertion.name);
+            let _ = match &assertion.first {
+                Some(first) => {
+                    let runs = counted(assertion.violations, "run");
+                    let _ = writeln!(text, "  {bad}fails{end}  {name}: in {runs}, first with seed {}", first.seed);
+                    match &first.error {
+                        Some(error) => {
+                            writeln!(text, "         because it cannot be evaluated: {}", words::clean(&error.message))
+                        }
+                        None => Ok(()),
+                    }
+                }
+                None if assertion.unknown > 0 => {
+                    let runs = counted(assertion.unknown, "run");
+                    writeln!(
+                        text,
+                        "  {doubtful}open{end}   {name}: {runs} may have left other final states than were looked at"
+                    )
+                }
+                None => writeln!(text, "  {good}holds{end}  {name}"),
+            };
+        }
+    }
+
+    fn tell_counts(&self, text: &mut String) {
+        let violating = self.violating_runs();
+        if violating > 0 {
+            let kinds: Vec<String> = self
+                .anomalies
+                .iter()
+                .map(|(kind, tally)| format!("{} ({})", words::anomaly(*kind), tally.runs))
+                .collect();
+            let _ = writeln!(text, "  {} not {}: {}", counted_are(violating), self.against, kinds.join(", "));
+        } else if self.unknown == 0 {
+            let _ = writeln!(text, "  every run is {}", self.against);
+        }
+        if self.unknown > 0 {
+            let _ = writeln!(text, "  {} not decided within the budget; raise --budget", counted_are(self.unknown));
+        }
+        if self.refusals > 0 {
+            let _ = writeln!(text, "  refused by the database: {}", counted(self.refusals, "transaction"));
+        }
+        if self.given_up_runs > 0 {
+            let runs = counted(self.given_up_runs, "run");
+            let _ = writeln!(text, "  not judged: {runs} with a call that was refused for good; raise --retry");
+        }
+        if self.rollbacks > 0 {
+            let _ = writeln!(text, "  rolled back by their program: {}", counted(self.rollbacks, "call"));
+        }
+        for (message, count) in &self.signals {
+            let _ = writeln!(text, "  aborted by SIGNAL: {}: {}", counted(*count, "call"), words::clean(message));
+        }
+        for (count, error) in self.errors.values() {
+            let (calls, place) = (counted(*count, "call"), error.place);
+            let message = words::clean(&error.message);
+            let _ = writeln!(
+                text,
+                "  aborted by an error: {calls}: line {}, column {}: {message}",
+                place.line, place.column
+            );
+        }
+    }
+
+    /// Who called what, and what came back.
+    fn tell_calls(&self, program: &Program, text: &mut String) {
+        let Some(played) = &self.last else { return };
+        for (session, script) in program.scripts().iter().enumerate() {
+            for (number, call) in script.calls.iter().enumerate() {
+                let procedure = &program.procedures()[call.procedure];
+                let _ = write!(text, "  {}[{}] {}: ", script.name, number + 1, procedure.name);
+                let Some(result) = played.results.get(session, number) else {
+                    let _ = writeln!(text, "did not end");
+                    continue;
+                };
+                let _ = write!(text, "{}", result.outcome.word());
+                for (field, value) in procedure.fields.iter().zip(&result.fields) {
+                    let shown = match value.is_null() {
+                        true => "NULL".to_owned(),
+                        false => words::clean(&skew_sql::value::output(value, &field.sql_type, program.dialect())),
+                    };
+                    let _ = write!(text, ", {} = {shown}", field.name);
+                }
+                let _ = writeln!(text);
+            }
+        }
+    }
+
+    /// The command that shows the first failure again.
+    fn tell_replay(&self, arguments: &Arguments, text: &mut String) {
+        let failed =
+            self.assertions.iter().filter_map(|assertion| assertion.first.as_ref()).map(|first| first.seed).min();
+        let anomaly = self.anomalies.values().map(|anomaly| anomaly.seed).min();
+        if let Some(seed) = failed.or(anomaly).filter(|_| self.runs > 1) {
+            let _ = writeln!(text, "\n{}", arguments.replay(seed));
+        }
+    }
+}
+
+/// JSON.
+impl Tally {
+    pub(super) fn json(&self, arguments: &Arguments) -> String {
+        let assertions: Vec<Value> = self.assertions.iter().map(|assertion| assertion.json(arguments)).collect();
+        let anomalies: Vec<Value> =
+            self.anomalies.iter().map(|(kind, anomaly)| anomaly.json(*kind, arguments)).collect();
+        let errors: Vec<Value> = self.errors.values().map(|(count, error)| error_json(error, *count)).collect();
+        let signals: Vec<Value> =
+            self.signals.iter().map(|(message, count)| json!({"message": message, "calls": count})).collect();
+        let object = json!({
+            "skew": 1,
+            "file": arguments.name(),
+            "level": arguments.level.name(),
+            "updates": if arguments.updates() == skew_mockdb::Updates::Atomic { "atomic" } else { "plain" },
+            "granularity": if arguments.granularity() == skew_mockdb::Granularity::Row { "row" } else { "cell" },
+            "chooser": arguments.chooser.name(),
+            "seed": arguments.seed,
+            "runs": self.runs,
+            "histories": self.distinct,
+            "assertions": assertions,
+            "against": self.against.name(),
+            "violating": self.violating_runs(),
+            "anomalies": anomalies,
+            "undecided": self.unknown,
+            "refused": {"transactions": self.refusals, "runs_not_judged": self.given_up_runs},
+            "aborted": {"rollback": self.rollbacks, "signals": signals, "errors": errors},
+            "endless": self.endless.as_ref().map(|(_, error)| error_json(error, 1)),
+        });
+        object.to_string()
+    }
+}
+
+impl AssertionTally {
+    fn json(&self, arguments: &Arguments) -> Value {
+        let first = self.first.as_ref();
+        json!({
+            "name": self.name,
+            "violations": self.violations,
+            "open": self.unknown,
+            "seed": first.map(|first| first.seed),
+            "error": first.and_then(|first| first.error.as_ref()).map(|error| error.message.clone()),
+            "replay": first.map(|first| arguments.replay(first.seed)),
+        })
+    }
+}
+
+impl AnomalyTally {
+    fn json(&self, kind: AnomalyKind, arguments: &Arguments) -> Value {
+        let found = skew_view::report::found_json(Picture::from(&self.found));
+        json!({
+            "anomaly": kind.name(),
+            "runs": self.runs,
+            "seed": self.seed,
+            "replay": arguments.replay(self.seed),
+            "transactions": found["transactions"],
+            "edges": found["edges"],
+        })
+    }
+}
+
+fn error_json(error: &ProgramError, count: u64) -> Value {
+    let place = error.place;
+    json!({"message": error.message, "state": error.state.0, "line": place.line, "column": place.column, "calls": count})
+}
+
+fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+fn counted_are(count: u64) -> String {
+    if count == 1 { "1 run is".to_owned() } else { format!("{count} runs are") }
+}

@@ -1,0 +1,156 @@
+//! `skew play`: programs on a database as weak as its level allows.
+
+use crate::{Folder, Ran};
+
+const WITHDRAW: &str = include_str!("../../../../examples/withdraw.sql");
+const COUPON: &str = include_str!("../../../../examples/coupon.sql");
+
+/// Two counters, each added to by two sessions.
+const COUNTER: &str = "
+CREATE TABLE counter (id INT PRIMARY KEY, n INT NOT NULL);
+INSERT INTO counter VALUES (1, 0);
+CREATE PROCEDURE add() BEGIN UPDATE counter SET n = n + 1 WHERE id = 1; END;
+SESSION a: CALL add(); SESSION b: CALL add(); SESSION c: CALL add();
+ASSERT 'nothing is lost': (SELECT n FROM counter WHERE id = 1) = 3;
+";
+
+/// Each session counts and then inserts: at most one row may be there.
+const PHANTOM: &str = "
+CREATE TABLE booking (id INT PRIMARY KEY, room INT NOT NULL);
+CREATE PROCEDURE book(IN number INT)
+BEGIN
+  IF (SELECT COUNT(*) FROM booking WHERE room = 1) = 0 THEN
+    INSERT INTO booking VALUES (number, 1);
+  END IF;
+END;
+SESSION a: CALL book(1); SESSION b: CALL book(2);
+ASSERT 'booked once': (SELECT COUNT(*) FROM booking) = 1;
+";
+
+fn play(test: &str, program: &str, arguments: &[&str]) -> Ran {
+    let folder = Folder::new(test);
+    folder.write("p.sql", program);
+    folder.skew(&[&["play", "p.sql"], arguments].concat())
+}
+
+/// How often the first assertion failed.
+fn violations(ran: &Ran) -> u64 {
+    ran.json()["assertions"][0]["violations"].as_u64().unwrap()
+}
+
+#[test]
+fn the_first_example_loses_money_below_psi_and_keeps_it_from_there_on() {
+    for (level, code) in [("rc", 1), ("ra", 1), ("cc", 1), ("pc", 1), ("psi", 0), ("si", 0), ("ser", 0)] {
+        let ran = play("play-levels", WITHDRAW, &["--level", level, "--format", "json"]).expect(code);
+        assert_eq!(violations(&ran) > 0, code == 1, "{level}");
+        let json = ran.json();
+        assert_eq!(json["anomalies"].as_array().unwrap().is_empty(), code == 0, "{level}: {json}");
+    }
+}
+
+#[test]
+fn what_failed_is_replayed_by_the_command_that_is_printed() {
+    let folder = Folder::new("play-replay");
+    folder.write("withdraw.sql", WITHDRAW);
+    let ran = folder.skew(&["play", "withdraw.sql", "--level", "causal"]).expect(1);
+    assert!(ran.out.contains("fails  money adds up: in "), "{}", ran.out);
+    assert!(ran.out.contains("lost update"), "{}", ran.out);
+    let command = ran.out.lines().last().unwrap();
+    assert!(command.starts_with("skew play withdraw.sql --level causal --seed "), "{command}");
+    let again = folder.shell(command).expect(1);
+    assert!(again.out.contains("money adds up: in 1 run,"), "{}", again.out);
+    assert!(again.out.contains("alice[1] withdraw: committed, paid = 60"), "{}", again.out);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let run = |seed: &str| play("play-seed", COUPON, &["--seed", seed, "--runs", "30", "--format", "json"]).accepted();
+    let [first, second, other] = [run("5"), run("5"), run("6")];
+    assert_eq!(first.out, second.out);
+    assert_ne!(first.out, other.out);
+}
+
+#[test]
+fn an_atomic_increment_is_never_lost_and_a_plain_one_is() {
+    for level in ["read-committed", "causal", "snapshot"] {
+        play("play-atomic", COUNTER, &["--level", level]).expect(0);
+    }
+    let ran = play("play-plain", COUNTER, &["--level", "causal", "--updates", "plain", "--format", "json"]).expect(1);
+    assert!(violations(&ran) > 0);
+    play("play-plain-si", COUNTER, &["--level", "snapshot", "--updates", "plain"]).expect(0);
+}
+
+#[test]
+fn counting_and_then_inserting_fails_at_snapshot_and_not_at_serializable() {
+    play("play-phantom", PHANTOM, &["--level", "snapshot"]).expect(1);
+    play("play-no-phantom", PHANTOM, &["--level", "serializable"]).expect(0);
+}
+
+#[test]
+fn transactions_one_at_a_time_are_weak_all_the_same() {
+    play("play-serial", WITHDRAW, &["--level", "causal", "--schedule", "serial"]).expect(1);
+    play("play-serial-ser", WITHDRAW, &["--level", "serializable", "--schedule", "serial"]).expect(0);
+    play("play-latest", WITHDRAW, &["--level", "causal", "--schedule", "serial", "--chooser", "latest"]).expect(0);
+}
+
+#[test]
+fn a_blind_write_leaves_it_open_who_was_last() {
+    let program = "
+        CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL);
+        INSERT INTO t VALUES (1, 0);
+        CREATE PROCEDURE put(IN x INT) BEGIN REPLACE INTO t VALUES (1, x); END;
+        SESSION a: CALL put(1); SESSION b: CALL put(2);
+        ASSERT 'two was last': (SELECT n FROM t WHERE id = 1) = 2;";
+    let arguments = ["--level", "serializable", "--updates", "plain", "--runs", "10", "--format", "json"];
+    let ran = play("play-blind", program, &arguments).expect(1);
+    assert_eq!(violations(&ran), 10, "every run may have ended with either");
+}
+
+#[test]
+fn histories_and_counterexamples_are_kept() {
+    let folder = Folder::new("play-keep");
+    folder.write("p.sql", WITHDRAW);
+    folder.skew(&["play", "p.sql", "--runs", "20", "--record", "runs", "--save", "found", "-q"]).expect(1);
+    let checked = folder.skew(&["check", "runs", "--level", "causal"]).expect(0);
+    assert_eq!(checked.out.matches("causal").count() % 20, 0, "{}", checked.out);
+    let saved: Vec<_> = std::fs::read_dir(folder.path().join("found")).unwrap().collect();
+    assert!(!saved.is_empty());
+    let name = saved[0].as_ref().unwrap().file_name().into_string().unwrap();
+    folder.skew(&["view", &format!("found/{name}")]).expect(0);
+}
+
+#[test]
+fn mistakes_are_shown_with_their_line() {
+    let wrong = WITHDRAW.replace("SET balance = bal", "SET balanse = bal");
+    let ran = play("play-wrong", &wrong, &[]).expect(2);
+    assert!(ran.err.contains("p.sql: line 14, column "), "{}", ran.err);
+    assert!(ran.err.contains("14 |     UPDATE account SET balanse = bal"), "{}", ran.err);
+    let ran = play("play-empty", "CREATE TABLE t (a INT);", &[]).expect(2);
+    assert!(ran.err.contains("no SESSION"), "{}", ran.err);
+}
+
+#[test]
+fn a_loop_without_end_is_inconclusive() {
+    let program = "CREATE PROCEDURE p() BEGIN DECLARE x INT DEFAULT 0; WHILE x = 0 DO SET x = 0; END WHILE; END; SESSION a: CALL p();";
+    let ran = play("play-endless", program, &["--max-steps", "100", "--runs", "1"]).expect(3);
+    assert!(ran.out.contains("more than 100 steps"), "{}", ran.out);
+}
+
+#[test]
+fn a_call_may_have_a_level_of_its_own() {
+    let stronger = WITHDRAW
+        .replace("@a);", "@a) AT serializable;")
+        .replace("@b);", "@b) AT serializable;")
+        .replace("@c);", "@c) AT serializable;");
+    play("play-at", &stronger, &["--level", "read-committed"]).expect(0);
+}
+
+#[test]
+fn runs_can_be_compared_with_another_level() {
+    let program = PHANTOM.replace("ASSERT 'booked once': (SELECT COUNT(*) FROM booking) = 1;", "");
+    play("play-against-none", &program, &["--level", "snapshot"]).expect(0);
+    let ran = play("play-against", &program, &["--level", "snapshot", "--against", "serializable", "--stop-at-first"])
+        .expect(1);
+    assert!(ran.out.contains("write skew"), "{}", ran.out);
+    play("play-against-weaker", &program, &["--level", "snapshot", "--against", "causal"]).expect(0);
+}
