@@ -85,6 +85,14 @@ def build():
     return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "skew"
 
 
+def build_example(package, example):
+    """Builds an example of a library in release mode, unless SKEW_EXAMPLES names a folder that has it, and gives its path."""
+    if "SKEW_EXAMPLES" in os.environ:
+        return Path(os.environ["SKEW_EXAMPLES"]) / example
+    subprocess.run(["cargo", "build", "--release", "--quiet", "-p", package, "--example", example], cwd=ROOT, check=True)
+    return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "examples" / example
+
+
 def first_line(command):
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -108,17 +116,19 @@ def machine():
 class Session:
     """One run of a script: a folder for histories, and a report that is printed and archived."""
 
-    def __init__(self, name):
+    def __init__(self, name, example=None):
+        """Measures the binary, or where one is given an example, as a pair of its package and its name."""
         self.name = name
         self.lines = []
-        self.skew = build()
+        self.skew = build() if example is None else build_example(*example)
         given = os.environ.get("SKEW_BENCHMARK_FOLDER")
         self.folder = Path(given) if given else Path(tempfile.mkdtemp(prefix="skew-benchmark-"))
         self.folder.mkdir(parents=True, exist_ok=True)
         self.temporary = given is None
         self.say(f"{name}: {' '.join(shlex.quote(word) for word in [Path(sys.argv[0]).name, *sys.argv[1:]])}")
         self.say(f"machine: {machine()}")
-        self.say(f"versions: {first_line([self.skew, '--version'])}, {first_line(['rustc', '--version'])}, "
+        program = first_line([self.skew, "--version"]) if example is None else f"{example[0]}, example {example[1]}"
+        self.say(f"versions: {program}, {first_line(['rustc', '--version'])}, "
                  f"commit {first_line(['git', '-C', ROOT, 'rev-parse', '--short', 'HEAD'])}")
 
     def say(self, line=""):
