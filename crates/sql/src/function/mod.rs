@@ -7,7 +7,7 @@
 //!   casts the arguments to `parameters`   ───>  routine.call([2, 1.5], environment) = 3.5
 //! ```
 //!
-//! Everything is a row of a table: a name, the types it takes, the type it gives, a Rust function. [`resolve`] chooses the row by
+//! Everything is a row of a table: a name, the types it takes, the type it gives, a Rust function. `resolve` chooses the row by
 //! PostgreSQL's rules. What needs the catalog or the storage (`nextval`, `to_regclass`, …) is resolved by the binder before it
 //! asks here; so are forms that do not evaluate all their arguments (COALESCE, CASE, AND).
 

@@ -8,7 +8,7 @@
 //!   jsonb    {"a": [1, 2]}                    the same
 //! ```
 //!
-//! MySQL forgives what PostgreSQL refuses; that is in [`super::lenient`], for casts that nobody wrote.
+//! MySQL forgives what PostgreSQL refuses; that is in `lenient`, for casts that nobody wrote.
 
 use super::json::Json;
 use super::types::{IntegerWidth, SqlType};
