@@ -245,7 +245,9 @@ impl Binder<'_> {
         let mut keys = Vec::with_capacity(order.len());
         for key in order {
             let expression = self.expression(&key.expr, scope)?;
-            keys.push((self.settled(expression)?, self.direction(&key.options)));
+            let expression = self.settled(expression)?;
+            has_order(&expression.sql_type)?;
+            keys.push((expression, self.direction(&key.options)));
         }
         Ok(keys)
     }
@@ -314,4 +316,13 @@ pub(super) fn arguments<'call>(arguments: &'call FunctionArguments, name: &str) 
         }
     }
     Ok(taken)
+}
+
+/// Refuses to sort by an enumeration: its labels are stored as texts, and their order is that of their declaration.
+pub(super) fn has_order(sql_type: &SqlType) -> Result<(), SqlError> {
+    match sql_type {
+        SqlType::Enumeration(_) => Err(SqlError::unsupported("ORDER BY an enumeration")
+            .with_hint("cast it to text, or order by a CASE that numbers its labels")),
+        _ => Ok(()),
+    }
 }

@@ -1,5 +1,6 @@
 //! Queries: WITH, set operations, VALUES, ORDER BY, LIMIT, FOR UPDATE.
 
+use super::call::has_order;
 use super::expression::{Expression, Node};
 use super::{Binder, CommonTable, Scope, visit};
 use crate::change;
@@ -274,6 +275,7 @@ impl Binder<'_> {
             let Some(index) = found else {
                 return Err(SqlError::unsupported("ORDER BY of a set operation by something else than its columns"));
             };
+            has_order(&draft.columns[index].sql_type)?;
             draft.keys.push(SortKey { index, direction: self.direction(&key.options) });
         }
         draft.plan = Plan::Sort(Box::new(draft.plan), draft.keys.clone());

@@ -6,6 +6,7 @@
 //!   Read/Join ─> Filter ─> Aggregate ─> Filter ─> Window ─> Project ─> Distinct ─> Sort
 //! ```
 
+use super::call::has_order;
 use super::expression::{Expression, Node};
 use super::group::Grouping;
 use super::query::{Draft, checked_ordinal, order_keys, ordinal};
@@ -300,6 +301,8 @@ impl Binder<'_> {
                 return Err(SqlError::unsupported("WITH FILL"));
             }
             let index = self.sort_place(&key.expr, outputs, scope)?;
+            let hidden = || &outputs.hidden[index - outputs.items.len()];
+            has_order(&outputs.items.get(index).map_or_else(hidden, |item| &item.0).sql_type)?;
             outputs.keys.push(SortKey { index, direction: self.direction(&key.options) });
         }
         Ok(())
