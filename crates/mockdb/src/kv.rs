@@ -22,11 +22,11 @@ use crate::options::Options;
 use crate::record::Record;
 use crate::statement::Ending;
 use crate::store::{Begin, Counts, Store};
-use skew_history::format::{self, Format, ReadError, Source};
+use crate::tape::Tape;
+use skew_history::format::ReadError;
 use skew_history::{History, IsolationLevel, SessionId};
 use skew_sql::{Columns, Datum, Interrupt, KeyPart, Lock, Row, RowKey, SpaceId, SqlError, Stop, Write};
 use std::collections::BTreeMap;
-use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
@@ -125,28 +125,6 @@ pub(crate) fn row_key(key: &str) -> RowKey {
     RowKey { space: SPACE, parts: key.split('/').map(part).collect() }
 }
 
-/// Bytes that are written here and looked at there.
-#[derive(Clone, Default, Debug)]
-struct Buffer(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Buffer {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Buffer {
-    fn text(&self) -> String {
-        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&bytes).into_owned()
-    }
-}
-
 struct Core {
     store: Store,
     /// The thread that a session was last used from.
@@ -157,8 +135,8 @@ struct Shared {
     core: Mutex<Core>,
     /// Something ended: locks may be free.
     ended: Condvar,
-    history: Buffer,
-    choices: Buffer,
+    history: Tape,
+    choices: Tape,
     patience: Duration,
 }
 
@@ -176,7 +154,7 @@ impl Kv {
 
     /// A store with all its settings, and its initial values.
     pub fn open(options: Options, chooser: Box<dyn Chooser>, initial: &[(&str, KvValue)]) -> Kv {
-        let (history, choices) = (Buffer::default(), Buffer::default());
+        let (history, choices) = (Tape::default(), Tape::default());
         let record = Record { history: Some(Box::new(history.clone())), choices: Some(Box::new(choices.clone())) };
         let store = loaded(Store::new(options, chooser), initial, record);
         Kv::around(store, history, choices)
@@ -184,10 +162,10 @@ impl Kv {
 
     /// A store that records to where it is told; [`Kv::history`] knows nothing of it.
     pub fn recorded(options: Options, chooser: Box<dyn Chooser>, record: Record) -> Kv {
-        Kv::around(loaded(Store::new(options, chooser), &[], record), Buffer::default(), Buffer::default())
+        Kv::around(loaded(Store::new(options, chooser), &[], record), Tape::default(), Tape::default())
     }
 
-    fn around(store: Store, history: Buffer, choices: Buffer) -> Kv {
+    fn around(store: Store, history: Tape, choices: Tape) -> Kv {
         let core = Mutex::new(Core { store, threads: BTreeMap::new() });
         Kv { shared: Arc::new(Shared { core, ended: Condvar::new(), history, choices, patience: PATIENCE }) }
     }
@@ -200,8 +178,7 @@ impl Kv {
 
     /// What happened so far; a history without any transaction is none.
     pub fn history(&self) -> Result<History, ReadError> {
-        let text = self.shared.history.text();
-        format::read(&[Source { name: "history.jsonl", bytes: text.as_bytes() }], Format::Native)
+        self.shared.history.history()
     }
 
     /// The same as the text of a history file.

@@ -37,6 +37,7 @@ mod rows;
 mod scan;
 mod statement;
 mod store;
+mod tape;
 mod transaction;
 mod versions;
 pub mod view;
@@ -52,6 +53,7 @@ pub use record::Record;
 pub use skew_check::Updates;
 pub use statement::Ending;
 pub use store::{Begin, Counts, Store};
+pub use tape::Tape;
 pub use view::View;
 
 /// A level, by the name that tests are written with.

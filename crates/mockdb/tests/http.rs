@@ -2,40 +2,25 @@
 
 use serde_json::{Value, json};
 use skew_check::{Budget, check};
-use skew_history::format;
 use skew_mockdb::http::{HttpServer, HttpSettings, HttpSummary};
-use skew_mockdb::{Campaign, ChooserKind, Level, Options, Record, Store};
-use std::io::{self, Read, Write};
+use skew_mockdb::{Campaign, ChooserKind, Level, Options, Record, Store, Tape};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
-
-#[derive(Clone, Default)]
-struct Buffer(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Buffer {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 struct Server {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
     thread: JoinHandle<HttpSummary>,
-    record: Buffer,
+    record: Tape,
 }
 
 fn start(level: Level, lock_wait: u64, idle: u64) -> Server {
     let store = Store::new(Options::new(level, 1), ChooserKind::Latest.build(1, &Campaign::default()));
-    let record = Buffer::default();
+    let record = Tape::default();
     let settings = HttpSettings {
         address: ([127, 0, 0, 1], 0).into(),
         lock_wait: Duration::from_millis(lock_wait),
@@ -69,10 +54,7 @@ impl Server {
     fn end(self, level: Level) -> HttpSummary {
         self.stop.store(true, Ordering::Relaxed);
         let summary = self.thread.join().unwrap();
-        let bytes = self.record.0.lock().unwrap().clone();
-        let source = format::Source { name: "served.jsonl", bytes: &bytes };
-        let history = format::read(&[source], format::Format::Native).unwrap();
-        assert!(check(&history, level, Budget::UNLIMITED).holds());
+        assert!(check(&self.record.history().unwrap(), level, Budget::UNLIMITED).holds());
         summary
     }
 }

@@ -1,31 +1,16 @@
 //! SQL on the weak store: transactions, failures, catalogs, and the anomalies that levels allow.
 
 use skew_check::{Budget, check};
-use skew_history::{History, format};
+use skew_history::History;
 use skew_mockdb::{
-    Campaign, ChooserKind, Connection, Database, Granularity, Level, Options, Record, Status, Store, Updates,
+    Campaign, ChooserKind, Connection, Database, Granularity, Level, Options, Record, Status, Store, Tape, Updates,
 };
 use skew_sql::{Answer, Catalog, Datum, Dialect, Interrupt, Stop};
-use std::io;
-use std::sync::{Arc, Mutex};
-
-#[derive(Clone, Default)]
-struct Buffer(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Buffer {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+use std::sync::Arc;
 
 struct Test {
     database: Database,
-    buffer: Buffer,
+    tape: Tape,
     level: Level,
 }
 
@@ -40,9 +25,9 @@ impl Test {
             run(&mut database, &mut loader, statement).unwrap_or_else(|stop| panic!("{statement}: {stop:?}"));
         }
         loader.close(&mut database);
-        let buffer = Buffer::default();
-        database.store.start(Record { history: Some(Box::new(buffer.clone())), choices: None }, "");
-        Test { database, buffer, level }
+        let tape = Tape::default();
+        database.store.start(Record { history: Some(Box::new(tape.clone())), choices: None }, "");
+        Test { database, tape, level }
     }
 
     fn connect(&mut self, name: &str) -> Connection {
@@ -61,13 +46,11 @@ impl Test {
     }
 
     fn text(&self) -> String {
-        String::from_utf8(self.buffer.0.lock().unwrap().clone()).unwrap()
+        self.tape.text()
     }
 
     fn history(&self) -> History {
-        let text = self.text();
-        let source = format::Source { name: "sql.jsonl", bytes: text.as_bytes() };
-        format::read(&[source], format::Format::Native).unwrap_or_else(|error| panic!("{error}\n{text}"))
+        self.tape.history().unwrap_or_else(|error| panic!("{error}\n{}", self.text()))
     }
 
     fn assert_level(&self) {

@@ -1,39 +1,11 @@
 //! The store by itself: whatever is asked of it, in whatever order, what it records satisfies its level.
 
 use skew_check::{Budget, check};
-use skew_history::{History, SessionId, format};
+use skew_history::SessionId;
 use skew_mockdb::{
-    Begin, Campaign, ChooserKind, Ending, Granularity, Level, Options, Record, SpaceShape, Store, Updates,
+    Begin, Campaign, ChooserKind, Ending, Granularity, Level, Options, Record, SpaceShape, Store, Tape, Updates,
 };
 use skew_sql::{Columns, Datum, Interrupt, KeyPart, KeyRange, Lock, Row, RowKey, SpaceId, Stop, Write};
-use std::io;
-use std::sync::{Arc, Mutex};
-
-#[derive(Clone, Default)]
-struct Buffer(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Buffer {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Buffer {
-    fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-    }
-
-    fn history(&self) -> History {
-        let text = self.text();
-        let source = format::Source { name: "run.jsonl", bytes: text.as_bytes() };
-        format::read(&[source], format::Format::Native).unwrap_or_else(|error| panic!("{error}\n{text}"))
-    }
-}
 
 const ITEM: SpaceId = SpaceId(1);
 const INDEX: SpaceId = SpaceId(2);
@@ -50,7 +22,7 @@ fn row(number: i128, price: i128) -> Row {
     Row::from([Datum::Integer(number), Datum::Integer(price), Datum::text("bolt")])
 }
 
-fn store(options: Options, kind: ChooserKind) -> (Store, Buffer) {
+fn store(options: Options, kind: ChooserKind) -> (Store, Tape) {
     let chooser = kind.build(options.seed, &Campaign::default());
     let mut store = Store::new(options, chooser);
     let column = |name: &str, key| (name.to_owned(), key);
@@ -65,9 +37,9 @@ fn store(options: Options, kind: ChooserKind) -> (Store, Buffer) {
     }
     store.commit(loader).unwrap();
     store.disconnect(loader);
-    let buffer = Buffer::default();
-    store.start(Record { history: Some(Box::new(buffer.clone())), choices: None }, "");
-    (store, buffer)
+    let tape = Tape::default();
+    store.start(Record { history: Some(Box::new(tape.clone())), choices: None }, "");
+    (store, tape)
 }
 
 /// A small generator, so that a failure names its seed.
@@ -216,9 +188,9 @@ fn take(store: &mut Store, session: SessionId, step: &Step) -> bool {
 }
 
 /// A random run of three sessions.
-fn random_run(options: Options, kind: ChooserKind, steps: usize) -> (Store, Buffer) {
+fn random_run(options: Options, kind: ChooserKind, steps: usize) -> (Store, Tape) {
     let mut dice = Dice(options.seed.wrapping_mul(977) + 13);
-    let (mut store, buffer) = store(options, kind);
+    let (mut store, tape) = store(options, kind);
     let sessions: Vec<SessionId> = ["a", "b", "c"].iter().map(|name| store.connect(name)).collect();
     let mut waiting: Vec<Option<Step>> = vec![None; sessions.len()];
     for _ in 0..steps {
@@ -231,11 +203,11 @@ fn random_run(options: Options, kind: ChooserKind, steps: usize) -> (Store, Buff
     for session in sessions {
         store.disconnect(session);
     }
-    (store, buffer)
+    (store, tape)
 }
 
-fn holds(buffer: &Buffer, level: Level) -> bool {
-    check(&buffer.history(), level, Budget::UNLIMITED).holds()
+fn holds(tape: &Tape, level: Level) -> bool {
+    check(&tape.history().unwrap(), level, Budget::UNLIMITED).holds()
 }
 
 #[test]
@@ -247,10 +219,10 @@ fn a_recorded_run_satisfies_its_level_whatever_is_asked() {
                 for horizon in [None, Some(2), Some(3), Some(10)] {
                     for seed in 0..runs {
                         let options = Options { updates, granularity, horizon, ..Options::new(level, seed) };
-                        let (store, buffer) = random_run(options, ChooserKind::Random, 40);
+                        let (store, tape) = random_run(options, ChooserKind::Random, 40);
                         let refused = store.counts().refused;
                         let place = format!("{level} {updates:?} {granularity:?} {horizon:?} seed {seed}");
-                        assert!(holds(&buffer, level), "{place}\n{}", buffer.text());
+                        assert!(holds(&tape, level), "{place}\n{}", tape.text());
                         assert!(level.implies(Level::ParallelSnapshot) || refused == 0, "{place}: refused {refused}");
                     }
                 }
@@ -268,8 +240,8 @@ fn the_same_seed_gives_the_same_bytes() {
 }
 
 /// Two sessions count the items and then insert one, unless there are three.
-fn count_then_insert(level: Level, seed: u64) -> (usize, Buffer) {
-    let (mut store, buffer) = store(Options::new(level, seed), ChooserKind::Random);
+fn count_then_insert(level: Level, seed: u64) -> (usize, Tape) {
+    let (mut store, tape) = store(Options::new(level, seed), ChooserKind::Random);
     let sessions = [store.connect("a"), store.connect("b")];
     let everything = KeyRange::of_prefix(ITEM, Vec::new());
     for session in sessions {
@@ -285,23 +257,23 @@ fn count_then_insert(level: Level, seed: u64) -> (usize, Buffer) {
             let _ = store.commit(session);
         }
     }
-    (store.latest_rows().iter().filter(|found| found.0.space == ITEM).count(), buffer)
+    (store.latest_rows().iter().filter(|found| found.0.space == ITEM).count(), tape)
 }
 
 #[test]
 fn count_then_insert_shows_the_phantom_at_snapshot_and_never_at_serializable() {
-    let (most, buffer) = count_then_insert(Level::Snapshot, 1);
+    let (most, tape) = count_then_insert(Level::Snapshot, 1);
     assert_eq!(most, 4);
-    assert!(holds(&buffer, Level::Snapshot) && !holds(&buffer, Level::Serializable), "{}", buffer.text());
+    assert!(holds(&tape, Level::Snapshot) && !holds(&tape, Level::Serializable), "{}", tape.text());
     for seed in 0..50 {
-        let (most, buffer) = count_then_insert(Level::Serializable, seed);
-        assert!(most <= 3 && holds(&buffer, Level::Serializable), "{}", buffer.text());
+        let (most, tape) = count_then_insert(Level::Serializable, seed);
+        assert!(most <= 3 && holds(&tape, Level::Serializable), "{}", tape.text());
     }
 }
 
 #[test]
 fn a_scan_that_needs_one_row_reads_no_further() {
-    let (mut store, buffer) = store(Options::new(Level::Serializable, 1), ChooserKind::Latest);
+    let (mut store, tape) = store(Options::new(Level::Serializable, 1), ChooserKind::Latest);
     let session = store.connect("a");
     store.begin(session, Begin::default()).unwrap();
     for descending in [false, true] {
@@ -315,12 +287,12 @@ fn a_scan_that_needs_one_row_reads_no_further() {
         "[{\"k\":\"item/1\",\"v\":\"price=10 name=bolt\",\"from\":null}],\"sealed\":0}",
         ",{\"scan\":\"item/\",\"lo\":3,\"hi\":9223372036854775807,\"reads\":[{\"k\":\"item/3\",",
     );
-    assert!(buffer.text().contains(expected), "{}", buffer.text());
+    assert!(tape.text().contains(expected), "{}", tape.text());
 }
 
 #[test]
 fn events_wait_for_their_turn() {
-    let (mut store, buffer) = store(Options { turns: true, ..Options::new(Level::Causal, 1) }, ChooserKind::Latest);
+    let (mut store, tape) = store(Options { turns: true, ..Options::new(Level::Causal, 1) }, ChooserKind::Latest);
     let session = store.connect("a");
     let get = Step::Get(1, Lock::None);
     assert!(take(&mut store, session, &get) && store.wants_turn(session));
@@ -329,12 +301,12 @@ fn events_wait_for_their_turn() {
     assert!(take(&mut store, session, &Step::Commit));
     store.grant(session);
     assert!(!take(&mut store, session, &Step::Commit) && !store.wants_turn(session));
-    assert_eq!(buffer.history().transaction_count(), 1);
+    assert_eq!(tape.history().unwrap().transaction_count(), 1);
 }
 
 #[test]
 fn a_statement_that_waited_is_answered_as_before() {
-    let (mut store, buffer) = store(Options::new(Level::ReadCommitted, 1), ChooserKind::Latest);
+    let (mut store, tape) = store(Options::new(Level::ReadCommitted, 1), ChooserKind::Latest);
     let (a, b) = (store.connect("a"), store.connect("b"));
     assert!(!take(&mut store, a, &Step::Price(3, 7)));
     let update = Step::ScanAndUpdate(KeyRange::of_prefix(ITEM, Vec::new()), 5);
@@ -345,5 +317,5 @@ fn a_statement_that_waited_is_answered_as_before() {
     let prices: Vec<Datum> =
         store.latest_rows().into_iter().filter(|row| row.0.space == ITEM).map(|row| row.1[1].clone()).collect();
     assert_eq!(prices, [5, 5, 1].map(Datum::Integer), "the row that came meanwhile was not in the range that was read");
-    assert!(holds(&buffer, Level::ReadCommitted), "{}", buffer.text());
+    assert!(holds(&tape, Level::ReadCommitted), "{}", tape.text());
 }

@@ -2,7 +2,11 @@
 
 #[path = "../../../fuzz/src/sql.rs"]
 mod fuzz;
+#[path = "../../check/tests/support/random.rs"]
+#[allow(dead_code, unreachable_pub, reason = "shared with other tests, which use other parts")]
+mod random;
 
+use random::Random;
 use skew_sql::memory::MemoryStorage;
 use skew_sql::session::Session;
 use skew_sql::{Dialect, SqlError, SqlState, Stop};
@@ -115,24 +119,16 @@ fn names_that_are_not_there_are_named() {
     }
 }
 
-/// SplitMix64.
-fn next(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
-}
-
 /// A text with some words dropped, doubled, or taken from another text.
-fn mutate(words: &[&str], others: &[&str], state: &mut u64) -> String {
+fn mutate(words: &[&str], others: &[&str], random: &mut Random) -> String {
     let mut words: Vec<&str> = words.to_vec();
-    for _ in 0..1 + next(state) % 4 {
-        let place = (next(state) % words.len().max(1) as u64) as usize;
-        match next(state) % 4 {
+    for _ in 0..random.up_to(4) {
+        let place = random.below(words.len());
+        match random.below(4) {
             0 if words.len() > 1 => _ = words.remove(place),
-            1 => words.insert(place, others[(next(state) % others.len() as u64) as usize]),
+            1 => words.insert(place, random.pick(others)),
             2 => words.insert(place, words[place]),
-            _ => words[place] = others[(next(state) % others.len() as u64) as usize],
+            _ => words[place] = random.pick(others),
         }
     }
     words.join(" ")
@@ -147,12 +143,12 @@ fn kept_inputs_and_their_mutations_never_panic() {
     assert!(!paths.is_empty());
     let texts: Vec<String> = paths.iter().map(|path| std::fs::read_to_string(path).expect("text")).collect();
     let all: Vec<&str> = texts.iter().flat_map(|text| text.split_whitespace()).collect();
-    let mut state = 1;
+    let mut random = Random::new(1);
     for text in &texts {
         fuzz::run_any(text);
         let words: Vec<&str> = text.split_whitespace().collect();
         for _ in 0..400 {
-            let mutated = mutate(&words, &all, &mut state);
+            let mutated = mutate(&words, &all, &mut random);
             let caught = std::panic::catch_unwind(|| fuzz::run_any(&mutated));
             assert!(caught.is_ok(), "{mutated}");
         }

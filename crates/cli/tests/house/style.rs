@@ -74,11 +74,13 @@ fn every_file_opens_by_saying_what_it_is_for() {
 
 #[test]
 fn no_loose_ends_are_left() {
-    let marks = ["todo!(", "unimplemented!(", "dbg!(", "#[ignore", "FIXME", "XXX"];
+    // In two parts each, so that this file too can be looked at.
+    let marks = [("todo", "!("), ("unimplemented", "!("), ("dbg", "!("), ("#[", "ignore"), ("FIX", "ME"), ("XX", "X")];
+    let marks = marks.map(|(one, two)| format!("{one}{two}"));
     let mut complaints = Vec::new();
-    for path in sources().into_iter().filter(|path| !path.ends_with("house/style.rs")) {
+    for path in sources() {
         for (number, line) in read(&path).lines().enumerate() {
-            let found = marks.iter().filter(|mark| line.contains(**mark));
+            let found = marks.iter().filter(|mark| line.contains(mark.as_str()));
             complaints.extend(found.map(|mark| format!("{}:{}: {mark}", shown(&path), number + 1)));
         }
     }

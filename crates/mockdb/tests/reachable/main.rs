@@ -5,8 +5,12 @@
 //! refused have other histories and are counted apart; below psi there are none, deadlocks excepted.
 
 mod program;
+#[path = "../../../check/tests/support/random.rs"]
+#[allow(dead_code, unreachable_pub, reason = "shared with other tests, which use other parts")]
+mod random;
 
 use program::{Program, Sources, Step};
+use random::Random;
 use skew_check::{Budget, Updates, Verdict, check};
 use skew_history::IsolationLevel::{self, *};
 use skew_mockdb::{Campaign, ChooserKind, Kv, KvError, KvSession, KvTransaction, KvValue, Options};
@@ -19,32 +23,25 @@ enum Schedule {
     Serial,
 }
 
-/// The order of arrival, by SplitMix64. Every run has its own inclination to stay with one session: orders that are nearly serial would
-/// else be rare, and some histories need them.
+/// The order of arrival. Every run has its own inclination to stay with one session: orders that are nearly serial would else be rare, and
+/// some histories need them.
 struct Arrival {
-    state: u64,
+    random: Random,
     stays: usize,
 }
 
 impl Arrival {
     fn new(seed: u64) -> Arrival {
-        let mut arrival = Arrival { state: seed, stays: 0 };
-        arrival.stays = [0, 50, 80, 95][arrival.below(4)];
-        arrival
+        let mut random = Random::new(seed);
+        let stays = random.pick(&[0, 50, 80, 95]);
+        Arrival { random, stays }
     }
 
     /// One of those that have something to do.
     fn next(&mut self, waiting: &[usize], current: Option<usize>) -> Option<usize> {
-        let stays = self.below(100) < self.stays;
+        let stays = self.random.chance(self.stays);
         let same = current.filter(|current| stays && waiting.contains(current));
-        same.or_else(|| (!waiting.is_empty()).then(|| waiting[self.below(waiting.len())]))
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % limit as u64) as usize
+        same.or_else(|| (!waiting.is_empty()).then(|| self.random.pick(waiting)))
     }
 }
 

@@ -36,7 +36,7 @@ impl Generator<'_> {
     }
 
     fn arithmetic(&mut self, left: Kind, right: Kind, depth: usize) -> String {
-        let operator = *self.random.pick(&["+", "-", "*"]);
+        let operator = self.random.pick(&["+", "-", "*"]);
         format!("({} {operator} {})", self.expression(left, depth), self.expression(right, depth))
     }
 
@@ -51,7 +51,7 @@ impl Generator<'_> {
         let columns: Vec<String> =
             self.scope.iter().filter(|column| column.kind == kind).map(|column| column.name.clone()).collect();
         if !columns.is_empty() && self.random.chance(70) {
-            return self.random.pick(&columns).clone();
+            return self.random.pick(&columns);
         }
         self.literal(kind)
     }
@@ -80,7 +80,7 @@ impl Generator<'_> {
         match self.random.below(if depth == 0 { 5 } else { 10 }) {
             0 => {
                 let kind = self.any_kind();
-                let not = *self.random.pick(&["", "NOT "]);
+                let not = self.random.pick(&["", "NOT "]);
                 format!("{} IS {not}NULL", self.expression(kind, deeper))
             }
             1 => self.membership(deeper),
@@ -106,13 +106,13 @@ impl Generator<'_> {
     fn comparison(&mut self, depth: usize) -> String {
         let kind = self.any_kind();
         let operator =
-            *self.random.pick(&["=", "=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM"]);
+            self.random.pick(&["=", "=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM"]);
         format!("{} {operator} {}", self.expression(kind, depth), self.expression(kind, depth))
     }
 
     fn membership(&mut self, depth: usize) -> String {
         let kind = self.any_kind();
-        let not = *self.random.pick(&["", "NOT "]);
+        let not = self.random.pick(&["", "NOT "]);
         let value = self.expression(kind, depth);
         if self.subqueries > 0 && self.random.chance(40) {
             return format!("{value} {not}IN ({})", self.column_subquery(kind, depth));
@@ -122,6 +122,6 @@ impl Generator<'_> {
     }
 
     pub(crate) fn any_kind(&mut self) -> Kind {
-        *self.random.pick(&[Kind::Integer, Kind::Integer, Kind::Text, Kind::Real])
+        self.random.pick(&[Kind::Integer, Kind::Integer, Kind::Text, Kind::Real])
     }
 }

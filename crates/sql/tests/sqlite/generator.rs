@@ -126,7 +126,7 @@ impl<'a> Generator<'a> {
 
     fn plain(&mut self, from: &str, condition: &str) -> String {
         let columns = self.some_expressions(2);
-        let distinct = *self.random.pick(&["", "", "", "DISTINCT "]);
+        let distinct = self.random.pick(&["", "", "", "DISTINCT "]);
         format!("SELECT {distinct}{columns} FROM {from}{condition}")
     }
 
@@ -140,7 +140,7 @@ impl<'a> Generator<'a> {
     }
 
     fn grouped(&mut self, from: &str, condition: &str) -> String {
-        let column = self.random.pick(&self.scope).clone();
+        let column = self.random.pick(&self.scope);
         let aggregates: Vec<String> =
             (0..1 + self.random.below(3)).map(|place| format!("{} AS e{place}", self.aggregate())).collect();
         let aggregates = aggregates.join(", ");
@@ -156,11 +156,11 @@ impl<'a> Generator<'a> {
     }
 
     fn aggregate_count(&mut self) -> String {
-        (*self.random.pick(&["COUNT(*)", "COUNT(DISTINCT 1)"])).to_owned()
+        (self.random.pick(&["COUNT(*)", "COUNT(DISTINCT 1)"])).to_owned()
     }
 
     fn aggregate(&mut self) -> String {
-        let number = *self.random.pick(&[Kind::Integer, Kind::Integer, Kind::Real]);
+        let number = self.random.pick(&[Kind::Integer, Kind::Integer, Kind::Real]);
         let any = self.any_kind();
         match self.random.below(7) {
             0 => "COUNT(*)".to_owned(),
@@ -182,7 +182,7 @@ impl<'a> Generator<'a> {
         let wrapped = format!("SELECT * FROM ({sql}) AS q");
         let columns = top_level_columns(&sql);
         let keys = (1..=columns).map(|place| {
-            let direction = *self.random.pick(&["ASC NULLS FIRST", "DESC NULLS LAST", "ASC NULLS LAST"]);
+            let direction = self.random.pick(&["ASC NULLS FIRST", "DESC NULLS LAST", "ASC NULLS LAST"]);
             format!("{place} {direction}")
         });
         let keys: Vec<String> = keys.collect();
@@ -196,7 +196,7 @@ impl<'a> Generator<'a> {
 
     fn set_operation(&mut self) -> Asked {
         let kinds = [self.any_kind(), self.any_kind()];
-        let operator = *self.random.pick(&["UNION", "UNION ALL", "INTERSECT", "EXCEPT"]);
+        let operator = self.random.pick(&["UNION", "UNION ALL", "INTERSECT", "EXCEPT"]);
         let mut side = || {
             self.scope.clear();
             let from = self.source();
@@ -221,9 +221,9 @@ impl<'a> Generator<'a> {
             .iter()
             .map(|column| Named { name: format!("{}.{}", table.name, column.name), kind: column.kind });
         self.scope = columns.collect();
-        let partition = self.random.pick(&self.scope).name.clone();
+        let partition = self.random.pick(&self.scope).name;
         let frame =
-            *self.random.pick(&["", "", " ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING", " ROWS UNBOUNDED PRECEDING"]);
+            self.random.pick(&["", "", " ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING", " ROWS UNBOUNDED PRECEDING"]);
         let partition = if self.random.chance(60) { format!("PARTITION BY {partition} ") } else { String::new() };
         let value = self.expression(Kind::Integer, 1);
         let function = match self.random.below(6) {
@@ -255,7 +255,7 @@ impl<'a> Generator<'a> {
             let condition = inside.condition(depth);
             // An aggregate over columns of the outer query alone would be one of the outer query.
             inside.scope.drain(..outer);
-            let aggregate = *inside.random.pick(&["MIN", "MAX"]);
+            let aggregate = inside.random.pick(&["MIN", "MAX"]);
             format!("(SELECT {aggregate}({}) FROM {from} WHERE {condition})", inside.expression(kind, depth))
         })
     }
@@ -315,7 +315,7 @@ impl<'a> Generator<'a> {
         let columns = &self.tables[place].columns[self.tables[place].key..];
         let column = self.random.pick(columns);
         let (set, kind) = (column.name.clone(), column.kind);
-        let returning = *self.random.pick(&["", "", " RETURNING *"]);
+        let returning = self.random.pick(&["", "", " RETURNING *"]);
         let condition = self.condition(2);
         // A subquery in SET would see, in SQLite alone, the rows that the same statement has changed already.
         self.subqueries = 0;

@@ -5,6 +5,8 @@
 
 mod expression;
 mod generator;
+#[path = "../../../check/tests/support/random.rs"]
+#[allow(dead_code, unreachable_pub, reason = "shared with other tests, which use other parts")]
 mod random;
 mod schema;
 

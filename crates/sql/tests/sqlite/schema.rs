@@ -10,6 +10,7 @@ pub(crate) enum Kind {
     Text,
 }
 
+#[derive(Clone)]
 pub(crate) struct Column {
     pub(crate) name: String,
     pub(crate) kind: Kind,
@@ -27,12 +28,12 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn random(number: usize, random: &mut Random) -> Table {
-        let key = *random.pick(&[0, 1, 1, 1, 2]);
+        let key = random.pick(&[0, 1, 1, 1, 2]);
         let mut columns: Vec<Column> =
             (0..key.max(1)).map(|place| Column::new(place, Kind::Integer, "NOT NULL")).collect();
         for place in columns.len()..columns.len() + 2 + random.below(3) {
-            let kind = *random.pick(&[Kind::Integer, Kind::Integer, Kind::Text, Kind::Real]);
-            let constraint = *random.pick(&["", "", "", "NOT NULL DEFAULT", "DEFAULT"]);
+            let kind = random.pick(&[Kind::Integer, Kind::Integer, Kind::Text, Kind::Real]);
+            let constraint = random.pick(&["", "", "", "NOT NULL DEFAULT", "DEFAULT"]);
             columns.push(Column::new(place, kind, constraint));
         }
         let mut table = Table { name: format!("t{number}"), columns, key, next_id: 1, statements: Vec::new() };

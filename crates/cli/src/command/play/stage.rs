@@ -8,10 +8,11 @@
 //! A transaction that the database refuses is tried again, as an application would, up to a limit; one that its own program aborts
 //! is over.
 
-use super::store::{self, Tape, Weakness};
+use super::store::{self, Weakness};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use skew_history::SessionId;
+use skew_mockdb::Tape;
 use skew_mockdb::{Begin, Campaign, Ending as StatementEnding, Store};
 use skew_sql::program::{CallOutcome, Client, Ending, Program, ProgramError, Results, Run, Step};
 use skew_sql::{Interrupt, MemoryStorage, Session, SqlError, SqlState, Stop, Storage, Write};

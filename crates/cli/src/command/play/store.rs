@@ -3,11 +3,9 @@
 //! The store is asked for the axioms alone: sessions of a program are connected from the beginning, so none of them has to have seen
 //! anything when it starts.
 
-use skew_mockdb::{Begin, Campaign, ChooserKind, Granularity, Options, Record, SpaceShape, Store, Updates};
+use skew_mockdb::{Begin, Campaign, ChooserKind, Granularity, Options, Record, Store, Tape, Updates};
 use skew_sql::program::Program;
-use skew_sql::{Catalog, SqlError, Stop, Storage, Write};
-use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use skew_sql::{SqlError, Stop, Storage, Write};
 
 /// How weak the store is.
 #[derive(Clone, Copy)]
@@ -18,28 +16,6 @@ pub(super) struct Weakness {
     pub(super) chooser: ChooserKind,
     /// Whether sessions take turns after every event.
     pub(super) turns: bool,
-}
-
-/// What a store writes, kept in memory.
-#[derive(Clone, Default)]
-pub(super) struct Tape(Arc<Mutex<Vec<u8>>>);
-
-impl Tape {
-    /// What was written so far.
-    pub(super) fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
-    }
-}
-
-impl io::Write for Tape {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 /// A store that holds the program's first rows, and what it records.
@@ -58,26 +34,12 @@ pub(super) fn fresh(
         ..Options::new(weakness.level, seed)
     };
     let mut store = Store::new(options, weakness.chooser.build(seed, campaign));
-    describe(&mut store, program.initial().0);
+    store.describe_catalog(program.initial().0);
     load(&mut store, program)?;
     let tape = Tape::default();
     let record = Record { history: Some(Box::new(tape.clone())), choices: None };
     store.start(record, about);
     Ok((store, tape))
-}
-
-fn describe(store: &mut Store, catalog: &Catalog) {
-    for table in catalog.tables.values() {
-        let keys = table.primary_key.as_ref().map(|key| key.columns.as_slice()).unwrap_or_default();
-        let column =
-            |(place, column): (usize, &skew_sql::catalog::Column)| (column.name.clone(), keys.contains(&place));
-        let columns = table.columns.iter().enumerate().map(column).collect();
-        store.describe(table.space, SpaceShape { name: table.name.clone(), columns, index: false });
-        for index in &table.indexes {
-            let name = format!("{}@{}", table.name, index.name);
-            store.describe(index.space, SpaceShape { name, columns: Vec::new(), index: true });
-        }
-    }
 }
 
 /// Puts the first rows where no transaction wrote them.
