@@ -162,6 +162,7 @@ impl Connection {
         }
         if !explicit || over {
             database.store.abort(self.id);
+            self.session.forget_deferred();
             self.forget_definitions(database);
         }
         self.status = match self.session.dialect() {
@@ -239,6 +240,12 @@ impl Connection {
             let message = "another transaction changed the schema at the same time";
             return Err(SqlError::new(SqlState("40001"), message).with_hint("run the transaction again").into());
         }
+        if let Err(stop) = self.check_deferred(database) {
+            if stop != Stop::Interrupted(Interrupt::Wait) {
+                self.roll_back(database, false)?;
+            }
+            return Err(stop);
+        }
         let result = database.store.commit(self.id);
         if result == Err(Interrupt::Wait) {
             return Err(Interrupt::Wait.into());
@@ -254,8 +261,20 @@ impl Connection {
         Ok(result?)
     }
 
+    /// Foreign keys that wait for the commit. The look at them is a statement of its own, which may have to wait.
+    fn check_deferred(&mut self, database: &mut Database) -> Result<(), Stop> {
+        if !self.session.has_deferred() {
+            return Ok(());
+        }
+        database.store.begin_statement(self.id, Some("COMMIT"))?;
+        let result = self.session.check_deferred(&mut database.store.view(self.id));
+        database.store.end_statement(self.id, ending_of(&result));
+        result
+    }
+
     fn roll_back(&mut self, database: &mut Database, chain: bool) -> Result<(), Stop> {
         database.store.abort(self.id);
+        self.session.forget_deferred();
         (self.implicit, self.status) = (false, Status::Idle);
         self.forget_definitions(database);
         if chain { self.begin_explicit(database, Modes::default()) } else { Ok(()) }
@@ -416,6 +435,10 @@ impl Storage for NoStorage {
     }
 
     fn scan(&mut self, _: &KeyRange, _: &Columns) -> Result<Vec<(RowKey, Row)>, Stop> {
+        Err(failed().into())
+    }
+
+    fn present(&mut self, _: &KeyRange) -> Result<Option<Vec<(RowKey, Row)>>, Stop> {
         Err(failed().into())
     }
 

@@ -7,14 +7,16 @@
 //!   a: w(x,1)      b: w(x,2)          x = 1 or x = 2
 //! ```
 //!
-//! Which last versions go together the growing history knows; here they become rows.
+//! Which last versions go together the growing history knows; here they become rows. Checks of constraints ask for the rows as they stand
+//! now, which is the final state if nobody else went on.
 
 use crate::keys::KeyKind;
 use crate::store::Store;
 use rustc_hash::FxHashMap;
-use skew_check::Version;
-use skew_history::KeyId;
-use skew_sql::{Datum, Row, RowKey};
+use skew_check::{Updates, Version};
+use skew_history::{KeyId, SessionId};
+use skew_sql::{Datum, KeyRange, Row, RowKey, Stop};
+use std::collections::BTreeSet;
 
 impl Store {
     /// The rows of every final state that some allowed commit order leaves; nothing when there are more than `limit`.
@@ -35,13 +37,33 @@ impl Store {
             self.versions.value(key, version)
         };
         let rows = (0..self.keys.len() as u32).map(KeyId).filter(|&key| self.keys.kind(key) == KeyKind::Row);
-        let found = rows.filter_map(|key| {
-            let row = value(key)?;
-            let key_of_row = self.keys.row_of(key).clone();
-            let row = if self.has_cells(key_of_row.space) { self.row_of_cells(key, value) } else { row };
-            Some((key_of_row, row))
-        });
-        found.collect()
+        rows.filter_map(|key| self.row_with(key, value)).collect()
+    }
+
+    /// The rows of a range as a transaction would leave them if it committed now; nothing where updates do not lock.
+    pub(crate) fn present(&self, session: SessionId, range: &KeyRange) -> Result<Option<Vec<(RowKey, Row)>>, Stop> {
+        let transaction = self.transaction(session)?;
+        if transaction.loading || self.options.updates == Updates::Plain {
+            return Ok(None);
+        }
+        let value = |key: KeyId| match transaction.writes.get(&key) {
+            Some(own) => own.clone(),
+            None => self.versions.value(key, self.growing.latest(key)),
+        };
+        let committed = self.keys.from(range.space, &range.prefix, range.low.as_ref()).map(|(_, key)| key);
+        let own = transaction.writes.keys().copied().filter(|&key| self.keys.kind(key) == KeyKind::Row);
+        let keys: BTreeSet<KeyId> = committed.chain(own).filter(|&key| range.contains(self.keys.row_of(key))).collect();
+        let mut rows: Vec<(RowKey, Row)> = keys.into_iter().filter_map(|key| self.row_with(key, value)).collect();
+        rows.sort_by(|one, other| one.0.parts.cmp(&other.0.parts));
+        Ok(Some(rows))
+    }
+
+    /// The row under a key when keys have these values, if there is one.
+    fn row_with(&self, key: KeyId, value: impl Fn(KeyId) -> Option<Row>) -> Option<(RowKey, Row)> {
+        let row = value(key)?;
+        let key_of_row = self.keys.row_of(key).clone();
+        let row = if self.has_cells(key_of_row.space) { self.row_of_cells(key, value) } else { row };
+        Some((key_of_row, row))
     }
 
     /// A row that exists, from its cells.

@@ -59,6 +59,10 @@ impl Storage for View<'_> {
         self.store.scan(self.session, range, columns)
     }
 
+    fn present(&mut self, range: &KeyRange) -> Result<Option<Vec<(RowKey, Row)>>, Stop> {
+        self.store.present(self.session, range)
+    }
+
     fn put(&mut self, key: &RowKey, write: Write) -> Result<(), Stop> {
         self.store.put(self.session, key, write)
     }

@@ -161,6 +161,11 @@ pub trait Storage {
     /// The rows of a range in the order of their keys: one read event per key of the range. Never locks.
     fn scan(&mut self, range: &KeyRange, columns: &Columns) -> Result<Vec<(RowKey, Row)>, Stop>;
 
+    /// The rows of a range as they stand now, own writes included, whatever the level lets this transaction see: for checks that must
+    /// miss nothing. No event and no lock: a row that matters is then read with [`Storage::get`] and a lock. `None` where reads do
+    /// not lock: then a scan is all there is.
+    fn present(&mut self, range: &KeyRange) -> Result<Option<Vec<(RowKey, Row)>>, Stop>;
+
     /// Writes under a key; visible to later reads of this transaction at once, to others after commit.
     fn put(&mut self, key: &RowKey, write: Write) -> Result<(), Stop>;
 
@@ -181,4 +186,13 @@ pub trait Storage {
 
     /// The next of a seeded row of random numbers.
     fn random(&mut self) -> u64;
+}
+
+/// The rows of a range for a check that must not miss any: as they stand now where updates lock, else what a scan sees. The caller reads
+/// those that matter again, with a lock.
+pub(crate) fn all_rows(storage: &mut dyn Storage, range: &KeyRange) -> Result<Vec<(RowKey, Row)>, Stop> {
+    match storage.present(range)? {
+        Some(rows) => Ok(rows),
+        None => storage.scan(range, &Columns::All),
+    }
 }

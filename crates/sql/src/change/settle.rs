@@ -166,7 +166,7 @@ fn values_at(columns: &[usize], row: &[Datum]) -> Vec<Datum> {
 fn check_child(check: &ChildCheck, catalog: &Catalog, execution: &mut Execution<'_>) -> Result<(), Stop> {
     let Some(table) = catalog.tables.get(&check.table) else { return Ok(()) };
     let Some(key) = table.foreign_keys.iter().find(|key| key.name == check.key) else { return Ok(()) };
-    let Some(row) = execution.storage().get(&check.row, &Columns::All, Lock::None)? else { return Ok(()) };
+    let Some(row) = execution.storage().get(&check.row, &Columns::All, Lock::Share)? else { return Ok(()) };
     let Some(values) = reference::values_of(&key.columns, &table.complete(&row)) else { return Ok(()) };
     match reference::parent_exists(table, key, &values, catalog, execution)? {
         true => Ok(()),

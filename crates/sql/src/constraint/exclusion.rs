@@ -14,7 +14,7 @@ use crate::dialect::Dialect;
 use crate::error::{SqlError, Stop};
 use crate::execute::Execution;
 use crate::function::{self, Routine};
-use crate::storage::{Columns, KeyRange, RowKey};
+use crate::storage::{Columns, KeyPart, KeyRange, Lock, RowKey, all_rows};
 use crate::value::Datum;
 use crate::value::types::SqlType;
 
@@ -54,17 +54,27 @@ impl ExclusionRule {
         execution: &mut Execution<'_>,
     ) -> Result<(), Stop> {
         let Some(values) = self.values(row, execution)? else { return Ok(()) };
+        // One writer at a time: the key of no row is the lock of the constraint.
+        let guard = RowKey { space: table.space, parts: [KeyPart::Null].into() };
+        execution.storage().get(&guard, &Columns::Some(Vec::new()), Lock::Update)?;
         let range = KeyRange::of_prefix(table.space, Vec::new());
-        for (key, other) in execution.storage().scan(&range, &Columns::All)? {
-            if key == *own_key {
-                continue;
-            }
-            let Some(others) = self.values(&table.complete(&other), execution)? else { continue };
-            if self.conflict(&values, &others, execution)? {
+        for (key, other) in all_rows(execution.storage(), &range)? {
+            if key != *own_key
+                && self.conflicts(&values, &table.complete(&other), execution)?
+                && let Some(other) = execution.storage().get(&key, &Columns::All, Lock::Share)?
+                && self.conflicts(&values, &table.complete(&other), execution)?
+            {
                 return Err(violation::conflicting(&self.name).into());
             }
         }
         Ok(())
+    }
+
+    fn conflicts(&self, values: &[Datum], other: &[Datum], execution: &mut Execution<'_>) -> Result<bool, Stop> {
+        match self.values(other, execution)? {
+            Some(others) => self.conflict(values, &others, execution),
+            None => Ok(false),
+        }
     }
 
     /// The values of a row that the operators compare; none if the row does not count.

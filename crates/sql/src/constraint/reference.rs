@@ -10,7 +10,7 @@ use crate::catalog::{Catalog, ForeignKey, Index, Table};
 use crate::error::{SqlError, Stop};
 use crate::execute::Execution;
 use crate::key;
-use crate::storage::{Columns, KeyPart, KeyRange, Lock, Row, RowKey};
+use crate::storage::{Columns, KeyPart, KeyRange, Lock, Row, RowKey, all_rows};
 use crate::value::Datum;
 use crate::value::{CastKind, cast, compare};
 use std::sync::Arc;
@@ -90,7 +90,7 @@ fn parent_place(parent: &Table, key: &ForeignKey, values: &[Datum]) -> Result<Ro
     Err(SqlError::unsupported(format!("a foreign key to columns of \"{}\" that are not unique", parent.name)))
 }
 
-/// The children of a parent's values, each with its key. `lock` says how each is taken; the look for them takes none.
+/// The children of a parent's values, each with its key and locked: none may be missed, and the parent's own lock keeps new ones out.
 pub(crate) fn children(
     child: &Table,
     key: &ForeignKey,
@@ -135,14 +135,16 @@ fn child_keys(
         && let Some(prefix) = by_columns(&primary_key.columns)?
     {
         let range = KeyRange::of_prefix(child.space, prefix);
-        return Ok(execution.storage().scan(&range, &Columns::All)?.into_iter().map(|(key, _)| key).collect());
+        let rows = all_rows(execution.storage(), &range)?;
+        return Ok(rows.into_iter().map(|(key, _)| key).collect());
     }
     for index in child.indexes.iter().filter(|index| index.predicate.is_none()) {
         if let Some(prefix) = by_columns(&index.plain_columns())? {
             return entry_targets(child, index, prefix, execution);
         }
     }
-    let rows = execution.storage().scan(&KeyRange::of_prefix(child.space, Vec::new()), &Columns::All)?;
+    let whole = KeyRange::of_prefix(child.space, Vec::new());
+    let rows = all_rows(execution.storage(), &whole)?;
     let mut keys = Vec::new();
     for (row_key, row) in rows {
         if is_child(child, key, &child.complete(&row), values)? {
@@ -158,7 +160,8 @@ fn entry_targets(
     prefix: Vec<KeyPart>,
     execution: &mut Execution<'_>,
 ) -> Result<Vec<RowKey>, Stop> {
-    let entries = execution.storage().scan(&KeyRange::of_prefix(index.space, prefix), &Columns::All)?;
+    let range = KeyRange::of_prefix(index.space, prefix);
+    let entries = all_rows(execution.storage(), &range)?;
     entries.iter().map(|(entry_key, entry)| Ok(key::entry_target(child, index, entry_key, entry)?)).collect()
 }
 

@@ -19,7 +19,7 @@ use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState, Stop};
 use crate::execute::Execution;
 use crate::plan::OutputColumn;
-use crate::storage::{Columns, KeyRange, Lock, Row, RowKey, Write};
+use crate::storage::{Columns, KeyRange, Lock, Row, RowKey, Write, all_rows};
 use crate::value::Datum;
 use crate::value::types::SqlType;
 use sqlparser::ast::Query;
@@ -96,7 +96,7 @@ impl Definition<'_> {
     pub(super) fn rows(&mut self, table: &Table) -> Result<Vec<(RowKey, Row)>, Stop> {
         let range = KeyRange::of_prefix(table.space, Vec::new());
         let mut rows = Vec::new();
-        for (key, _) in self.storage.scan(&range, &Columns::All)? {
+        for (key, _) in all_rows(self.storage, &range)? {
             if let Some(row) = self.storage.get(&key, &Columns::All, Lock::Update)? {
                 rows.push((key, table.complete(&row)));
             }

@@ -128,19 +128,21 @@ fn divide(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     }
 }
 
-/// MySQL gives four more digits than the dividend has, and NULL for a division by zero.
+/// MySQL gives a query NULL for a division by zero, and refuses to store what comes of one.
+fn by_zero(call: Invocation<'_>) -> Answer {
+    let forgiven = call.environment.dialect == crate::Dialect::MySql && !call.environment.changes;
+    if forgiven { Ok(Datum::Null) } else { Err(number::division_by_zero()) }
+}
+
+/// MySQL gives four more digits than the dividend has.
 fn divide_mysql(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     if has_real(arguments) {
         let right = real(arguments, 1)?;
-        return if right == 0.0 {
-            Ok(Datum::Null)
-        } else {
-            finite(real(arguments, 0)? / right, arguments, call.result)
-        };
+        return if right == 0.0 { by_zero(call) } else { finite(real(arguments, 0)? / right, arguments, call.result) };
     }
     let (left, right) = (decimal(arguments, 0)?, decimal(arguments, 1)?);
     if right.is_zero() {
-        return Ok(Datum::Null);
+        return by_zero(call);
     }
     let scale = (left.fractional_digit_count() + 4).clamp(0, 30);
     Ok(Datum::Decimal(number::quotient(&left, &right, scale)))
@@ -149,7 +151,7 @@ fn divide_mysql(arguments: &[Datum], call: Invocation<'_>) -> Answer {
 fn whole_quotient(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     let (left, right) = (decimal(arguments, 0)?, decimal(arguments, 1)?);
     if right.is_zero() {
-        return Ok(Datum::Null);
+        return by_zero(call);
     }
     in_range(whole_part(&left, &right).to_i128(), call.result)
 }
@@ -176,8 +178,7 @@ fn remainder(arguments: &[Datum], call: Invocation<'_>) -> Answer {
         _ => false,
     };
     if is_zero {
-        let forgiven = call.environment.dialect == crate::Dialect::MySql;
-        return if forgiven { Ok(Datum::Null) } else { Err(number::division_by_zero()) };
+        return by_zero(call);
     }
     match both_integers(arguments) {
         Some((left, right)) => in_range(left.checked_rem(right), call.result),

@@ -49,6 +49,8 @@ pub struct Environment {
     pub database: String,
     /// The number of the connection.
     pub connection: i32,
+    /// Whether the statement changes rows: then MySQL, in its default modes, refuses what it forgives a query.
+    pub changes: bool,
     /// The settings of the session, which `set_config` changes: whoever made the environment takes them back.
     pub settings: RefCell<BTreeMap<String, String>>,
     random: Cell<u64>,

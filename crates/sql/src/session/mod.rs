@@ -233,7 +233,9 @@ impl Session {
         variables: &[Datum],
         storage: &mut dyn Storage,
     ) -> Result<Answer, Stop> {
-        let environment = Rc::new(self.environment(storage));
+        let mut environment = self.environment(storage);
+        environment.changes = matches!(&*prepared.action, Action::Change(..));
+        let environment = Rc::new(environment);
         let mut execution = Execution::new(self.catalog.clone(), environment.clone(), storage)
             .with_values(parameters, variables)
             .with_user_variables(&self.user_variables);
@@ -304,6 +306,11 @@ impl Session {
         change::check_deferred(&self.deferred, &self.catalog, &mut execution)?;
         self.deferred.clear();
         Ok(())
+    }
+
+    /// Whether foreign keys wait for the commit.
+    pub fn has_deferred(&self) -> bool {
+        !self.deferred.is_empty()
     }
 
     /// The transaction was rolled back: nothing waits any more.
