@@ -129,7 +129,11 @@ impl Resolved<'_> {
 
     /// The version of a key by a transaction that wrote it.
     pub(crate) fn version(&self, transaction: u32, key: u32) -> Option<usize> {
-        self.versions(transaction).find(|&version| self.writes[version] == key)
+        let mut versions = self.versions(transaction);
+        if versions.len() > SHORT {
+            return self.writes[versions.clone()].binary_search(&key).ok().map(|place| versions.start + place);
+        }
+        versions.find(|&version| self.writes[version] == key)
     }
 
     /// The transactions that wrote a key, ascending: session by session, in session order.
@@ -588,15 +592,19 @@ fn visible_writes(history: &History, counts: &[bool]) -> (Vec<u32>, Vec<u32>) {
     let mut seen: FxHashSet<KeyId> = FxHashSet::default();
     starts.push(0);
     for transaction in history.transactions() {
+        let mine = writes.len();
         if writes_count(history, counts, transaction) {
             let events = history.events_of(transaction);
-            let mine = writes.len();
             seen.clear();
             for event in events.iter().filter(|event| !event.is_read()) {
                 let new =
                     if events.len() > SHORT { seen.insert(event.key) } else { !writes[mine..].contains(&event.key.0) };
                 writes.extend(new.then_some(event.key.0));
             }
+        }
+        // So that one of many is found quickly.
+        if writes.len() - mine > SHORT {
+            writes[mine..].sort_unstable();
         }
         starts.push(writes.len() as u32);
     }

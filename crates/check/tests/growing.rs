@@ -326,6 +326,28 @@ fn sealing_keeps_the_level() {
     }
 }
 
+/// With a look at all earlier reads at each one this would take minutes.
+#[test]
+fn a_statement_may_read_many_keys() {
+    const KEYS: u32 = 50_000;
+    for level in [ReadCommitted, ReadAtomic, Causal] {
+        let mut growing = GrowingHistory::new(options(Updates::Atomic, None));
+        let reader = growing.begin(SessionId(1), level);
+        let writer = growing.begin(SessionId(0), level);
+        // A write looks at all earlier ones of its transaction, so these are few.
+        let written = |key: u32| key % 100 == 0;
+        (0..KEYS).filter(|key| written(*key)).for_each(|key| growing.write(writer, KeyId(key)).unwrap());
+        growing.commit(writer).unwrap();
+        growing.read(reader, KeyId(0), Version::Of(writer), false).unwrap();
+        for key in 1..KEYS {
+            let expected = if written(key) { Version::Of(writer) } else { Version::Initial };
+            assert_eq!(growing.choices(reader, KeyId(key), false), [expected], "{level}");
+            growing.read(reader, KeyId(key), expected, false).unwrap();
+        }
+        growing.commit(reader).unwrap();
+    }
+}
+
 #[test]
 fn a_small_budget_still_answers() {
     for budget in [0, 1, 2] {
@@ -366,19 +388,38 @@ fn may_end(run: &Run, level: IsolationLevel, committed: &[usize], last: &[Versio
     spec::satisfies(&run.history(None, true), Declared)
 }
 
+/// Plays a run and asks how it may have ended; the answer, if there is one, must be what the definition allows.
+fn ends_as_allowed(options: GrowingOptions, level: IsolationLevel, seed: u64) -> bool {
+    let mut simulation = Simulation::new(Random::new(seed), options, Some(level), false);
+    simulation.go(20, 4);
+    let Some(found) = simulation.growing.last_versions(1000) else { return false };
+    let whole = |way: &Vec<(KeyId, Version)>| -> Vec<Version> {
+        let version = |key| way.iter().find(|pair| pair.0 == key).map_or(Version::Initial, |pair| pair.1);
+        (0..3).map(KeyId).map(version).collect()
+    };
+    let found: BTreeSet<Vec<Version>> = found.iter().map(whole).collect();
+    assert_eq!(found, expected_last(&simulation.run, level), "{level}, seed {seed}");
+    true
+}
+
 #[test]
 fn how_it_may_have_ended_is_what_the_definition_allows() {
     for level in MIXED {
         for seed in 0..150 {
-            let mut simulation = Simulation::new(Random::new(seed), options(Updates::Plain, None), Some(level), false);
-            simulation.go(20, 4);
-            let found = simulation.growing.last_versions(1000).expect("few keys, few ways");
-            let whole = |way: &Vec<(KeyId, Version)>| -> Vec<Version> {
-                let version = |key| way.iter().find(|pair| pair.0 == key).map_or(Version::Initial, |pair| pair.1);
-                (0..3).map(KeyId).map(version).collect()
-            };
-            let found: BTreeSet<Vec<Version>> = found.iter().map(whole).collect();
-            assert_eq!(found, expected_last(&simulation.run, level), "{level}");
+            assert!(ends_as_allowed(options(Updates::Plain, None), level, seed), "few keys, few ways");
         }
     }
+}
+
+#[test]
+fn with_a_small_budget_it_stays_open_how_a_run_ended() {
+    let small = GrowingOptions { budget: 1, ..options(Updates::Plain, None) };
+    let mut open = 0;
+    for seed in 0..300 {
+        ends_as_allowed(small, Serializable, seed);
+        let mut simulation = Simulation::new(Random::new(seed), small, Some(Prefix), false);
+        simulation.go(60, 9);
+        open += usize::from(simulation.growing.last_versions(100_000).is_none());
+    }
+    assert!(open > 0, "the budget was enough for all of them");
 }

@@ -13,7 +13,7 @@
 use super::causality::Causality;
 use super::ledger::Ledger;
 use crate::commit_order::{CommitOrder, Instant};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use skew_history::{EventId, History, IsolationLevel, KeyId, Outcome, TransactionId, Value, Writer};
 
 impl CommitOrder {
@@ -333,11 +333,13 @@ impl<'h> Replay<'h> {
     }
 
     fn keeps_read_committed(&self, reader: TransactionId) -> bool {
-        let plain: Vec<&Explained> = self.reads[reader.index()].iter().filter(|read| !read.locking).collect();
-        plain
-            .iter()
-            .enumerate()
-            .all(|(place, read)| plain[..place].iter().all(|earlier| self.obeys(earlier.writer, read)))
+        let mut seen: FxHashSet<Writer> = FxHashSet::default();
+        let mut plain = self.reads[reader.index()].iter().filter(|read| !read.locking);
+        plain.all(|read| {
+            let obeys = seen.iter().all(|&earlier| self.obeys(earlier, read));
+            seen.insert(read.writer);
+            obeys
+        })
     }
 
     /// Session by session: a read sees the last write of its key in its own session, and all of every transaction it reads from.
@@ -347,10 +349,11 @@ impl<'h> Replay<'h> {
             self.history.transactions_of(session).all(|reader| {
                 let concerned = self.ledger.counts(reader) && levels[reader.index()] == IsolationLevel::ReadAtomic;
                 let plain = self.reads[reader.index()].iter().filter(|read| !read.locking);
+                let seen: FxHashSet<Writer> = plain.clone().map(|read| read.writer).collect();
                 let keeps = !concerned
                     || plain.clone().all(|read| {
                         let session = last.get(&read.key).is_none_or(|&last| self.is_not_newer(last, read));
-                        session && plain.clone().all(|other| self.obeys(other.writer, read))
+                        session && seen.iter().all(|&other| self.obeys(other, read))
                     });
                 self.writes[reader.index()].iter().for_each(|&key| _ = last.insert(key, reader));
                 keeps

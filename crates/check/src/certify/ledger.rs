@@ -129,8 +129,12 @@ impl<'h> Ledger<'h> {
 
     /// The transaction's own last write of the read's key before the read.
     pub(super) fn own_write(&self, read: EventId) -> Option<EventId> {
-        let key = self.history.event(read).key;
-        let events = self.history.numbered_events_of(self.history.transaction_of(read));
+        let (key, transaction) = (self.history.event(read).key, self.history.transaction_of(read));
+        // Most reads are of keys that their transaction never writes: no need to look through all its events for each of them.
+        if !self.written.contains(&(transaction, key)) {
+            return None;
+        }
+        let events = self.history.numbered_events_of(transaction);
         let before = events.take_while(|(number, _)| *number < read);
         before.filter(|(_, event)| !event.is_read() && event.key == key).last().map(|(number, _)| number)
     }

@@ -8,13 +8,14 @@
 //! ```
 
 use super::node::{Slot, Source, commit};
-use super::order::Knowledge;
+use super::order::{Knowledge, Search};
 use super::{GrowingHistory, Version};
 use skew_history::KeyId;
 
 impl GrowingHistory {
     /// The last versions of the keys that somebody wrote who is not sealed, in every way that some allowed commit order gives: each
-    /// way is a list sorted by key. Nothing when there are more than `limit` ways.
+    /// way is a list sorted by key. Nothing when there are more than `limit` ways, or when the budget ends before it is known whether a
+    /// way is one.
     pub fn last_versions(&self, limit: usize) -> Option<Vec<Vec<(KeyId, Version)>>> {
         let mut keys: Vec<(KeyId, Vec<Slot>)> =
             self.nodes.rows.keys().map(|&key| (key, self.last_writers(key))).collect();
@@ -31,7 +32,7 @@ impl GrowingHistory {
                 continue;
             };
             for &writer in last.iter().rev() {
-                let Some(next) = self.with_last(&knowledge, *key, writer) else { continue };
+                let Some(next) = self.with_last(&knowledge, *key, writer)? else { continue };
                 let version = self.nodes.version(*key, Source::Node(writer));
                 stack.push((next, chosen.iter().copied().chain([(*key, version)]).collect()));
             }
@@ -47,13 +48,22 @@ impl GrowingHistory {
         writers.iter().copied().filter(|&writer| !overwritten(writer)).collect()
     }
 
-    /// What is known if a writer of a key is its last, if it can be.
-    fn with_last(&self, knowledge: &Knowledge, key: KeyId, last: Slot) -> Option<Knowledge> {
+    /// What is known if a writer of a key is its last, if it can be; nothing when that does not become clear.
+    fn with_last(&self, knowledge: &Knowledge, key: KeyId, last: Slot) -> Option<Option<Knowledge>> {
         let mut knowledge = knowledge.clone();
         let others = self.nodes.writers(key).iter().filter(|&&other| other != last);
         let fits = others.into_iter().all(|&other| knowledge.insert((commit(other), commit(last))));
-        (fits && knowledge.propagate()).then_some(())?;
-        self.search(&knowledge, last)?;
-        Some(knowledge)
+        if !(fits && knowledge.propagate()) {
+            return Some(None);
+        }
+        if knowledge.is_settled() {
+            return Some(Some(knowledge));
+        }
+        let guide = self.witness.clone().unwrap_or_else(|| self.knowledge.linear(&[]));
+        match knowledge.search(&guide, self.options.budget.max(1)) {
+            Search::Found(_) => Some(Some(knowledge)),
+            Search::Impossible => Some(None),
+            Search::Unknown => None,
+        }
     }
 }

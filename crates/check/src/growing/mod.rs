@@ -122,7 +122,8 @@ pub struct GrowingHistory {
 
 /// A read that was found to be allowed.
 struct Accepted {
-    knowledge: Knowledge,
+    /// What is known with it, unless that is what was known before.
+    knowledge: Option<Knowledge>,
     edges: Vec<order::Edge>,
     witness: Option<Vec<Point>>,
 }
@@ -205,13 +206,6 @@ impl GrowingHistory {
         slot
     }
 
-    /// The transaction, which has done nothing yet, comes after everything that is committed now.
-    pub fn see_all(&mut self, transaction: GrowingId) {
-        let slot = self.slot(transaction);
-        let committed = self.committed();
-        self.see(slot, &committed);
-    }
-
     /// A client connects: what is committed now is seen by the transactions of its session that begin from now on.
     pub fn connect(&mut self, session: SessionId) {
         let committed = self.committed();
@@ -231,19 +225,6 @@ impl GrowingHistory {
     fn committed(&self) -> Bits {
         let nodes = self.nodes.nodes.iter().enumerate();
         nodes.filter(|(_, node)| node.state == State::Committed).map(|(slot, _)| slot as Slot).collect()
-    }
-
-    fn see(&mut self, slot: Slot, others: &Bits) {
-        let start = self.nodes.node(slot).start(slot);
-        for other in others.iter() {
-            if self.knowledge.insert((commit(other), start)) {
-                self.nodes.node_mut(slot).edges.push((commit(other), start));
-            }
-        }
-        let node = self.nodes.node_mut(slot);
-        node.session_past.add(others);
-        node.granted.add(others);
-        self.nodes.see_again(slot);
     }
 
     /// The versions of a key that a transaction might read before its level is asked, oldest first.
@@ -321,6 +302,9 @@ impl GrowingHistory {
             return None;
         }
         let edges = self.nodes.edges_of_read(candidate, self.psi)?;
+        if self.knows(candidate, &edges) {
+            return Some(Accepted { knowledge: None, edges, witness: None });
+        }
         let mut knowledge = self.knowledge.clone();
         if !edges.iter().all(|&edge| knowledge.insert(edge)) {
             return None;
@@ -332,7 +316,14 @@ impl GrowingHistory {
             Vec::new()
         };
         let witness = self.justify(&mut knowledge, candidate.reader, &writes)?;
-        Some(Accepted { knowledge, edges, witness })
+        Some(Accepted { knowledge: Some(knowledge), edges, witness })
+    }
+
+    /// Whether a read asks nothing and tells nothing new of the commit order, so that nothing has to be worked out.
+    fn knows(&self, candidate: Candidate, edges: &[order::Edge]) -> bool {
+        self.knowledge.is_settled()
+            && !self.nodes.is_watched(candidate.reader, candidate.locking)
+            && edges.iter().all(|&(one, other)| self.knowledge.before(one, other))
     }
 
     /// Looks for an order of what is known and, with it, of versions that a transaction may write. The knowledge stays without them.
@@ -376,7 +367,9 @@ impl GrowingHistory {
         let source = self.nodes.source(key, version).ok_or(Refused)?;
         let candidate = Candidate { reader: slot, key, source, locking };
         let accepted = self.accept(candidate, true, None).ok_or(Refused)?;
-        self.knowledge = accepted.knowledge;
+        if let Some(knowledge) = accepted.knowledge {
+            self.knowledge = knowledge;
+        }
         self.witness = accepted.witness;
         self.note_read(candidate, accepted.edges);
         Ok(())
@@ -411,11 +404,6 @@ impl GrowingHistory {
         let place = node.place_of_read(place);
         let read = Read { key, source: Source::Base, locking: false, late: true, edges: Vec::new() };
         node.reads.insert(place, read);
-    }
-
-    /// How many reads a transaction has made, apart from absences that were added later.
-    pub fn read_count(&self, transaction: GrowingId) -> usize {
-        self.nodes.node(self.slot(transaction)).made_reads()
     }
 
     /// Writes a key. It is refused when the transaction could not commit with it.
@@ -541,10 +529,5 @@ impl GrowingHistory {
     /// Whether a transaction still matters: it is pending, or was not yet sealed or dropped.
     pub fn keeps(&self, transaction: GrowingId) -> bool {
         self.nodes.slots.contains_key(&transaction)
-    }
-
-    /// How many transactions are kept.
-    pub fn kept(&self) -> usize {
-        self.nodes.nodes.len()
     }
 }
