@@ -40,8 +40,6 @@ impl SqlState {
     pub const DATATYPE_MISMATCH: SqlState = SqlState("42804");
     /// A value cannot become the other type.
     pub const CANNOT_COERCE: SqlState = SqlState("42846");
-    /// A parameter whose type nothing tells.
-    pub const INDETERMINATE_DATATYPE: SqlState = SqlState("42P18");
     /// The text of a value is not one of its type.
     pub const INVALID_TEXT: SqlState = SqlState("22P02");
     /// The text of a date or time is none.
@@ -88,8 +86,6 @@ impl SqlState {
     pub const TOO_COMPLEX: SqlState = SqlState("54001");
     /// A limit of the program was reached.
     pub const LIMIT_EXCEEDED: SqlState = SqlState("54000");
-    /// SIGNAL and RAISE.
-    pub const RAISED: SqlState = SqlState("45000");
     /// A mistake of ours: never expected.
     pub const INTERNAL: SqlState = SqlState("XX000");
 }
@@ -111,23 +107,30 @@ pub struct SqlError {
     pub state: SqlState,
     /// What is wrong: lower-case, one line.
     pub message: String,
+    /// Which values it is about, for people.
+    pub detail: Option<Box<str>>,
     /// What to do about it, where that is known.
     pub hint: Option<String>,
     /// Where in the text.
     pub place: Option<Place>,
     /// The constraint that is violated.
-    pub constraint: Option<String>,
+    pub constraint: Option<Box<str>>,
 }
 
 impl SqlError {
     /// An error without place or hint.
     pub fn new(state: SqlState, message: impl Into<String>) -> SqlError {
-        SqlError { state, message: message.into(), hint: None, place: None, constraint: None }
+        SqlError { state, message: message.into(), detail: None, hint: None, place: None, constraint: None }
     }
 
     /// A construct that Skew's SQL does not have.
     pub fn unsupported(construct: impl fmt::Display) -> SqlError {
         SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{construct} is not supported"))
+    }
+
+    /// The same with what it is about.
+    pub fn with_detail(self, detail: impl Into<Box<str>>) -> SqlError {
+        SqlError { detail: Some(detail.into()), ..self }
     }
 
     /// The same with advice.
@@ -141,7 +144,7 @@ impl SqlError {
     }
 
     /// The same with the name of the violated constraint.
-    pub fn of_constraint(self, name: impl Into<String>) -> SqlError {
+    pub fn of_constraint(self, name: impl Into<Box<str>>) -> SqlError {
         SqlError { constraint: Some(name.into()), ..self }
     }
 }

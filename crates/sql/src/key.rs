@@ -25,6 +25,9 @@ use chrono::{DateTime, Datelike, NaiveDate};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+/// The microseconds of a day.
+const DAY: i64 = 86_400_000_000;
+
 /// Whether the keys of a type order as its values do.
 pub fn keeps_order(sql_type: &SqlType) -> bool {
     match sql_type {
@@ -39,7 +42,10 @@ pub fn keeps_order(sql_type: &SqlType) -> bool {
         | SqlType::TimestampZoned(_)
         | SqlType::Interval
         | SqlType::Uuid
-        | SqlType::ObjectId => true,
+        | SqlType::ObjectId
+        | SqlType::Registered(_)
+        | SqlType::Name
+        | SqlType::Letter => true,
         SqlType::Unknown
         | SqlType::Single
         | SqlType::Double
@@ -47,6 +53,9 @@ pub fn keeps_order(sql_type: &SqlType) -> bool {
         | SqlType::Json
         | SqlType::JsonBinary
         | SqlType::Array(_)
+        | SqlType::Vector(_)
+        | SqlType::Void
+        | SqlType::Record(_)
         | SqlType::Enumeration(_) => false,
     }
 }
@@ -100,8 +109,12 @@ fn part_of_other_kind(datum: &Datum, sql_type: &SqlType) -> Option<KeyPart> {
         (Datum::Real(value), SqlType::Integer { .. }) if value.fract() == 0.0 => {
             integer_of_real(*value).map(KeyPart::Number)
         }
+        // What MySQL compares a date with is a timestamp; at midnight it may be the date.
+        (Datum::Timestamp(microseconds), SqlType::Date) if microseconds.rem_euclid(DAY) == 0 => {
+            i32::try_from(microseconds.div_euclid(DAY)).ok().map(date_part)
+        }
         (Datum::Date(days), SqlType::Timestamp(_) | SqlType::TimestampZoned(_)) => {
-            Some(timestamp_part(i64::from(*days).saturating_mul(86_400_000_000)))
+            Some(timestamp_part(i64::from(*days).saturating_mul(DAY)))
         }
         _ => None,
     }
@@ -163,9 +176,12 @@ fn array_text(elements: &[Datum], sql_type: &SqlType) -> Result<String, SqlError
         SqlType::Array(element) => element,
         other => other,
     };
-    let parts: Result<Vec<String>, SqlError> =
-        elements.iter().map(|element| Ok(key_part(element, element_type)?.to_string().replace(',', "%2c"))).collect();
-    Ok(format!("{{{}}}", parts?.join(",")))
+    let text = |element: &Datum| match key_part(element, element_type)?.to_string() {
+        // Else an array of one empty text would be the empty array. No text is written like this, for its % would be escaped.
+        empty if empty.is_empty() => Ok("%empty".to_owned()),
+        text => Ok(text.replace(',', "%2c")),
+    };
+    Ok(format!("{{{}}}", elements.iter().map(text).collect::<Result<Vec<String>, SqlError>>()?.join(",")))
 }
 
 /// The part of a key that stands for a value of a column: as [`key_part`], and texts that the column's collation calls equal are one.
@@ -215,6 +231,11 @@ pub fn is_unique_entry(index: &Index, values: &[KeyPart]) -> bool {
     index.unique && (index.nulls_not_distinct || !values.contains(&KeyPart::Null))
 }
 
+/// Whether the entry under this key stands alone under its values: no part of the row's key is behind them.
+pub(crate) fn stands_alone(index: &Index, key: &RowKey) -> bool {
+    index.unique && key.parts.len() == index.columns.len()
+}
+
 /// What stands under a unique entry: the values of the row's key.
 pub fn row_key_values(table: &Table, row_key: &RowKey, row: &[Datum]) -> Row {
     match &table.primary_key {
@@ -234,9 +255,9 @@ fn generated_value(part: &KeyPart) -> Datum {
 
 /// The row that an index entry points to: in a unique entry by its row, in the others by the end of its key.
 pub fn entry_target(table: &Table, index: &Index, key: &RowKey, entry: &[Datum]) -> Result<RowKey, SqlError> {
-    let width = index.columns.len();
-    if key.parts.len() > width {
-        return Ok(RowKey { space: table.space, parts: key.parts[width..].into() });
+    if !stands_alone(index, key) {
+        let parts = key.parts.get(index.columns.len()..).unwrap_or_default();
+        return Ok(RowKey { space: table.space, parts: parts.into() });
     }
     let parts = match &table.primary_key {
         Some(primary_key) => primary_key
@@ -274,6 +295,17 @@ mod tests {
         let month = Interval { months: 1, ..Interval::default() };
         let days = Interval { days: 30, ..Interval::default() };
         assert_eq!(part(Datum::Interval(month), SqlType::Interval), part(Datum::Interval(days), SqlType::Interval));
+    }
+
+    #[test]
+    fn an_array_of_an_empty_text_is_not_the_empty_array() {
+        let texts = |texts: &[&str]| {
+            let elements: Vec<Datum> = texts.iter().map(|text| Datum::text(*text)).collect();
+            part(Datum::Array(elements.into()), SqlType::Array(Box::new(SqlType::TEXT)))
+        };
+        let arrays: [&[&str]; 5] = [&[], &[""], &["", ""], &["%empty"], &["a,b"]];
+        let parts: std::collections::BTreeSet<KeyPart> = arrays.map(texts).into_iter().collect();
+        assert_eq!(parts.len(), arrays.len(), "{parts:?}");
     }
 
     #[test]

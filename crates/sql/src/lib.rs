@@ -21,6 +21,7 @@
 //! | [`program`] | procedures, sessions, assertions |
 //! | [`storage`] | what is asked of a store |
 //! | `syntax`, `bind`, `plan`, `execute` | the way of a statement from its text to its rows |
+//! | [`copy`] | COPY: rows in a client's own text |
 //! | [`session`] | parse, prepare, execute |
 //! | [`key`] | how values become keys |
 //! | [`memory`] | the simplest store |
@@ -29,6 +30,7 @@ mod bind;
 pub mod catalog;
 mod change;
 mod constraint;
+pub mod copy;
 mod define;
 pub mod dialect;
 pub mod error;
@@ -49,7 +51,9 @@ pub use dialect::Dialect;
 pub use error::{Interrupt, Place, SqlError, SqlState, Stop};
 pub use memory::MemoryStorage;
 pub use session::{Answer, Prepared, Session};
-pub use storage::{Columns, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId, Storage, Write};
+pub use storage::{
+    AdvisoryRequest, Columns, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId, Storage, Write,
+};
 pub use syntax::Statement;
 pub use value::Datum;
 pub use value::types::{IntegerWidth, SqlType};

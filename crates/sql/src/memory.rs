@@ -11,7 +11,7 @@
 //!
 //! Weak isolation, locks and waiting are other stores' business.
 
-use crate::error::{SqlError, SqlState, Stop};
+use crate::error::Stop;
 use crate::storage::{
     Columns, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId, Storage, Write,
 };
@@ -145,6 +145,11 @@ impl MemoryStorage {
         self.fresh.iter().map(|(&space, &count)| (space, count))
     }
 
+    /// Where a sequence stands, if it was ever asked.
+    fn last(&self, sequence: SequenceId) -> Option<(i64, bool)> {
+        self.sequences.get(&sequence).map(|state| (state.value, state.called))
+    }
+
     fn write_down(&mut self, access: impl FnOnce() -> Access) {
         if let Some(accesses) = &mut self.accesses {
             accesses.push(access());
@@ -200,11 +205,7 @@ impl Storage for MemoryStorage {
     }
 
     fn next_value(&mut self, sequence: SequenceId, rule: &SequenceRule) -> Result<i64, Stop> {
-        let value = match self.sequences.get(&sequence) {
-            None => rule.start,
-            Some(state) if !state.called => state.value,
-            Some(state) => value_after(state.value, rule)?,
-        };
+        let value = rule.next(self.last(sequence))?;
         self.sequences.insert(sequence, SequenceState { value, called: true, current: Some(value) });
         Ok(value)
     }
@@ -213,6 +214,14 @@ impl Storage for MemoryStorage {
         let current = self.sequences.get(&sequence).and_then(|state| state.current);
         let current = if called { Some(value) } else { current };
         self.sequences.insert(sequence, SequenceState { value, called, current });
+        Ok(())
+    }
+
+    fn pass_value(&mut self, sequence: SequenceId, rule: &SequenceRule, value: i64) -> Result<(), Stop> {
+        if let Some((value, called)) = rule.passed(self.last(sequence), value) {
+            let current = self.current_value(sequence);
+            self.sequences.insert(sequence, SequenceState { value, called, current });
+        }
         Ok(())
     }
 
@@ -236,20 +245,6 @@ impl Storage for MemoryStorage {
         let mixed = (self.random ^ (self.random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
-    }
-}
-
-/// The value that follows one, or the error that the sequence is at its end.
-pub fn value_after(value: i64, rule: &SequenceRule) -> Result<i64, SqlError> {
-    let next = value.checked_add(rule.increment).filter(|next| (rule.least..=rule.greatest).contains(next));
-    match (next, rule.cycles, rule.increment > 0) {
-        (Some(next), _, _) => Ok(next),
-        (None, true, true) => Ok(rule.least),
-        (None, true, false) => Ok(rule.greatest),
-        (None, false, up) => {
-            let (end, bound) = if up { ("maximum", rule.greatest) } else { ("minimum", rule.least) };
-            Err(SqlError::new(SqlState("2200H"), format!("nextval: reached {end} value of sequence ({bound})")))
-        }
     }
 }
 

@@ -18,7 +18,7 @@
 //! - *A range is read whole*: the answer of a scan covers keys that do not exist, so the store knows what absence was seen.
 //! - *Own writes come first*: a read sees what its own transaction wrote.
 
-use crate::error::Stop;
+use crate::error::{SqlError, SqlState, Stop};
 use crate::value::Datum;
 use std::fmt;
 use std::sync::Arc;
@@ -123,6 +123,17 @@ pub enum Lock {
     Update,
 }
 
+/// What a read does about a row that somebody else has locked.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Patience {
+    /// It waits.
+    Wait,
+    /// SKIP LOCKED: it leaves the row out.
+    Skip,
+    /// NOWAIT: it fails.
+    Refuse,
+}
+
 /// What happens to a row.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Write {
@@ -153,10 +164,67 @@ pub struct SequenceRule {
     pub cycles: bool,
 }
 
+impl SequenceRule {
+    /// The value that follows the last one, of which is told whether it was handed out; or the error that the sequence is at its end.
+    pub fn next(&self, last: Option<(i64, bool)>) -> Result<i64, SqlError> {
+        let next = match last {
+            None => Some(self.start),
+            Some((value, false)) => Some(value),
+            Some((value, true)) => value.checked_add(self.increment),
+        };
+        match (next.filter(|next| (self.least..=self.greatest).contains(next)), self.cycles, self.increment > 0) {
+            (Some(next), _, _) => Ok(next),
+            (None, true, true) => Ok(self.least),
+            (None, true, false) => Ok(self.greatest),
+            (None, false, up) => {
+                let (end, bound) = if up { ("maximum", self.greatest) } else { ("minimum", self.least) };
+                Err(SqlError::new(SqlState("2200H"), format!("nextval: reached {end} value of sequence ({bound})")))
+            }
+        }
+    }
+
+    /// Where a sequence that counts upwards stands when a value was used without asking it; nothing if it is behind that already.
+    pub fn passed(&self, last: Option<(i64, bool)>, value: i64) -> Option<(i64, bool)> {
+        let behind = match last {
+            None => value < self.start,
+            Some((next, false)) => value < next,
+            Some((last, true)) => value <= last,
+        };
+        (!behind).then_some((value, true))
+    }
+}
+
+/// What a function of advisory locks asks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AdvisoryRequest {
+    /// `pg_advisory_lock` and its kin.
+    Take {
+        /// Others may share it.
+        shared: bool,
+        /// Waits until it can be had; else false is the answer.
+        waits: bool,
+        /// Until the transaction ends, rather than until it is given back.
+        transaction: bool,
+    },
+    /// `pg_advisory_unlock`.
+    Free {
+        /// The shared one.
+        shared: bool,
+    },
+    /// `pg_advisory_unlock_all`.
+    FreeAll,
+}
+
 /// One transaction's view of a store.
 pub trait Storage {
     /// The row under a key: one read event, whether the row is there or not.
     fn get(&mut self, key: &RowKey, columns: &Columns, lock: Lock) -> Result<Option<Row>, Stop>;
+
+    /// Whether a read of this key with this lock would have to wait for somebody. No event; a store for one program alone never waits.
+    fn would_wait(&mut self, key: &RowKey, lock: Lock) -> Result<bool, Stop> {
+        let _ = (key, lock);
+        Ok(false)
+    }
 
     /// The rows of a range in the order of their keys: one read event per key of the range. Never locks.
     fn scan(&mut self, range: &KeyRange, columns: &Columns) -> Result<Vec<(RowKey, Row)>, Stop>;
@@ -175,17 +243,36 @@ pub trait Storage {
     /// The sequence goes on after (or, if not `called`, at) this value.
     fn set_value(&mut self, sequence: SequenceId, value: i64, called: bool) -> Result<(), Stop>;
 
+    /// The sequence goes on behind a value that a row has without having asked for it, unless it is there already.
+    fn pass_value(&mut self, sequence: SequenceId, rule: &SequenceRule, value: i64) -> Result<(), Stop>;
+
     /// The value that this session last got from a sequence.
     fn current_value(&mut self, sequence: SequenceId) -> Option<i64>;
 
     /// A key that no other row of the space has, for tables without a primary key.
     fn fresh_key(&mut self, space: SpaceId) -> Result<KeyPart, Stop>;
 
+    /// Everything committed so far is seen by what begins from now on; where reads are never stale that is nothing to do.
+    fn settle(&mut self) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    /// Takes or gives back an advisory lock; whether that could be done. A store for one program alone has no use for them.
+    fn advisory(&mut self, key: i128, request: AdvisoryRequest) -> Result<bool, Stop> {
+        let _ = (key, request);
+        Err(SqlError::unsupported("an advisory lock in this store").into())
+    }
+
     /// When the transaction began, in microseconds since 1970: a function of the run's seed, so that runs repeat.
     fn now(&self) -> i64;
 
     /// The next of a seeded row of random numbers.
     fn random(&mut self) -> u64;
+
+    /// Whether somebody asked to stop. A statement that works for long without reading asks this now and then.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
 }
 
 /// The rows of a range for a check that must not miss any: as they stand now where updates lock, else what a scan sees. The caller reads

@@ -22,6 +22,11 @@ fn chains_of_every_length_are_answered() {
         survives(&format!("SELECT 1 {}", "+ 1 ".repeat(length)));
         survives(&format!("SELECT true {}", "AND true ".repeat(length)));
         survives(&format!("SELECT false {}", "OR false ".repeat(length)));
+        survives(&format!("SELECT 1 = 1 {}", "OR 1 = 2 + 3 ".repeat(length)));
+        survives(&format!("SELECT 1 = 1 {}", "AND 1 = 1 OR 1 = 2 ".repeat(length)));
+        survives(&format!("SELECT NOT 1 = 1 {}", "OR NOT 1 = 2 AND NOT 1 = 1 ".repeat(length)));
+        survives(&format!("SELECT true {}", "BETWEEN true AND true ".repeat(length)));
+        survives(&format!("SELECT true {}", "XOR true AND true ".repeat(length)));
         survives(&format!("SELECT 'a' {}", "|| 'a' ".repeat(length)));
         survives(&format!("SELECT 1 {}", "::int".repeat(length)));
         survives(&format!("SELECT 1 {}", "IS NULL ".repeat(length)));
@@ -54,4 +59,21 @@ fn nesting_of_every_depth_is_answered() {
         survives(&format!("SELECT {}1{}", "(1 + 1 + 1 + 1 + 1 + ".repeat(depth), ")".repeat(depth)));
         survives(&format!("SELECT * FROM {} (SELECT 1) t {}", "(".repeat(depth), ")".repeat(depth)));
     }
+}
+
+#[test]
+fn what_is_bound_twice_does_not_double_with_every_floor() {
+    for depth in [3, 20, 38] {
+        survives(&format!("SELECT {}true{}", "(".repeat(depth), " BETWEEN true AND true)".repeat(depth)));
+        survives(&format!("SELECT {}1{}", "CASE ".repeat(depth), " WHEN 1 THEN 1 WHEN 2 THEN 2 END".repeat(depth)));
+    }
+}
+
+#[test]
+fn a_thousand_alternatives_are_not_too_deep() {
+    let mut session = Session::new(Dialect::Postgres, Arc::new(Catalog::default()));
+    let text = format!("SELECT id FROM (VALUES (7)) t(id) WHERE id = 0 {}", "OR id = 7 ".repeat(1400));
+    let statements = session.parse(&text).unwrap();
+    let prepared = session.prepare(&statements[0], &[]).unwrap();
+    assert!(session.execute(&prepared, &[], &mut MemoryStorage::new()).is_ok());
 }

@@ -1,5 +1,6 @@
 //! Calls of functions: forms that do not evaluate all their arguments, functions of sequences, aggregates, plain functions.
 
+use super::enumeration::enumeration_of;
 use super::expression::{CatalogCall, Expression, Node, SequenceCall, SequenceOperation};
 use super::scalar::boolean;
 use super::{Binder, Clause, Scope, visit};
@@ -8,8 +9,9 @@ use crate::error::{SqlError, SqlState};
 use crate::function;
 use crate::plan::{AggregateCall, AggregateKind, Direction};
 
-use crate::value::CastKind;
-use crate::value::types::SqlType;
+use crate::storage::AdvisoryRequest;
+use crate::value::types::{EnumerationId, Registry, SqlType};
+use crate::value::{CastKind, Datum};
 use crate::virtual_tables;
 use crate::virtual_tables::function::CatalogFunction;
 use sqlparser::ast::{self, Expr, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments};
@@ -31,6 +33,8 @@ pub(super) struct Arguments<'call> {
 impl Binder<'_> {
     /// A plain function of bound arguments.
     pub(super) fn function(&mut self, name: &str, arguments: Vec<Expression>) -> Result<Expression, SqlError> {
+        let arguments = self.literals_as_text(arguments);
+        let arguments = self.dates_with_clock(arguments)?;
         let types: Vec<SqlType> = arguments.iter().map(|argument| argument.sql_type.clone()).collect();
         let routine = function::scalar(name, &types, self.dialect)?;
         self.call_routine(routine, arguments)
@@ -79,9 +83,22 @@ impl Binder<'_> {
         if name == "values" && self.dialect == Dialect::MySql {
             return self.inserted_value(written, scope);
         }
+        if let Some(call) = self.unit_call(name, written, scope)? {
+            return Ok(call);
+        }
+        if name == "row" && self.dialect == Dialect::Postgres {
+            return self.row_value(written.to_vec(), scope);
+        }
         let arguments: Result<Vec<Expression>, SqlError> =
             written.iter().map(|argument| self.expression(argument, scope)).collect();
         let arguments = arguments?;
+        if let (Some(request), Dialect::Postgres) = (advisory_request(name), self.dialect) {
+            return self.advisory(name, request, arguments);
+        }
+        if let ("pg_typeof", [value], Dialect::Postgres) = (name, arguments.as_slice(), self.dialect) {
+            let number = Datum::Integer(value.sql_type.oid().into());
+            return Ok(Expression::constant(number, SqlType::Registered(Registry::Type)));
+        }
         match (name, self.dialect) {
             ("coalesce", _) | ("ifnull", Dialect::MySql) if !arguments.is_empty() => self.coalesce(arguments),
             ("nullif", _) if arguments.len() == 2 => self.null_if(arguments),
@@ -93,6 +110,10 @@ impl Binder<'_> {
             }
             ("nextval", _) => self.sequence(SequenceOperation::Next, arguments, &[SqlType::TEXT]),
             ("currval", _) => self.sequence(SequenceOperation::Current, arguments, &[SqlType::TEXT]),
+            ("skew_settle", _) if arguments.is_empty() => {
+                let call = SequenceCall { operation: SequenceOperation::Settle, arguments };
+                Ok(boolean(Node::Sequence(Box::new(call))))
+            }
             ("lastval", _) => self.sequence(SequenceOperation::Last, arguments, &[]),
             ("setval", _) => {
                 let parameters = [SqlType::TEXT, SqlType::BIGINT, SqlType::Boolean];
@@ -103,6 +124,23 @@ impl Binder<'_> {
                 None => self.function(name, arguments),
             },
         }
+    }
+
+    /// TIMESTAMPDIFF(MONTH, from, to) and TIMESTAMPADD(MONTH, count, to): the unit is a bare word, and no column.
+    fn unit_call(&mut self, name: &str, written: &[&Expr], scope: &Scope<'_>) -> Result<Option<Expression>, SqlError> {
+        let [Expr::Identifier(unit), second, third] = written else { return Ok(None) };
+        if self.dialect != Dialect::MySql || !matches!(name, "timestampdiff" | "timestampadd") {
+            return Ok(None);
+        }
+        let unit = unit.value.to_lowercase();
+        let unit = unit.strip_prefix("sql_tsi_").unwrap_or(&unit);
+        let (second, third) = (self.expression(second, scope)?, self.expression(third, scope)?);
+        if name == "timestampadd" {
+            let span = self.units(unit, second)?;
+            return self.function("date_add", vec![third, span]).map(Some);
+        }
+        let unit = Expression::constant(Datum::text(unit), SqlType::TEXT);
+        self.function(name, vec![unit, second, third]).map(Some)
     }
 
     /// A function that reads the catalog. Its arguments are names and numbers of things, written in whatever type.
@@ -129,7 +167,8 @@ impl Binder<'_> {
     }
 
     fn coalesce(&mut self, arguments: Vec<Expression>) -> Result<Expression, SqlError> {
-        let operands = self.unify(arguments)?;
+        let operands = self.literals_as_text(arguments);
+        let operands = self.unify(operands)?;
         let sql_type = operands[0].sql_type.clone();
         Ok(Expression { node: Node::Coalesce(operands), sql_type })
     }
@@ -144,13 +183,20 @@ impl Binder<'_> {
 
     fn extreme(&mut self, name: &str, arguments: Vec<Expression>) -> Result<Expression, SqlError> {
         let operands = self.unify(arguments)?;
+        let enumeration = enumeration_of(&operands[0].sql_type);
+        let operands = self.in_order(operands)?;
         let sql_type = operands[0].sql_type.clone();
-        Ok(Expression { node: Node::Extreme { operands, greatest: name == "greatest" }, sql_type })
+        let extreme = Expression { node: Node::Extreme { operands, greatest: name == "greatest" }, sql_type };
+        match enumeration {
+            Some(id) if self.dialect == Dialect::Postgres => self.label_at(extreme, id),
+            _ => Ok(extreme),
+        }
     }
 
     fn if_call(&mut self, mut arguments: Vec<Expression>) -> Result<Expression, SqlError> {
         let results = arguments.split_off(1);
         let condition = self.condition(arguments.remove(0), "IF")?;
+        let results = self.literals_as_text(results);
         let mut results = self.unify(results)?;
         let (otherwise, result) = (results.remove(1), results.remove(0));
         let sql_type = otherwise.sql_type.clone();
@@ -177,6 +223,33 @@ impl Binder<'_> {
         Ok(Expression { node, sql_type: SqlType::BIGINT })
     }
 
+    /// `pg_advisory_lock(key)`, `pg_advisory_lock(class, key)` and their kin.
+    fn advisory(
+        &mut self,
+        name: &str,
+        request: AdvisoryRequest,
+        arguments: Vec<Expression>,
+    ) -> Result<Expression, SqlError> {
+        let parameters = match (request, arguments.len()) {
+            (AdvisoryRequest::FreeAll, 0) => Vec::new(),
+            (AdvisoryRequest::Take { .. } | AdvisoryRequest::Free { .. }, 1) => vec![SqlType::BIGINT],
+            (AdvisoryRequest::Take { .. } | AdvisoryRequest::Free { .. }, 2) => vec![SqlType::INTEGER; 2],
+            _ => {
+                let message = format!("function {name} with {} arguments does not exist", arguments.len());
+                return Err(SqlError::new(SqlState::UNDEFINED_FUNCTION, message));
+            }
+        };
+        let pairs = arguments.into_iter().zip(&parameters);
+        let arguments = pairs.map(|(argument, parameter)| self.coerce(argument, parameter));
+        let arguments = arguments.collect::<Result<Vec<Expression>, SqlError>>()?;
+        let sql_type = match request {
+            AdvisoryRequest::Take { waits: true, .. } | AdvisoryRequest::FreeAll => SqlType::Void,
+            _ => SqlType::Boolean,
+        };
+        let call = SequenceCall { operation: SequenceOperation::Advisory(request), arguments };
+        Ok(Expression { node: Node::Sequence(Box::new(call)), sql_type })
+    }
+
     fn aggregate_call(
         &mut self,
         name: &str,
@@ -191,11 +264,13 @@ impl Binder<'_> {
         let before = scope.clause.replace(Clause::Rows("the arguments of an aggregate"));
         let bound = self.aggregate_parts(name, written, filter, scope);
         scope.clause.set(before);
-        let (call, sql_type) = bound?;
+        let (call, sql_type, enumeration) = bound?;
         check_level(&call)?;
         let mut aggregates = scope.aggregates.borrow_mut();
         aggregates.push((call, sql_type.clone()));
-        Ok(Expression { node: Node::Aggregate(aggregates.len() - 1), sql_type })
+        let aggregate = Expression { node: Node::Aggregate(aggregates.len() - 1), sql_type };
+        drop(aggregates);
+        enumeration.map_or(Ok(aggregate.clone()), |id| self.label_at(aggregate, id))
     }
 
     fn aggregate_parts(
@@ -204,27 +279,33 @@ impl Binder<'_> {
         written: &Arguments<'_>,
         filter: Option<&Expr>,
         scope: &Scope<'_>,
-    ) -> Result<(AggregateCall, SqlType), SqlError> {
-        let (function, arguments) = self.aggregate(name, written, scope)?;
+    ) -> Result<(AggregateCall, SqlType, Option<EnumerationId>), SqlError> {
+        let (function, arguments, enumeration) = self.aggregate(name, written, scope)?;
         let filter = filter.map(|filter| self.where_condition(filter, scope, "FILTER")).transpose()?;
         let order = self.order_inside(written.order, scope)?;
         let sql_type = function.result.clone();
-        Ok((AggregateCall { kind: AggregateKind::Function(function), arguments, filter, order }, sql_type))
+        let call = AggregateCall { kind: AggregateKind::Function(function), arguments, filter, order };
+        Ok((call, sql_type, enumeration))
     }
 
-    /// The aggregate and its arguments.
+    /// The aggregate and its arguments; and the enumeration of which its answer is the place of a label, if it is.
     pub(super) fn aggregate(
         &mut self,
         name: &str,
         written: &Arguments<'_>,
         scope: &Scope<'_>,
-    ) -> Result<(function::Aggregate, Vec<Expression>), SqlError> {
+    ) -> Result<(function::Aggregate, Vec<Expression>, Option<EnumerationId>), SqlError> {
         let mut arguments = Vec::with_capacity(written.expressions.len() + 1);
         for argument in &written.expressions {
             arguments.push(self.expression(argument, scope)?);
         }
         if let Some(separator) = written.separator {
             arguments.push(self.bind_value(separator)?);
+        }
+        let mut enumeration = None;
+        if matches!(name, "min" | "max") && self.dialect == Dialect::Postgres {
+            enumeration = arguments.first().and_then(|argument| enumeration_of(&argument.sql_type));
+            arguments = self.in_order(arguments)?;
         }
         let types: Vec<SqlType> = arguments.iter().map(|argument| argument.sql_type.clone()).collect();
         let function = function::aggregate(name, &types, written.distinct, self.dialect)?;
@@ -233,7 +314,7 @@ impl Binder<'_> {
             .zip(&function.parameters)
             .map(|(argument, parameter)| self.coerce(argument, parameter))
             .collect();
-        Ok((function, arguments?))
+        Ok((function, arguments?, enumeration))
     }
 
     /// ORDER BY inside a call or a window: plain expressions, no ordinals.
@@ -246,20 +327,21 @@ impl Binder<'_> {
         for key in order {
             let expression = self.expression(&key.expr, scope)?;
             let expression = self.settled(expression)?;
-            has_order(&expression.sql_type)?;
-            keys.push((expression, self.direction(&key.options)));
+            let direction = self.direction(&key.options, &expression.sql_type)?;
+            keys.push((expression, direction));
         }
         Ok(keys)
     }
 
-    /// PostgreSQL takes NULL for the greatest value, MySQL for the least.
-    pub(crate) fn direction(&self, options: &ast::OrderByOptions) -> Direction {
+    /// How values of a type sort. PostgreSQL takes NULL for the greatest value, MySQL for the least.
+    pub(crate) fn direction(&self, options: &ast::OrderByOptions, sql_type: &SqlType) -> Result<Direction, SqlError> {
         let descending = matches!(options.sort, Some(ast::OrderBySort::Desc));
         let default = match self.dialect {
             Dialect::Postgres => descending,
             Dialect::MySql => !descending,
         };
-        Direction { descending, nulls_first: options.nulls_first.unwrap_or(default) }
+        let nulls_first = options.nulls_first.unwrap_or(default);
+        Ok(Direction { descending, nulls_first, labels: self.labels(sql_type)? })
     }
 
     /// GROUPING(a, b): which of its arguments the row's grouping set leaves out; known once GROUP BY is.
@@ -279,6 +361,25 @@ impl Binder<'_> {
         let mut aggregates = scope.aggregates.borrow_mut();
         aggregates.push((call, SqlType::INTEGER));
         Ok(Expression { node: Node::Aggregate(aggregates.len() - 1), sql_type: SqlType::INTEGER })
+    }
+}
+
+/// What a function of advisory locks asks for, by its name.
+fn advisory_request(name: &str) -> Option<AdvisoryRequest> {
+    let take = |waits, transaction, shared| Some(AdvisoryRequest::Take { shared, waits, transaction });
+    match name {
+        "pg_advisory_lock" => take(true, false, false),
+        "pg_advisory_lock_shared" => take(true, false, true),
+        "pg_advisory_xact_lock" => take(true, true, false),
+        "pg_advisory_xact_lock_shared" => take(true, true, true),
+        "pg_try_advisory_lock" => take(false, false, false),
+        "pg_try_advisory_lock_shared" => take(false, false, true),
+        "pg_try_advisory_xact_lock" => take(false, true, false),
+        "pg_try_advisory_xact_lock_shared" => take(false, true, true),
+        "pg_advisory_unlock" => Some(AdvisoryRequest::Free { shared: false }),
+        "pg_advisory_unlock_shared" => Some(AdvisoryRequest::Free { shared: true }),
+        "pg_advisory_unlock_all" => Some(AdvisoryRequest::FreeAll),
+        _ => None,
     }
 }
 
@@ -316,13 +417,4 @@ pub(super) fn arguments<'call>(arguments: &'call FunctionArguments, name: &str) 
         }
     }
     Ok(taken)
-}
-
-/// Refuses to sort by an enumeration: its labels are stored as texts, and their order is that of their declaration.
-pub(super) fn has_order(sql_type: &SqlType) -> Result<(), SqlError> {
-    match sql_type {
-        SqlType::Enumeration(_) => Err(SqlError::unsupported("ORDER BY an enumeration")
-            .with_hint("cast it to text, or order by a CASE that numbers its labels")),
-        _ => Ok(()),
-    }
 }

@@ -16,7 +16,7 @@
 
 use crate::function::Routine;
 use crate::plan::Query;
-use crate::storage::SequenceId;
+use crate::storage::{AdvisoryRequest, SequenceId};
 use crate::value::types::SqlType;
 use crate::value::{CastKind, Datum};
 use crate::virtual_tables::function::CatalogFunction;
@@ -158,6 +158,10 @@ pub(crate) enum SequenceOperation {
     Set,
     /// The default of a SERIAL column, whose sequence is known by number.
     Default(SequenceId),
+    /// `skew_settle()`, which is about no sequence but needs the store as these do.
+    Settle,
+    /// `pg_advisory_lock(key)` and its kin, likewise.
+    Advisory(AdvisoryRequest),
 }
 
 /// A call of a function or operator.

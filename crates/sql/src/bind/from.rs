@@ -8,20 +8,30 @@
 
 use super::expression::{Expression, Node};
 use super::scope::{Name, Relation};
-use super::{Binder, Clause, Scope, VIEW_LIMIT, visit};
+use super::set_returning::{Calls, ONLY_COLUMN, qualifier};
+use super::{Binder, Clause, LockClause, Scope, VIEW_LIMIT, visit};
 use crate::catalog::View;
 use crate::catalog::name::parts;
+use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState};
 use crate::function;
-use crate::plan::{CommonReference, FunctionRead, Join, JoinKind, OutputColumn, Plan, Query};
-use crate::storage::Lock;
+use crate::plan::{CommonReference, FunctionRead, Join, JoinKind, OutputColumn, Plan, Query, TableCall};
+use crate::storage::{Lock, Patience};
 use crate::syntax;
 use crate::value::types::SqlType;
 use crate::virtual_tables;
 use sqlparser::ast::{self, FunctionArg, JoinConstraint, JoinOperator, TableFactor, TableWithJoins};
 
+/// How the name of a subquery starts that has none.
+pub(crate) const UNNAMED: &str = "unnamed subquery";
+
 /// So many tables may be joined: plans are as deep as joins are many.
 const RELATION_LIMIT: usize = 100;
+
+/// The words of a lock clause.
+fn lock_words(lock: Lock) -> &'static str {
+    if lock == Lock::Share { "FOR SHARE" } else { "FOR UPDATE" }
+}
 
 /// Something in FROM: its rows, and the names it gives them.
 #[derive(Debug, Default)]
@@ -40,7 +50,7 @@ impl Item {
         Scope { names: self.names.clone(), relations: self.relations.clone(), width: self.width, ..Scope::empty(outer) }
     }
 
-    fn of_scope(plan: Plan, scope: Scope<'_>) -> Item {
+    pub(super) fn of_scope(plan: Plan, scope: Scope<'_>) -> Item {
         Item { plan: Some(plan), names: scope.names, relations: scope.relations, width: scope.width, lateral: false }
     }
 }
@@ -99,6 +109,12 @@ impl Binder<'_> {
             JoinOperator::FullOuter(on) => (JoinKind::Full, on),
             other => return Err(SqlError::unsupported(format!("the join {other:?}"))),
         };
+        if matches!(kind, JoinKind::Left | JoinKind::Full) {
+            self.refuse_lock_of_nullable(&right)?;
+        }
+        if matches!(kind, JoinKind::Right | JoinKind::Full) {
+            self.refuse_lock_of_nullable(&left)?;
+        }
         if right.lateral && matches!(kind, JoinKind::Right | JoinKind::Full) {
             return Err(SqlError::new(
                 SqlState::SYNTAX_ERROR,
@@ -273,20 +289,23 @@ impl Binder<'_> {
         {
             return self.virtual_item(table, &qualifier, alias);
         }
+        if let (Some("pg_catalog" | "information_schema"), Dialect::Postgres) = (namespace.as_deref(), self.dialect) {
+            return Err(SqlError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")));
+        }
         let resolved = self.catalog.resolve(name, self.dialect)?;
         if let Some(table) = self.catalog.tables.get(&resolved).cloned() {
             let mut scope = Scope::empty(None);
             scope.add_table(&table, qualifier.clone());
             let mut plan = Plan::scan(table);
-            if let (Plan::Read(read), Some(lock)) = (&mut plan, self.lock_of(&qualifier)) {
-                read.lock = lock;
+            if let (Plan::Read(read), Some(taken)) = (&mut plan, self.lock_of(Some(&qualifier))) {
+                (read.lock, read.patience) = taken;
             }
             let mut item = Item::of_scope(plan, scope);
             self.rename(&mut item, alias)?;
             return Ok(item);
         }
         if let Some(view) = self.catalog.views.get(&resolved).cloned() {
-            self.inherited = self.lock_of(&qualifier);
+            self.inherited = self.lock_of(Some(&qualifier));
             let query = self.view(&view, outer)?;
             return self.columns_item(query.plan, &qualifier, query.columns, alias);
         }
@@ -296,10 +315,42 @@ impl Binder<'_> {
         }
     }
 
-    /// How rows of a table of this name are taken: what FOR UPDATE says.
-    fn lock_of(&self, qualifier: &str) -> Option<Lock> {
-        let applies = |of: &Option<String>| of.as_ref().is_none_or(|name| self.is_same(name, qualifier));
-        self.locks.iter().filter(|(of, _)| applies(of)).map(|(_, lock)| *lock).max()
+    /// How rows of a table of this name are taken: what FOR UPDATE says. Without a name: what it says of all tables.
+    pub(super) fn lock_of(&self, qualifier: Option<&str>) -> Option<(Lock, Patience)> {
+        let applies = |clause: &&LockClause| match (&clause.of, qualifier) {
+            (None, _) => true,
+            (Some(name), Some(qualifier)) => self.is_same(name, qualifier),
+            (Some(_), None) => false,
+        };
+        let clauses = || self.locks.iter().filter(applies);
+        let lock = clauses().map(|clause| clause.lock).max()?;
+        Some((lock, clauses().map(|clause| clause.patience).max()?))
+    }
+
+    /// Every table that FOR UPDATE names must be there.
+    pub(super) fn check_locks(&self, scope: &Scope<'_>) -> Result<(), SqlError> {
+        for clause in &self.locks {
+            if let Some(name) = clause.of.as_ref().filter(|name| !scope.has_relation(name, self.dialect)) {
+                let words = lock_words(clause.lock);
+                let message = format!("relation \"{name}\" in {words} clause not found in FROM clause");
+                return Err(SqlError::new(SqlState::UNDEFINED_TABLE, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// PostgreSQL locks no row that may be missing.
+    fn refuse_lock_of_nullable(&self, item: &Item) -> Result<(), SqlError> {
+        let tables = item.relations.iter().filter(|relation| relation.table.is_some());
+        let lock = tables.filter_map(|relation| self.lock_of(Some(&relation.qualifier))).map(|(lock, _)| lock).max();
+        match lock.filter(|_| self.dialect == Dialect::Postgres) {
+            Some(lock) => {
+                let words = lock_words(lock);
+                let message = format!("{words} cannot be applied to the nullable side of an outer join");
+                Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+            }
+            None => Ok(()),
+        }
     }
 
     fn virtual_item(
@@ -376,9 +427,9 @@ impl Binder<'_> {
         let qualifier = match alias {
             Some(alias) => self.name(&alias.name),
             // Two subqueries without a name do not clash: no qualifier reaches them.
-            None => format!("unnamed subquery {}", self.next_subquery()),
+            None => format!("{UNNAMED} {}", self.next_subquery()),
         };
-        self.inherited = self.lock_of(&qualifier);
+        self.inherited = self.lock_of(Some(&qualifier));
         let left_scope = left.scope(outer);
         let query = if lateral { self.query(subquery, Some(&left_scope))? } else { self.query(subquery, outer)? };
         let mut item = self.columns_item(query.plan, &qualifier, query.columns, alias)?;
@@ -443,31 +494,104 @@ impl Binder<'_> {
         ordinality: bool,
     ) -> Result<(Plan, Vec<OutputColumn>), SqlError> {
         let types: Vec<SqlType> = arguments.iter().map(|argument| argument.sql_type.clone()).collect();
-        let column =
-            |name: &str, sql_type: &SqlType| OutputColumn { name: name.to_owned(), sql_type: sql_type.clone() };
-        let routine = match function::table(name, &types, self.dialect) {
-            Ok(routine) => routine,
-            // Any function is a table of one row.
-            Err(error) if error.state == SqlState::UNDEFINED_FUNCTION && !ordinality => {
-                let value = self.function(name, arguments).map_err(|_| error)?;
-                let columns = vec![column(name, &value.sql_type)];
-                return Ok((Plan::Project(Box::new(Plan::OneRow), vec![value]), columns));
+        // unnest(a, b) is unnest(a) beside unnest(b).
+        if name == "unnest" && arguments.len() > 1 {
+            let mut calls = Vec::with_capacity(arguments.len());
+            for argument in arguments {
+                calls.push(self.table_call(name, vec![argument])?);
             }
-            Err(error) => return Err(error),
-        };
-        let arguments: Result<Vec<Expression>, SqlError> = arguments
-            .into_iter()
-            .zip(&routine.parameters)
-            .map(|(argument, parameter)| self.coerce(argument, parameter))
-            .collect();
-        let mut columns: Vec<OutputColumn> =
-            routine.columns.iter().map(|(name, sql_type)| column(name, sql_type)).collect();
-        if ordinality {
-            columns.push(column("ordinality", &SqlType::BIGINT));
+            return Ok(side_by_side(calls, ordinality));
         }
-        let read = FunctionRead { routine, arguments: arguments?, ordinality };
-        Ok((Plan::Function(Box::new(read)), columns))
+        if let Err(error) = function::table(name, &types, self.dialect) {
+            // Any function is a table of one row.
+            if error.state != SqlState::UNDEFINED_FUNCTION || ordinality {
+                return Err(error);
+            }
+            let value = self.function(name, arguments).map_err(|_| error)?;
+            let columns = vec![OutputColumn { name: name.to_owned(), sql_type: value.sql_type.clone() }];
+            return Ok((Plan::Project(Box::new(Plan::OneRow), vec![value]), columns));
+        }
+        let call = self.table_call(name, arguments)?;
+        Ok(side_by_side(vec![call], ordinality))
     }
+
+    fn table_call(&mut self, name: &str, arguments: Vec<Expression>) -> Result<TableCall, SqlError> {
+        let types: Vec<SqlType> = arguments.iter().map(|argument| argument.sql_type.clone()).collect();
+        let routine = function::table(name, &types, self.dialect)?;
+        let pairs = arguments.into_iter().zip(&routine.parameters);
+        let arguments = pairs.map(|(argument, parameter)| self.coerce(argument, parameter));
+        let arguments = arguments.collect::<Result<Vec<Expression>, SqlError>>()?;
+        Ok(TableCall { routine, arguments })
+    }
+
+    /// The calls of a select list as one thing in FROM, each with a name of its own.
+    pub(super) fn calls_item(
+        &mut self,
+        calls: &Calls,
+        left: &Item,
+        outer: Option<&Scope<'_>>,
+    ) -> Result<Item, SqlError> {
+        let left_scope = left.scope(outer);
+        let inside = Scope::empty(Some(&left_scope));
+        inside.clause.set(Clause::Rows("the arguments of a function that gives rows"));
+        let mut bound = Vec::new();
+        let mut scope = Scope::empty(None);
+        for (place, (call, whole)) in calls.found.iter().enumerate() {
+            let name = self.function_name(&call.name)?;
+            let mut arguments = Vec::new();
+            for argument in super::call::arguments(&call.args, &name)?.expressions {
+                arguments.push(self.expression(argument, &inside)?);
+            }
+            let mut call = self.table_call(&name, arguments)?;
+            if let [only] = call.routine.columns.as_mut_slice() {
+                only.0 = ONLY_COLUMN.to_owned();
+            }
+            let (columns, start) = (&call.routine.columns, scope.width);
+            scope.add_columns(&qualifier(place), columns.iter().map(|(name, kind)| (name.as_str(), kind)));
+            if *whole && columns.len() > 1 {
+                let fields = columns.iter().enumerate();
+                let fields = fields.map(|(index, (_, kind))| Expression::column(start + index, kind.clone())).collect();
+                let meaning =
+                    Expression { node: Node::Array(fields), sql_type: SqlType::Record(columns.as_slice().into()) };
+                scope.names.push(Name {
+                    qualifier: Some(qualifier(place)),
+                    name: ONLY_COLUMN.to_owned(),
+                    meaning,
+                    plain: false,
+                });
+            }
+            bound.push(call);
+        }
+        let (plan, _) = side_by_side(bound, false);
+        let mut item = Item::of_scope(plan, scope);
+        // `SELECT *` does not mean them.
+        item.names.iter_mut().for_each(|name| name.plain = false);
+        settle_lateral(&mut item);
+        Ok(item)
+    }
+
+    /// Every row of one with every row of the other.
+    pub(super) fn beside<'outer>(
+        &mut self,
+        left: Item,
+        right: Item,
+        outer: Option<&'outer Scope<'outer>>,
+    ) -> Result<(Plan, Scope<'outer>), SqlError> {
+        let all = self.combine(left, right, JoinKind::Inner, None)?;
+        let scope = all.scope(outer);
+        Ok((all.plan.unwrap_or(Plan::OneRow), scope))
+    }
+}
+
+/// The rows of several calls side by side, and their columns.
+fn side_by_side(calls: Vec<TableCall>, ordinality: bool) -> (Plan, Vec<OutputColumn>) {
+    let all = calls.iter().flat_map(|call| &call.routine.columns);
+    let mut columns: Vec<OutputColumn> =
+        all.map(|(name, sql_type)| OutputColumn { name: name.clone(), sql_type: sql_type.clone() }).collect();
+    if ordinality {
+        columns.push(OutputColumn { name: "ordinality".to_owned(), sql_type: SqlType::BIGINT });
+    }
+    (Plan::Function(Box::new(FunctionRead { calls, ordinality })), columns)
 }
 
 /// What was bound one row further in, but uses nothing of that row, needs not be evaluated for each.

@@ -270,6 +270,21 @@ pub(super) fn same(left: &Expression, right: &Expression) -> bool {
             greatest == other && all(operands, others)
         }
         (Node::InList(one), Node::InList(other)) => same(&one.operand, &other.operand) && all(&one.list, &other.list),
+        (Node::Subquery(_), Node::Subquery(_)) => same_subqueries(left, right),
         _ => false,
     }
+}
+
+/// Whether two subqueries are the same but for their numbers, and answer the same when asked twice.
+fn same_subqueries(left: &Expression, right: &Expression) -> bool {
+    let told = |expression: &Expression| {
+        let mut copy = expression.clone();
+        visit::expression(&mut copy, 0, &mut |one, _| {
+            if let Node::Subquery(subquery) = &mut one.node {
+                subquery.number = 0;
+            }
+        });
+        format!("{copy:?}")
+    };
+    !visit::columns(left).volatile && told(left) == told(right)
 }

@@ -93,7 +93,9 @@ impl Binder<'_> {
     pub(super) fn typed_string(&mut self, typed: &ast::TypedString) -> Result<Expression, SqlError> {
         let sql_type = self.catalog.sql_type(&typed.data_type, self.dialect)?;
         let literal = self.bind_value(&typed.value)?;
-        self.convert(literal, &sql_type, CastKind::Explicit)
+        // MySQL forgives CAST('x' AS DATE), but not DATE 'x'.
+        let kind = if self.dialect == Dialect::MySql { CastKind::Assignment } else { CastKind::Explicit };
+        self.convert(literal, &sql_type, kind)
     }
 
     /// INTERVAL '1' DAY, INTERVAL '1 day 2 hours', MySQL's INTERVAL 1 DAY.
@@ -113,15 +115,17 @@ impl Binder<'_> {
                 let value = input(&text, &SqlType::Interval, self.dialect)?;
                 Ok(Expression::constant(value, SqlType::Interval))
             }
-            (_, Some(unit)) => {
-                // So many times one unit.
-                let one = input(&format!("1 {unit}"), &SqlType::Interval, Dialect::Postgres)?;
-                let one = Expression::constant(one, SqlType::Interval);
-                let count = self.convert(value, &SqlType::Double, CastKind::Explicit)?;
-                self.operator("*", vec![one, count])
-            }
+            (_, Some(unit)) => self.units(&unit, value),
             (_, None) => Err(SqlError::new(SqlState::SYNTAX_ERROR, "an interval needs a unit")),
         }
+    }
+
+    /// So many times one unit.
+    pub(super) fn units(&mut self, unit: &str, count: Expression) -> Result<Expression, SqlError> {
+        let one = input(&format!("1 {unit}"), &SqlType::Interval, Dialect::Postgres)?;
+        let one = Expression::constant(one, SqlType::Interval);
+        let count = self.convert(count, &SqlType::Double, CastKind::Explicit)?;
+        self.operator("*", vec![one, count])
     }
 }
 

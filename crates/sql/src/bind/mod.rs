@@ -12,9 +12,10 @@
 //! |---|---|
 //! | `scope` | names |
 //! | `scalar`, `operator`, `call`, `literal`, `subquery` | expressions |
-//! | `from`, `select`, `query` | queries |
+//! | `from`, `select`, `set_returning`, `query` | queries |
 
 mod call;
+mod enumeration;
 pub(crate) mod expression;
 mod from;
 mod group;
@@ -24,10 +25,13 @@ mod query;
 mod scalar;
 mod scope;
 mod select;
+mod set_returning;
 mod subquery;
 pub(crate) mod visit;
 mod window;
 
+pub(crate) use from::UNNAMED;
+pub(crate) use query::reads;
 pub(crate) use scope::{Clause, Scope};
 
 use crate::catalog::name::{identifier, is_same};
@@ -35,9 +39,11 @@ use crate::catalog::{Catalog, Table};
 use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState};
 use crate::plan::OutputColumn;
-use crate::storage::Lock;
+use crate::storage::{Lock, Patience};
 use crate::value::types::SqlType;
-use crate::value::{CastKind, Datum, can_coerce, input};
+use crate::value::{CastKind, Datum, can_coerce, cast, input};
+use crate::virtual_tables::function::CatalogFunction;
+use crate::virtual_tables::registered;
 use expression::{Cast, Expression, Node};
 use sqlparser::ast::Ident;
 use std::collections::BTreeMap;
@@ -66,10 +72,32 @@ pub(crate) struct Binder<'bind> {
     views: usize,
     /// How many queries stand around the one that is being bound.
     depth: usize,
+    /// What each `*` of the statement stands for, by its place in the text, if somebody wants to know: qualifiers and names.
+    pub(crate) wildcards: Option<Wildcards>,
     /// FOR UPDATE and FOR SHARE of the query that is being bound.
-    locks: Vec<(Option<String>, Lock)>,
+    locks: Vec<LockClause>,
     /// What the query around asks of all tables of the next query.
-    inherited: Option<Lock>,
+    inherited: Option<(Lock, Patience)>,
+    /// How many expressions may still be bound.
+    expressions_left: usize,
+}
+
+/// Expressions of a short statement, views and defaults included.
+const FEWEST_EXPRESSIONS: usize = 200_000;
+/// Expressions per character of a longer one. Some are bound twice (the operand of BETWEEN, of CASE), so a tower of these would double
+/// with every floor.
+const EXPRESSIONS_PER_CHARACTER: usize = 4;
+
+/// What each `*` of a statement stands for, by its line and column: qualifiers and names.
+pub(crate) type Wildcards = BTreeMap<(u64, u64), Vec<(Option<String>, String)>>;
+
+/// FOR UPDATE or FOR SHARE.
+#[derive(Clone, Debug)]
+struct LockClause {
+    /// Of which table; otherwise of all.
+    of: Option<String>,
+    lock: Lock,
+    patience: Patience,
 }
 
 /// A common table expression in scope.
@@ -119,9 +147,24 @@ impl<'bind> Binder<'bind> {
             common_count: 0,
             views: 0,
             depth: 0,
+            wildcards: None,
             locks: Vec::new(),
             inherited: None,
+            expressions_left: FEWEST_EXPRESSIONS,
         }
+    }
+
+    /// The same for a statement of this many characters.
+    pub(crate) fn with_length(self, length: usize) -> Binder<'bind> {
+        Binder { expressions_left: FEWEST_EXPRESSIONS + EXPRESSIONS_PER_CHARACTER * length, ..self }
+    }
+
+    /// One expression more.
+    fn count_expression(&mut self) -> Result<(), SqlError> {
+        let message = "the statement repeats its expressions too often";
+        let error = || SqlError::new(SqlState::TOO_COMPLEX, message).with_hint("nest BETWEEN and CASE less deeply");
+        self.expressions_left = self.expressions_left.checked_sub(1).ok_or_else(error)?;
+        Ok(())
     }
 
     /// The same within a program.
@@ -190,11 +233,21 @@ impl<'bind> Binder<'bind> {
         if expression.sql_type == *to || *to == SqlType::Unknown {
             return Ok(expression);
         }
+        if let Some(function) = registered_cast(&expression.sql_type, to) {
+            let called = self.catalog_call(function, vec![expression])?;
+            return self.convert(called, to, kind);
+        }
         match (&expression.node, &expression.sql_type) {
             (Node::Parameter(index), SqlType::Unknown) => return Ok(self.type_parameter(*index, to, kind)),
             (Node::Constant(Datum::Null), _) => return Ok(Expression::constant(Datum::Null, to.clone())),
             (Node::Constant(Datum::Text(text)), SqlType::Unknown) => return self.literal_of(text, to, kind),
-            (_, from) if is_relabelled(from, to) => return Ok(Expression { sql_type: to.clone(), ..expression }),
+            // The type of a cast is its target: relabelled, `1.239::numeric(5,2) * 2` would forget to round.
+            (node, from) if is_relabelled(from, to) && !matches!(node, Node::Cast(_)) => {
+                return Ok(Expression { sql_type: to.clone(), ..expression });
+            }
+            (_, SqlType::Enumeration(_)) if self.dialect == Dialect::MySql && *to == SqlType::TEXT => {
+                return Ok(Expression { sql_type: SqlType::TEXT, ..expression });
+            }
             _ => {}
         }
         if !can_coerce(&expression.sql_type, to, kind, self.dialect) {
@@ -204,11 +257,20 @@ impl<'bind> Binder<'bind> {
         Ok(Expression { node: Node::Cast(Box::new(Cast { operand: expression, kind })), sql_type: to.clone() })
     }
 
-    /// A quoted literal of a type: read now, except that lengths are checked by a cast, as for any other value.
+    /// A quoted literal of a type: read now, except that lengths are checked by a cast, as for any other value. A CAST that is
+    /// written forgives in MySQL, whatever the text comes from.
     fn literal_of(&mut self, text: &str, to: &SqlType, kind: CastKind) -> Result<Expression, SqlError> {
+        if self.dialect == Dialect::MySql && kind == CastKind::Explicit {
+            let value = cast(&Datum::text(text), &SqlType::TEXT, to, kind, self.dialect)?;
+            return Ok(Expression::constant(value, to.clone()));
+        }
         let (read_as, bounded) = match to {
             SqlType::Text(Some(_)) | SqlType::Character(_) => (SqlType::TEXT, true),
-            SqlType::Enumeration(_) => (SqlType::TEXT, true),
+            SqlType::Name | SqlType::Letter => (to.clone(), false),
+            SqlType::Enumeration(id) => {
+                self.check_label(text, *id)?;
+                (SqlType::TEXT, true)
+            }
             SqlType::Decimal(Some(_)) => (SqlType::NUMERIC, true),
             SqlType::Time(Some(_)) => (SqlType::TIME, true),
             SqlType::Timestamp(Some(_)) => (SqlType::TIMESTAMP, true),
@@ -232,7 +294,9 @@ impl<'bind> Binder<'bind> {
             *known = without_length(to);
         }
         let parameter = Expression { node: Node::Parameter(index), sql_type: known.clone() };
-        if parameter.sql_type == *to || is_relabelled(&parameter.sql_type, to) {
+        // The label of an enumeration is looked at when it comes.
+        let checked = matches!(to, SqlType::Enumeration(_));
+        if !checked && parameter.sql_type == *to || is_relabelled(&parameter.sql_type, to) {
             return Expression { sql_type: to.clone(), ..parameter };
         }
         Expression { node: Node::Cast(Box::new(Cast { operand: parameter, kind })), sql_type: to.clone() }
@@ -266,9 +330,23 @@ impl<'bind> Binder<'bind> {
     }
 }
 
+/// Between text and `regclass` and its kin stands the catalog.
+fn registered_cast(from: &SqlType, to: &SqlType) -> Option<CatalogFunction> {
+    match (from, to) {
+        (from, SqlType::Registered(registry)) if from.is_text() || *from == SqlType::Unknown => {
+            Some(registered::reader(*registry))
+        }
+        (SqlType::Registered(registry), to) if to.is_text() => Some(registered::writer(*registry)),
+        _ => None,
+    }
+}
+
 /// Whether all values of a type are values of the other as they are, so that no cast is needed and the planner still sees the column.
 fn is_relabelled(from: &SqlType, to: &SqlType) -> bool {
     match (from, to) {
+        (SqlType::Name | SqlType::Letter, SqlType::Text(None)) => true,
+        (SqlType::Registered(_), SqlType::ObjectId) | (SqlType::ObjectId, SqlType::Registered(_)) => true,
+        (SqlType::Vector(from), SqlType::Array(to)) => from == to,
         (SqlType::Text(_), SqlType::Text(None)) | (SqlType::Decimal(_), SqlType::Decimal(None)) => true,
         (SqlType::Timestamp(_), SqlType::Timestamp(None))
         | (SqlType::TimestampZoned(_), SqlType::TimestampZoned(None))
@@ -284,7 +362,7 @@ fn is_relabelled(from: &SqlType, to: &SqlType) -> bool {
 /// Parameters have no length: a client is told `text`, and the column checks.
 fn without_length(sql_type: &SqlType) -> SqlType {
     match sql_type {
-        SqlType::Text(_) | SqlType::Enumeration(_) => SqlType::TEXT,
+        SqlType::Text(_) => SqlType::TEXT,
         SqlType::Decimal(_) => SqlType::NUMERIC,
         other => other.clone(),
     }

@@ -14,6 +14,10 @@ impl Binder<'_> {
     /// A call of an operator whose operands are bound.
     pub(super) fn operator(&mut self, symbol: &str, operands: Vec<Expression>) -> Result<Expression, SqlError> {
         let operands = self.adapt_literals(operands);
+        let mut operands = self.dates_with_clock(operands)?;
+        if matches!(symbol, "<" | "<=" | ">" | ">=") {
+            operands = self.in_order(operands)?;
+        }
         let types: Vec<SqlType> = operands.iter().map(|operand| operand.sql_type.clone()).collect();
         let routine = function::operator(symbol, &types, self.dialect)?;
         self.call_routine(routine, operands)
@@ -36,7 +40,8 @@ impl Binder<'_> {
     }
 
     /// MySQL compares a quoted literal with a number as numbers, and never refuses: `id = '7'` is `id = 7`, and stays a lookup by
-    /// key; `id = 'seven'` compares as doubles. Beside a date, time or document the literal is read as such.
+    /// key; `id = 'seven'` compares as doubles. Beside a date, time or document the literal is read as such, beside an interval it
+    /// stays a text, which is what adding to it gives.
     pub(super) fn adapt_literals(&self, mut operands: Vec<Expression>) -> Vec<Expression> {
         if self.dialect == Dialect::Postgres {
             return operands;
@@ -49,7 +54,8 @@ impl Binder<'_> {
         };
         let beside_number = operands.iter().any(numeric);
         let beside_text =
-            operands.iter().all(|operand| matches!(operand.sql_type, SqlType::Unknown | SqlType::Text(_)));
+            operands.iter().all(|operand| matches!(operand.sql_type, SqlType::Unknown | SqlType::Text(_)))
+                || operands.iter().any(|operand| operand.sql_type == SqlType::Interval);
         for operand in &mut operands {
             let Node::Constant(Datum::Text(text)) = &operand.node else { continue };
             if operand.sql_type != SqlType::Unknown {
@@ -64,6 +70,32 @@ impl Binder<'_> {
             }
         }
         operands
+    }
+
+    /// MySQL takes a quoted literal for text wherever nothing compares it: COALESCE(NULL, 'a', 1) is a text, and YEAR('abc') casts
+    /// a text, which gives NULL.
+    pub(super) fn literals_as_text(&self, mut operands: Vec<Expression>) -> Vec<Expression> {
+        let is_literal = |operand: &Expression| matches!(operand.node, Node::Constant(Datum::Text(_)));
+        if self.dialect == Dialect::MySql {
+            for operand in &mut operands {
+                if operand.sql_type == SqlType::Unknown && is_literal(operand) {
+                    operand.sql_type = SqlType::TEXT;
+                }
+            }
+        }
+        operands
+    }
+
+    /// In MySQL a DATE becomes a DATETIME where hours are added to it, and stays one where days are; the unit tells which.
+    pub(super) fn dates_with_clock(&mut self, operands: Vec<Expression>) -> Result<Vec<Expression>, SqlError> {
+        if self.dialect == Dialect::Postgres || !operands.iter().any(counts_hours) {
+            return Ok(operands);
+        }
+        let change = |operand: Expression| match operand.sql_type {
+            SqlType::Date => self.coerce(operand, &SqlType::TIMESTAMP),
+            _ => Ok(operand),
+        };
+        operands.into_iter().map(change).collect()
     }
 
     pub(super) fn binary_call(
@@ -100,14 +132,14 @@ impl Binder<'_> {
         right: &Expr,
         scope: &Scope<'_>,
     ) -> Result<Expression, SqlError> {
-        let (Some(left), Some(right)) = (row_parts(left), row_parts(right)) else {
+        if row_parts(left).is_none() || row_parts(right).is_none() {
             return Err(SqlError::unsupported("the comparison of a row value with something else"));
-        };
+        }
+        let left = self.parts(left, scope)?;
+        let right = self.parts(right, scope)?;
         if left.len() != right.len() {
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, "unequal number of entries in row expressions"));
         }
-        let left = self.expressions(left, scope)?;
-        let right = self.expressions(right, scope)?;
         self.compare_rows(symbol, left, right)
     }
 
@@ -321,6 +353,10 @@ impl Binder<'_> {
         let array = self.expression(right, scope)?;
         let array = match &array.sql_type {
             SqlType::Array(_) => array,
+            SqlType::Vector(element) => {
+                let elements = SqlType::Array(element.clone());
+                self.coerce(array, &elements)?
+            }
             SqlType::Unknown => {
                 let element =
                     if operand.sql_type == SqlType::Unknown { SqlType::TEXT } else { operand.sql_type.clone() };
@@ -340,5 +376,14 @@ impl Binder<'_> {
         let operand = self.coerce(operand, &comparison.parameters[0])?;
         let array = self.coerce(array, &SqlType::Array(Box::new(comparison.parameters[1].clone())))?;
         Ok(boolean(Node::Quantified(Box::new(Quantified { operand, array, comparison, all }))))
+    }
+}
+
+/// Whether it is an interval of hours or less, or so many times one.
+fn counts_hours(expression: &Expression) -> bool {
+    match &expression.node {
+        Node::Constant(Datum::Interval(span)) => span.microseconds != 0,
+        Node::Call(call) if expression.sql_type == SqlType::Interval => call.arguments.iter().any(counts_hours),
+        _ => false,
     }
 }

@@ -1,12 +1,12 @@
 //! Queries: WITH, set operations, VALUES, ORDER BY, LIMIT, FOR UPDATE.
 
-use super::call::has_order;
 use super::expression::{Expression, Node};
-use super::{Binder, CommonTable, Scope, visit};
+use super::{Binder, CommonTable, LockClause, Scope, visit};
+use crate::catalog::Table;
 use crate::change;
 use crate::error::{SqlError, SqlState};
 use crate::plan::{Definition, Limit, OutputColumn, Plan, Query, SetOperation, SetOperator, SortKey, With, optimise};
-use crate::storage::Lock;
+use crate::storage::{Lock, Patience};
 use crate::value::types::SqlType;
 use crate::value::{CastKind, common_type};
 use sqlparser::ast::{self, Expr, LimitClause, OrderByKind, SetExpr, SetQuantifier};
@@ -82,21 +82,29 @@ impl Binder<'_> {
     }
 
     /// FOR UPDATE and FOR SHARE, and what a query around asks of all its tables.
-    fn lock_clauses(&mut self, clauses: &[ast::LockClause]) -> Result<Vec<(Option<String>, Lock)>, SqlError> {
-        let mut locks: Vec<(Option<String>, Lock)> =
-            self.inherited.take().map(|lock| (None, lock)).into_iter().collect();
+    fn lock_clauses(&mut self, clauses: &[ast::LockClause]) -> Result<Vec<LockClause>, SqlError> {
+        let inherited = self.inherited.take();
+        let mut locks: Vec<LockClause> =
+            inherited.map(|(lock, patience)| LockClause { of: None, lock, patience }).into_iter().collect();
         for clause in clauses {
-            match clause.nonblock {
-                Some(ast::NonBlock::Nowait) => return Err(SqlError::unsupported("NOWAIT")),
-                Some(ast::NonBlock::SkipLocked) => return Err(SqlError::unsupported("SKIP LOCKED")),
-                None => {}
-            }
+            let patience = match clause.nonblock {
+                Some(ast::NonBlock::Nowait) => Patience::Refuse,
+                Some(ast::NonBlock::SkipLocked) => Patience::Skip,
+                None => Patience::Wait,
+            };
             let lock = match clause.lock_type {
                 ast::LockType::Share => Lock::Share,
                 ast::LockType::Update => Lock::Update,
             };
-            let of = clause.of.as_ref().and_then(|name| name.0.last()?.as_ident()).map(|ident| self.name(ident));
-            locks.push((of, lock));
+            let of = match clause.of.as_ref().map(|name| name.0.as_slice()) {
+                None => None,
+                Some([name]) => name.as_ident().map(|ident| self.name(ident)),
+                Some(_) => {
+                    let message = "FOR UPDATE and FOR SHARE must specify unqualified relation names";
+                    return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+                }
+            };
+            locks.push(LockClause { of, lock, patience });
         }
         Ok(locks)
     }
@@ -124,7 +132,7 @@ impl Binder<'_> {
         match body {
             SetExpr::Select(select) => self.select(select, None, outer).map(cut),
             SetExpr::Query(query) => {
-                self.inherited = self.locks.iter().filter(|(of, _)| of.is_none()).map(|(_, lock)| *lock).max();
+                self.inherited = self.lock_of(None);
                 let query = self.open_query(query, outer)?;
                 Ok(Draft { plan: query.plan, columns: query.columns, keys: Vec::new() })
             }
@@ -267,7 +275,13 @@ impl Binder<'_> {
                 None => match &key.expr {
                     Expr::Identifier(ident) => {
                         let name = self.name(ident);
-                        draft.columns.iter().position(|column| self.is_same(&column.name, &name))
+                        let mut places =
+                            (0..draft.columns.len()).filter(|&place| self.is_same(&draft.columns[place].name, &name));
+                        let first = places.next();
+                        if places.next().is_some() && self.dialect == crate::Dialect::Postgres {
+                            return Err(ambiguous_order(&name));
+                        }
+                        first
                     }
                     _ => None,
                 },
@@ -275,8 +289,8 @@ impl Binder<'_> {
             let Some(index) = found else {
                 return Err(SqlError::unsupported("ORDER BY of a set operation by something else than its columns"));
             };
-            has_order(&draft.columns[index].sql_type)?;
-            draft.keys.push(SortKey { index, direction: self.direction(&key.options) });
+            let direction = self.direction(&key.options, &draft.columns[index].sql_type)?;
+            draft.keys.push(SortKey { index, direction });
         }
         draft.plan = Plan::Sort(Box::new(draft.plan), draft.keys.clone());
         Ok(draft)
@@ -299,6 +313,10 @@ impl Binder<'_> {
             }
             one = Expr::Value(ast::Value::Number("1".to_owned(), false).into());
             count = Some(fetch.quantity.as_ref().unwrap_or(&one));
+            if fetch.with_ties && draft.keys.is_empty() {
+                let message = "WITH TIES cannot be specified without ORDER BY clause";
+                return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+            }
             ties = fetch.with_ties.then(|| draft.keys.clone());
         }
         let count = count.map(|count| self.row_count(count, outer)).transpose()?;
@@ -442,9 +460,7 @@ fn check_changes(definitions: &[(usize, Definition)], body: &impl std::fmt::Debu
             change::Change::Update(update) => &update.source.table,
             change::Change::Delete(delete) => &delete.source.table,
         };
-        let needle = format!("Table {{ name: {:?}, space: {:?}", table.name, table.space);
-        let later = format!("{:?}{body:?}", &definitions[place + 1..]);
-        if later.contains(&needle) {
+        if reads(&(&definitions[place + 1..], body), table) {
             return Err(SqlError::unsupported(format!(
                 "a statement that uses \"{}\" besides changing it in WITH",
                 table.name
@@ -452,6 +468,11 @@ fn check_changes(definitions: &[(usize, Definition)], body: &impl std::fmt::Debu
         }
     }
     Ok(())
+}
+
+/// Whether a plan, or something that holds plans, reads a table.
+pub(crate) fn reads(plan: &impl std::fmt::Debug, table: &Table) -> bool {
+    format!("{plan:?}").contains(&format!("Table {{ name: {:?}, space: {:?}", table.name, table.space))
 }
 
 fn optimised((number, definition): (usize, Definition)) -> (usize, Definition) {
@@ -500,6 +521,11 @@ pub(super) fn order_keys(order: &ast::OrderBy) -> Result<&[ast::OrderByExpr], Sq
         OrderByKind::Expressions(keys) if order.interpolate.is_none() => Ok(keys),
         _ => Err(SqlError::unsupported("ORDER BY ALL")),
     }
+}
+
+/// ORDER BY a name that several outputs have.
+pub(super) fn ambiguous_order(name: &str) -> SqlError {
+    SqlError::new(SqlState::AMBIGUOUS_COLUMN, format!("ORDER BY \"{name}\" is ambiguous"))
 }
 
 /// A number that stands for a column of the select list.

@@ -9,12 +9,12 @@ use crate::error::{SqlError, SqlState};
 use crate::function;
 use crate::value::types::SqlType;
 use crate::value::{CastKind, Datum, common_type};
-use crate::virtual_tables;
 use sqlparser::ast::{self, Expr};
 
 impl Binder<'_> {
     /// Binds an expression; its type may still be unknown.
     pub(crate) fn expression(&mut self, expression: &Expr, scope: &Scope<'_>) -> Result<Expression, SqlError> {
+        self.count_expression()?;
         match expression {
             Expr::Identifier(ident) => self.column_reference(std::slice::from_ref(ident), scope),
             Expr::CompoundIdentifier(idents) => self.column_reference(idents, scope),
@@ -60,6 +60,16 @@ impl Binder<'_> {
             }
             Expr::ILike { negated, any: false, expr, pattern, escape_char } => {
                 self.like("~~*", expr, pattern, escape_char.as_deref(), scope).map(|found| negate(found, *negated))
+            }
+            Expr::Like { negated, any: true, expr, pattern, escape_char: None } => {
+                let operator =
+                    if *negated { ast::BinaryOperator::PGNotLikeMatch } else { ast::BinaryOperator::PGLikeMatch };
+                self.quantified(expr, &operator, pattern, false, scope)
+            }
+            Expr::ILike { negated, any: true, expr, pattern, escape_char: None } => {
+                let operator =
+                    if *negated { ast::BinaryOperator::PGNotILikeMatch } else { ast::BinaryOperator::PGILikeMatch };
+                self.quantified(expr, &operator, pattern, false, scope)
             }
             Expr::SimilarTo { negated, expr, pattern, escape_char: None } => {
                 self.binary_call("similar to", expr, pattern, scope).map(|found| negate(found, *negated))
@@ -114,7 +124,7 @@ impl Binder<'_> {
             }
             // CONVERT(… USING utf8): all texts are Unicode here.
             Expr::Convert { expr, data_type: None, charset: Some(_), .. } => self.expression(expr, scope),
-            Expr::Tuple(_) => Err(SqlError::unsupported("a row value outside of a comparison")),
+            Expr::Tuple(parts) => self.row_value(parts.iter().collect(), scope),
             other => Err(SqlError::unsupported(format!("the expression {}", shortened(other)))),
         }
     }
@@ -122,6 +132,12 @@ impl Binder<'_> {
     /// Several expressions.
     pub(super) fn expressions(&mut self, expressions: &[Expr], scope: &Scope<'_>) -> Result<Vec<Expression>, SqlError> {
         expressions.iter().map(|one| self.expression(one, scope)).collect()
+    }
+
+    /// The parts of a row value, or the only value.
+    pub(super) fn parts(&mut self, operand: &Expr, scope: &Scope<'_>) -> Result<Vec<Expression>, SqlError> {
+        let parts = row_parts(operand).unwrap_or_else(|| vec![operand]);
+        parts.into_iter().map(|part| self.expression(part, scope)).collect()
     }
 
     fn words(&mut self, name: &str, arguments: &[&Expr], scope: &Scope<'_>) -> Result<Expression, SqlError> {
@@ -154,8 +170,34 @@ impl Binder<'_> {
                 }
                 Ok(variable)
             }
-            (None, column) => column?.ok_or_else(|| self.undefined_column(qualifier, name, scope)),
+            (None, column) => match column? {
+                Some(column) => Ok(column),
+                None => self.word_or_row(qualifier, name, scope),
+            },
         }
+    }
+
+    /// What is no column may be a word of PostgreSQL that is a function, or a table: its whole row.
+    fn word_or_row(&mut self, qualifier: Option<&str>, name: &str, scope: &Scope<'_>) -> Result<Expression, SqlError> {
+        if qualifier.is_some() || self.dialect != Dialect::Postgres {
+            return Err(self.undefined_column(qualifier, name, scope));
+        }
+        if ["current_schema", "current_catalog", "current_role"].contains(&name) {
+            return self.function(name, Vec::new());
+        }
+        if !scope.has_relation(name, self.dialect) {
+            return Err(self.undefined_column(qualifier, name, scope));
+        }
+        let of_table = scope.names.iter().filter(|known| known.qualifier.as_deref() == Some(name));
+        let (fields, values): (Vec<(String, SqlType)>, Vec<Expression>) =
+            of_table.map(|known| ((known.name.clone(), known.meaning.sql_type.clone()), known.meaning.clone())).unzip();
+        let sql_type = SqlType::Record(fields.into());
+        // The row of an outer join that found no partner is NULL, not a row of NULLs.
+        let missing = values.iter().map(|value| boolean(Node::IsNull(Box::new(value.clone())))).collect();
+        let row = Expression { node: Node::Array(values), sql_type: sql_type.clone() };
+        let nothing = Expression::constant(Datum::Null, sql_type.clone());
+        let Some(missing) = Expression::all(missing) else { return Ok(row) };
+        Ok(Expression { node: Node::Case { branches: vec![(missing, nothing)], otherwise: Box::new(row) }, sql_type })
     }
 
     fn warn(&mut self, warning: String) {
@@ -228,10 +270,7 @@ impl Binder<'_> {
     }
 
     fn null_tests(&mut self, operand: &Expr, scope: &Scope<'_>) -> Result<Vec<Expression>, SqlError> {
-        let parts = match row_parts(operand) {
-            Some(parts) => self.expressions(parts, scope)?,
-            None => vec![self.expression(operand, scope)?],
-        };
+        let parts = self.parts(operand, scope)?;
         parts.into_iter().map(|part| Ok(boolean(Node::IsNull(Box::new(self.settled(part)?))))).collect()
     }
 
@@ -247,8 +286,23 @@ impl Binder<'_> {
         Ok(boolean(Node::IsNull(Box::new(operand))))
     }
 
+    /// IS NOT DISTINCT FROM, of rows part by part.
     fn same(&mut self, left: &Expr, right: &Expr, scope: &Scope<'_>) -> Result<Expression, SqlError> {
-        let operands = vec![self.expression(left, scope)?, self.expression(right, scope)?];
+        let (Some(lefts), Some(rights)) = (row_parts(left), row_parts(right)) else {
+            let operands = vec![self.expression(left, scope)?, self.expression(right, scope)?];
+            return self.same_values(operands);
+        };
+        if lefts.len() != rights.len() {
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, "unequal number of entries in row expressions"));
+        }
+        let mut same = Vec::with_capacity(lefts.len());
+        for (left, right) in lefts.into_iter().zip(rights) {
+            same.push(self.same(left, right, scope)?);
+        }
+        Expression::all(same).ok_or_else(|| SqlError::unsupported("an empty row value"))
+    }
+
+    fn same_values(&mut self, operands: Vec<Expression>) -> Result<Expression, SqlError> {
         let mut operands = self.unify(operands)?;
         let right = operands.pop().map(Box::new);
         let left = operands.pop().map(Box::new);
@@ -332,6 +386,7 @@ impl Binder<'_> {
             Some(otherwise) => self.expression(otherwise, scope)?,
             None => Expression::constant(Datum::Null, SqlType::Unknown),
         });
+        let results = self.literals_as_text(results);
         let mut results = self.unify(results)?;
         let Some(otherwise) = results.pop() else {
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, "CASE without a result"));
@@ -353,26 +408,19 @@ impl Binder<'_> {
             return Err(SqlError::unsupported("TRY_CAST and CAST with a format"));
         }
         let operand = self.expression(operand, scope)?;
-        if is_registered_name(data_type) {
-            return self.object_number(operand, data_type);
-        }
-        let sql_type = self.catalog.sql_type(data_type, self.dialect)?;
+        let sql_type = self.cast_target(data_type)?;
         self.convert(operand, &sql_type, CastKind::Explicit)
     }
 
-    /// `'item'::regclass`: the number of a table, which catalogs use.
-    fn object_number(&mut self, operand: Expression, data_type: &ast::DataType) -> Result<Expression, SqlError> {
-        let operand = self.settled(operand)?;
-        match operand.sql_type {
-            SqlType::Text(_) => match virtual_tables::function::find("regclass", 1, self.dialect) {
-                Some(function) => self.catalog_call(function, vec![operand]),
-                None => Err(SqlError::unsupported(format!("the type {data_type}"))),
-            },
-            SqlType::ObjectId | SqlType::Integer { .. } => {
-                self.convert(operand, &SqlType::ObjectId, CastKind::Explicit)
+    /// MySQL's CAST(… AS CHAR) gives all the characters, and CHAR(3) as many, whereas a column of type CHAR has one.
+    fn cast_target(&self, data_type: &ast::DataType) -> Result<SqlType, SqlError> {
+        let sql_type = self.catalog.sql_type(data_type, self.dialect)?;
+        Ok(match (sql_type, self.dialect) {
+            (SqlType::Character(length), Dialect::MySql) => {
+                SqlType::Text(data_type.to_string().contains('(').then_some(length))
             }
-            other => Err(SqlError::new(SqlState::CANNOT_COERCE, format!("cannot cast type {other} to {data_type}"))),
-        }
+            (sql_type, _) => sql_type,
+        })
     }
 
     fn rounding(
@@ -420,7 +468,7 @@ impl Binder<'_> {
         scope: &Scope<'_>,
     ) -> Result<Expression, SqlError> {
         let name = match side {
-            None | Some(ast::TrimWhereField::Both) => "btrim",
+            None | Some(ast::TrimWhereField::Both) => "trim",
             Some(ast::TrimWhereField::Leading) => "ltrim",
             Some(ast::TrimWhereField::Trailing) => "rtrim",
         };
@@ -455,18 +503,77 @@ impl Binder<'_> {
         Ok(Expression { node: Node::Array(elements), sql_type: SqlType::Array(Box::new(element)) })
     }
 
+    /// `(1, 'a')` and `ROW(1, 'a')` where no other row stands beside it.
+    pub(super) fn row_value(&mut self, parts: Vec<&Expr>, scope: &Scope<'_>) -> Result<Expression, SqlError> {
+        if self.dialect != Dialect::Postgres {
+            return Err(SqlError::unsupported("a row value outside of a comparison"));
+        }
+        let mut values = Vec::with_capacity(parts.len());
+        for part in parts {
+            let value = self.expression(part, scope)?;
+            values.push(self.settled(value)?);
+        }
+        let fields = values.iter().enumerate();
+        let fields = fields.map(|(place, value)| (format!("f{}", place + 1), value.sql_type.clone())).collect();
+        Ok(Expression { node: Node::Array(values), sql_type: SqlType::Record(fields) })
+    }
+
+    /// A field of a row value.
+    fn field(
+        &self,
+        value: Expression,
+        fields: &[(String, SqlType)],
+        field: &ast::Ident,
+    ) -> Result<Expression, SqlError> {
+        let name = self.name(field);
+        let Some(place) = fields.iter().position(|(known, _)| *known == name) else {
+            let message = format!("column \"{name}\" not found in data type {}", value.sql_type);
+            return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, message));
+        };
+        let index = Expression::constant(Datum::Integer(place as i128 + 1), SqlType::INTEGER);
+        let sql_type = fields[place].1.clone();
+        Ok(Expression { node: Node::Subscript(Box::new(value), Box::new(index)), sql_type })
+    }
+
     fn subscript(&mut self, root: &Expr, chain: &[ast::AccessExpr], scope: &Scope<'_>) -> Result<Expression, SqlError> {
+        // `con.conkey[1]`: what looks like a field is the column of a table.
+        if let (Expr::Identifier(table), [ast::AccessExpr::Dot(Expr::Identifier(column)), rest @ ..]) = (root, chain)
+            && self.find_column(None, &self.name(table), scope)?.is_none()
+        {
+            let column = Expr::CompoundIdentifier(vec![table.clone(), column.clone()]);
+            return self.subscript(&column, rest, scope);
+        }
         let mut value = self.expression(root, scope)?;
-        for access in chain {
-            let ast::AccessExpr::Subscript(ast::Subscript::Index { index }) = access else {
-                return Err(SqlError::unsupported("a slice of an array or a field of a composite value"));
+        if let [ast::AccessExpr::Subscript(ast::Subscript::Slice { lower_bound, upper_bound, stride: None })] = chain
+            && matches!(value.sql_type, SqlType::Array(_))
+        {
+            let mut bound = |bound: &Option<Expr>, open: i32| match bound {
+                Some(bound) => self.expression(bound, scope),
+                None => Ok(Expression::constant(Datum::Integer(open.into()), SqlType::INTEGER)),
             };
-            let SqlType::Array(element) = value.sql_type.clone() else {
+            let (lower, upper) = (bound(lower_bound, 1)?, bound(upper_bound, i32::MAX)?);
+            return self.function("[:]", vec![value, lower, upper]);
+        }
+        for access in chain {
+            if let (ast::AccessExpr::Dot(Expr::Identifier(field)), SqlType::Record(fields)) = (access, &value.sql_type)
+            {
+                value = self.field(value.clone(), fields, field)?;
+                continue;
+            }
+            let ast::AccessExpr::Subscript(ast::Subscript::Index { index }) = access else {
+                return Err(SqlError::unsupported("a slice of a slice or a field of a composite value"));
+            };
+            let (SqlType::Array(element) | SqlType::Vector(element)) = value.sql_type.clone() else {
                 let message = format!("cannot subscript type {} because it does not support it", value.sql_type);
                 return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
             };
             let index = self.expression(index, scope)?;
-            let index = self.coerce(index, &SqlType::INTEGER)?;
+            let mut index = self.coerce(index, &SqlType::INTEGER)?;
+            if matches!(value.sql_type, SqlType::Vector(_)) {
+                // Vectors count from 0.
+                let one = Expression::constant(Datum::Integer(1), SqlType::INTEGER);
+                index = self.operator("+", vec![index, one])?;
+            }
             value = Expression { node: Node::Subscript(Box::new(value), Box::new(index)), sql_type: *element };
         }
         Ok(value)
@@ -486,14 +593,6 @@ impl Binder<'_> {
     }
 }
 
-fn is_registered_name(data_type: &ast::DataType) -> bool {
-    match data_type {
-        ast::DataType::Regclass => true,
-        ast::DataType::Custom(name, _) => name.to_string().to_lowercase().ends_with("regclass"),
-        _ => false,
-    }
-}
-
 /// An expression as it is told to the user: not all of it, if it is long.
 fn shortened(expression: &Expr) -> String {
     let text = expression.to_string();
@@ -504,10 +603,16 @@ fn shortened(expression: &Expr) -> String {
 }
 
 /// The parts of a row value.
-pub(super) fn row_parts(expression: &Expr) -> Option<&[Expr]> {
+pub(super) fn row_parts(expression: &Expr) -> Option<Vec<&Expr>> {
     match expression {
-        Expr::Tuple(parts) => Some(parts),
+        Expr::Tuple(parts) => Some(parts.iter().collect()),
         Expr::Nested(inner) => row_parts(inner),
+        Expr::Function(call) => match call.name.0.as_slice() {
+            [name] if name.as_ident().is_some_and(|name| name.value.eq_ignore_ascii_case("row")) => {
+                super::call::arguments(&call.args, "row").ok().map(|arguments| arguments.expressions)
+            }
+            _ => None,
+        },
         _ => None,
     }
 }

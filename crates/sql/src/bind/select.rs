@@ -6,10 +6,9 @@
 //!   Read/Join ─> Filter ─> Aggregate ─> Filter ─> Window ─> Project ─> Distinct ─> Sort
 //! ```
 
-use super::call::has_order;
 use super::expression::{Expression, Node};
 use super::group::Grouping;
-use super::query::{Draft, checked_ordinal, order_keys, ordinal};
+use super::query::{Draft, ambiguous_order, checked_ordinal, order_keys, ordinal};
 use super::scope::Name;
 use super::{Binder, Clause, Scope, visit};
 use crate::dialect::Dialect;
@@ -49,14 +48,20 @@ impl Binder<'_> {
         outer: Option<&Scope<'_>>,
     ) -> Result<Draft, SqlError> {
         check_supported(select)?;
-        let (mut plan, scope) = self.from(&select.from, outer)?;
+        let (mut plan, mut scope) = self.from(&select.from, outer)?;
+        self.check_locks(&scope)?;
         if let Some(condition) = &select.selection {
             let condition = self.where_condition(condition, &scope, "WHERE")?;
             plan = Plan::Filter(Box::new(plan), condition);
         }
+        let sets = self.set_returning(&select.projection);
+        if let Some((calls, _)) = &sets {
+            (plan, scope) = self.join_calls(calls, plan, scope, outer)?;
+        }
         self.name_windows(&select.named_window, &scope)?;
         scope.clause.set(Clause::Output);
-        let mut outputs = Outputs { items: self.items(&select.projection, &scope)?, ..Outputs::default() };
+        let list = sets.as_ref().map_or(&select.projection, |(_, list)| list);
+        let mut outputs = Outputs { items: self.items(list, &scope)?, ..Outputs::default() };
         let grouping = self.grouping_clause(&select.group_by, &outputs, &scope)?;
         if self.dialect == Dialect::MySql {
             let aliases = outputs.items.iter().map(|(item, name)| (name.clone(), item.clone())).collect();
@@ -73,6 +78,10 @@ impl Binder<'_> {
         // In MySQL a HAVING without groups is another WHERE, which sees aliases.
         let having = outputs.having.is_some() && self.dialect == Dialect::Postgres;
         let grouped = grouping.is_some() || having || !scope.aggregates.borrow().is_empty();
+        if grouped && sets.is_some() {
+            return Err(SqlError::unsupported("a function that gives rows in the select list of a query with groups")
+                .with_hint("group in a subquery"));
+        }
         if grouped && !self.locks.is_empty() {
             return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, "FOR UPDATE is not allowed with GROUP BY"));
         }
@@ -92,8 +101,13 @@ impl Binder<'_> {
     fn name_windows(&mut self, windows: &[ast::NamedWindowDefinition], scope: &Scope<'_>) -> Result<(), SqlError> {
         for ast::NamedWindowDefinition(name, window) in windows {
             let name = self.name(name);
+            if scope.named_windows.borrow().iter().any(|(known, _)| *known == name) {
+                return Err(SqlError::new(SqlState("42P20"), format!("window \"{name}\" is already defined")));
+            }
             let specification = match window {
-                NamedWindowExpr::WindowSpec(specification) => specification.clone(),
+                NamedWindowExpr::WindowSpec(own) => {
+                    self.window_specification(&ast::WindowType::WindowSpec(own.clone()), scope)?
+                }
                 NamedWindowExpr::NamedWindow(_) => {
                     return Err(SqlError::unsupported("a window that is another window"));
                 }
@@ -133,11 +147,15 @@ impl Binder<'_> {
                             "SELECT * with no tables specified is not valid",
                         ));
                     }
-                    bound.extend(scope.names.iter().filter(|name| name.plain).map(whole));
+                    let names: Vec<&Name> = scope.names.iter().filter(|name| name.plain).collect();
+                    self.note_wildcard(options, &names);
+                    bound.extend(names.into_iter().map(whole));
                 }
                 SelectItem::QualifiedWildcard(kind, options) => {
                     check_wildcard(options)?;
-                    bound.extend(self.all_of(kind, scope)?);
+                    let names = self.all_of(kind, scope)?;
+                    self.note_wildcard(options, &names);
+                    bound.extend(names.into_iter().map(whole));
                 }
                 other => return Err(SqlError::unsupported(format!("{other} in a select list"))),
             }
@@ -172,12 +190,21 @@ impl Binder<'_> {
         }
     }
 
+    /// Remembers what `*` stands for, unless it is the `*` of a view, whose text is another one.
+    fn note_wildcard(&mut self, options: &ast::WildcardAdditionalOptions, names: &[&Name]) {
+        let start = options.wildcard_token.0.span.start;
+        if let Some(wildcards) = self.wildcards.as_mut().filter(|_| self.views == 0) {
+            let names = names.iter().map(|name| (name.qualifier.clone(), name.name.clone())).collect();
+            wildcards.insert((start.line, start.column), names);
+        }
+    }
+
     /// `t.*`.
-    fn all_of(
+    fn all_of<'scope>(
         &self,
         kind: &ast::SelectItemQualifiedWildcardKind,
-        scope: &Scope<'_>,
-    ) -> Result<Vec<(Expression, String)>, SqlError> {
+        scope: &'scope Scope<'_>,
+    ) -> Result<Vec<&'scope Name>, SqlError> {
         let ast::SelectItemQualifiedWildcardKind::ObjectName(name) = kind else {
             return Err(SqlError::unsupported(".* of an expression"));
         };
@@ -187,11 +214,11 @@ impl Binder<'_> {
             return Err(SqlError::new(SqlState::UNDEFINED_TABLE, message));
         }
         let of_table = |name: &&Name| name.qualifier.as_ref().is_some_and(|qualifier| self.is_same(qualifier, &wanted));
-        Ok(scope.names.iter().filter(of_table).map(whole).collect())
+        Ok(scope.names.iter().filter(of_table).collect())
     }
 
     /// The name of a column that has no alias.
-    fn output_name(&self, expression: &Expr) -> String {
+    pub(super) fn output_name(&self, expression: &Expr) -> String {
         if let Expr::Identifier(ident) = expression {
             return self.name(ident);
         }
@@ -302,8 +329,9 @@ impl Binder<'_> {
             }
             let index = self.sort_place(&key.expr, outputs, scope)?;
             let hidden = || &outputs.hidden[index - outputs.items.len()];
-            has_order(&outputs.items.get(index).map_or_else(hidden, |item| &item.0).sql_type)?;
-            outputs.keys.push(SortKey { index, direction: self.direction(&key.options) });
+            let sql_type = &outputs.items.get(index).map_or_else(hidden, |item| &item.0).sql_type;
+            let direction = self.direction(&key.options, sql_type)?;
+            outputs.keys.push(SortKey { index, direction });
         }
         Ok(())
     }
@@ -316,11 +344,19 @@ impl Binder<'_> {
         if let Expr::Identifier(ident) = key
             && let Some(place) = self.place_of_alias(&self.name(ident), outputs)
         {
+            let (first, others) = (&outputs.items[place].0, &outputs.items[place + 1..]);
+            let differs = |(item, alias): &(Expression, String)| {
+                self.is_same(alias, &self.name(ident)) && !super::group::same(item, first)
+            };
+            if self.dialect == Dialect::Postgres && others.iter().any(differs) {
+                return Err(ambiguous_order(&self.name(ident)));
+            }
             return Ok(place);
         }
         let key = self.expression(key, scope)?;
         let key = self.settled(key)?;
-        let known = outputs.items.iter().position(|(item, _)| super::group::same(item, &key));
+        let known = outputs.items.iter().map(|(item, _)| item).chain(&outputs.hidden);
+        let known = known.into_iter().position(|item| super::group::same(item, &key));
         Ok(known.unwrap_or_else(|| {
             outputs.hidden.push(key);
             outputs.items.len() + outputs.hidden.len() - 1
@@ -410,7 +446,13 @@ fn postgres_name(expression: &Expr) -> Option<String> {
         Expr::Function(call) => call.name.0.last()?.as_ident()?.value.to_lowercase(),
         Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => return postgres_name(inner),
         Expr::Cast { expr, data_type, .. } => {
-            return postgres_name(expr).or_else(|| type_word(data_type));
+            let mut inner = &**expr;
+            while let Expr::Cast { expr: further, .. } | Expr::Nested(further) = inner {
+                inner = further;
+            }
+            // The name of a column or function lasts through casts; else the last cast gives the name.
+            let named = !matches!(inner, Expr::TypedString(_) | Expr::Value(_) | Expr::Case { .. });
+            return postgres_name(inner).filter(|_| named).or_else(|| type_word(data_type));
         }
         Expr::TypedString(typed) => return type_word(&typed.data_type),
         Expr::Case { else_result, .. } => {
@@ -428,7 +470,13 @@ fn postgres_name(expression: &Expr) -> Option<String> {
         Expr::AtTimeZone { .. } => "timezone".to_owned(),
         Expr::Interval(_) => "interval".to_owned(),
         Expr::Subquery(query) => return subquery_name(query),
-        Expr::CompoundFieldAccess { root, .. } => return postgres_name(root),
+        Expr::CompoundFieldAccess { root, access_chain } => {
+            return match access_chain.last() {
+                Some(ast::AccessExpr::Dot(field)) => postgres_name(field),
+                _ => postgres_name(root),
+            };
+        }
+        Expr::Tuple(_) => "row".to_owned(),
         Expr::Value(ast::ValueWithSpan { value: ast::Value::Boolean(_), .. }) => "bool".to_owned(),
         _ => return None,
     };
@@ -445,7 +493,8 @@ fn subquery_name(query: &ast::Query) -> Option<String> {
 }
 
 fn type_word(data_type: &ast::DataType) -> Option<String> {
-    let text = data_type.to_string().to_lowercase();
+    let text = data_type.to_string().to_lowercase().replace('"', "");
+    let text = text.strip_prefix("pg_catalog.").unwrap_or(&text);
     let first = text.split(['(', ' ', '[']).next()?;
     Some(match first {
         "int" | "integer" => "int4".to_owned(),

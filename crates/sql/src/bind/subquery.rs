@@ -1,7 +1,7 @@
 //! Queries inside expressions.
 
 use super::expression::{Expression, Node, Subquery, SubqueryKind};
-use super::scalar::{boolean, negate, row_parts};
+use super::scalar::{boolean, negate};
 use super::{Binder, Scope, visit};
 use crate::error::{SqlError, SqlState};
 use crate::plan::{Query, optimise};
@@ -57,10 +57,7 @@ impl Binder<'_> {
         negated: bool,
         scope: &Scope<'_>,
     ) -> Result<Expression, SqlError> {
-        let operands = match row_parts(operand) {
-            Some(parts) => self.expressions(parts, scope)?,
-            None => vec![self.expression(operand, scope)?],
-        };
+        let operands = self.parts(operand, scope)?;
         let query = self.query(query, Some(scope))?;
         if operands.len() != query.columns.len() {
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, "subquery has a different number of columns"));
@@ -87,10 +84,7 @@ impl Binder<'_> {
         all: bool,
         scope: &Scope<'_>,
     ) -> Result<Expression, SqlError> {
-        let mut operands = match row_parts(operand) {
-            Some(parts) => self.expressions(parts, scope)?,
-            None => vec![self.expression(operand, scope)?],
-        };
+        let mut operands = self.parts(operand, scope)?;
         let query = self.query(query, Some(scope))?;
         if operands.len() != query.columns.len() {
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, "subquery has a different number of columns"));

@@ -81,7 +81,9 @@ pub(crate) fn plan(node: &mut Plan, level: usize, visitor: &mut Visitor<'_>) {
         Plan::OneRow | Plan::Virtual(_) | Plan::Common(_) => {}
         Plan::Read(read) => visit_read(read, level, visitor),
         Plan::Values(rows) => rows.iter_mut().for_each(|row| all(row, level, visitor)),
-        Plan::Function(function) => all(&mut function.arguments, level, visitor),
+        Plan::Function(function) => {
+            function.calls.iter_mut().for_each(|call| all(&mut call.arguments, level, visitor));
+        }
         Plan::Filter(input, condition) => {
             plan(input, level, visitor);
             expression(condition, level, visitor);

@@ -9,7 +9,7 @@ use super::{Binder, Clause, Scope};
 use crate::error::{SqlError, SqlState};
 use crate::function;
 use crate::plan::{Frame, FrameBound, WindowCall, WindowKind};
-use crate::value::types::SqlType;
+use crate::value::types::{EnumerationId, SqlType};
 use sqlparser::ast::{self, Expr, WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType};
 
 impl Binder<'_> {
@@ -31,10 +31,12 @@ impl Binder<'_> {
         scope.clause.set(Clause::Having);
         let bound = self.window_parts(name, written, filter, &specification, scope);
         scope.clause.set(Clause::Output);
-        let (call, sql_type) = bound?;
+        let (call, sql_type, enumeration) = bound?;
         let mut windows = scope.windows.borrow_mut();
         windows.push((call, sql_type.clone()));
-        Ok(Expression { node: Node::Window(windows.len() - 1), sql_type })
+        let window = Expression { node: Node::Window(windows.len() - 1), sql_type };
+        drop(windows);
+        enumeration.map_or(Ok(window.clone()), |id| self.label_at(window, id))
     }
 
     fn window_parts(
@@ -44,13 +46,14 @@ impl Binder<'_> {
         filter: Option<&Expr>,
         specification: &WindowSpec,
         scope: &Scope<'_>,
-    ) -> Result<(WindowCall, SqlType), SqlError> {
-        let (kind, arguments, sql_type) = if function::is_aggregate(name, self.dialect) {
-            let (aggregate, arguments) = self.aggregate(name, written, scope)?;
+    ) -> Result<(WindowCall, SqlType, Option<EnumerationId>), SqlError> {
+        let (kind, arguments, sql_type, enumeration) = if function::is_aggregate(name, self.dialect) {
+            let (aggregate, arguments, enumeration) = self.aggregate(name, written, scope)?;
             let sql_type = aggregate.result.clone();
-            (WindowKind::Aggregate(aggregate), arguments, sql_type)
+            (WindowKind::Aggregate(aggregate), arguments, sql_type, enumeration)
         } else {
-            self.window_routine(name, written, scope)?
+            let (kind, arguments, sql_type) = self.window_routine(name, written, scope)?;
+            (kind, arguments, sql_type, None)
         };
         if filter.is_some() && matches!(kind, WindowKind::Routine(_)) {
             return Err(SqlError::unsupported("FILTER for a window function that is no aggregate"));
@@ -69,7 +72,7 @@ impl Binder<'_> {
         }
         let order = self.order_inside(&specification.order_by, scope)?;
         let frame = self.frame(specification.window_frame.as_ref(), order.len(), scope)?;
-        Ok((WindowCall { kind, arguments, filter, partition, order, frame }, sql_type))
+        Ok((WindowCall { kind, arguments, filter, partition, order, frame }, sql_type, enumeration))
     }
 
     fn window_routine(
@@ -94,7 +97,7 @@ impl Binder<'_> {
     }
 
     /// What OVER says, with the named window it may stand on.
-    fn window_specification(&self, over: &WindowType, scope: &Scope<'_>) -> Result<WindowSpec, SqlError> {
+    pub(super) fn window_specification(&self, over: &WindowType, scope: &Scope<'_>) -> Result<WindowSpec, SqlError> {
         let named = |name: &ast::Ident| {
             let wanted = self.name(name);
             let known =
@@ -111,6 +114,12 @@ impl Binder<'_> {
                     if !own.partition_by.is_empty() || (!base.order_by.is_empty() && !own.order_by.is_empty()) {
                         let message = "a window that stands on another cannot override its clauses";
                         return Err(SqlError::new(SqlState("42P20"), message));
+                    }
+                    if base.window_frame.is_some() {
+                        let message =
+                            format!("cannot copy window \"{}\" because it has a frame clause", self.name(name));
+                        return Err(SqlError::new(SqlState("42P20"), message)
+                            .with_hint("Omit the parentheses in this OVER clause."));
                     }
                     let order_by = if own.order_by.is_empty() { base.order_by } else { own.order_by.clone() };
                     Ok(WindowSpec { order_by, window_frame: own.window_frame.clone(), ..base })

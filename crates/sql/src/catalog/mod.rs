@@ -13,7 +13,7 @@ use crate::error::{SqlError, SqlState};
 use crate::storage::{Row, SequenceId, SequenceRule, SpaceId};
 use crate::value::Datum;
 use crate::value::collation::Collation;
-use crate::value::types::SqlType;
+use crate::value::types::{EnumerationId, SqlType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -208,6 +208,8 @@ pub struct Sequence {
     pub rule: SequenceRule,
     /// The table and column that own it.
     pub owner: Option<(String, String)>,
+    /// Whether it is behind a GENERATED … AS IDENTITY.
+    pub identity: bool,
 }
 
 /// An enumeration.
@@ -216,7 +218,7 @@ pub struct Enumeration {
     /// Its name.
     pub name: String,
     /// Its number in [`SqlType::Enumeration`].
-    pub id: crate::value::types::EnumerationId,
+    pub id: EnumerationId,
     /// Its labels in order.
     pub labels: Vec<String>,
 }
@@ -264,6 +266,12 @@ impl Catalog {
     /// The sequence of a number.
     pub(crate) fn sequence_by_id(&self, id: SequenceId) -> Option<&Arc<Sequence>> {
         self.sequences.values().find(|sequence| sequence.id == id)
+    }
+
+    /// The enumeration of a number. That it is gone would be a column whose labels nobody knows.
+    pub(crate) fn expect_enumeration(&self, id: EnumerationId) -> Result<&Arc<Enumeration>, SqlError> {
+        let found = self.enumerations.values().find(|enumeration| enumeration.id == id);
+        found.ok_or_else(|| SqlError::new(SqlState::INTERNAL, "the labels of an enumeration are gone"))
     }
 
     /// The table that has an index of this name, and the index's place in it.

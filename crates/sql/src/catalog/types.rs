@@ -23,6 +23,9 @@ impl Catalog {
                 Ok(SqlType::Array(Box::new(self.sql_type(element, dialect)?)))
             }
             DataType::Custom(name, modifiers) => {
+                if is_letter(name) {
+                    return Ok(SqlType::Letter);
+                }
                 let (_, name) = parts(name, dialect)?;
                 match self.enumeration(&name) {
                     Some(id) if modifiers.is_empty() => Ok(SqlType::Enumeration(id)),
@@ -33,9 +36,25 @@ impl Catalog {
         }
     }
 
+    /// The type of a number: a built-in one or an enumeration, or an array of either.
+    pub fn type_of_oid(&self, oid: u32) -> Option<SqlType> {
+        let own = || {
+            let types = self.enumerations.values().map(|enumeration| SqlType::Enumeration(enumeration.id));
+            let mut all = types.flat_map(|one| [one.clone(), SqlType::Array(Box::new(one))]);
+            all.find(|one| one.oid() == oid)
+        };
+        SqlType::from_oid(oid).or_else(own)
+    }
+
     fn enumeration(&self, name: &str) -> Option<EnumerationId> {
         self.enumerations.get(name).map(|enumeration| enumeration.id)
     }
+}
+
+/// `"char"` in its quotes, which is not `char`.
+fn is_letter(name: &sqlparser::ast::ObjectName) -> bool {
+    let last = name.0.last().and_then(|part| part.as_ident());
+    last.is_some_and(|ident| ident.value == "char" && ident.quote_style == Some('"'))
 }
 
 /// Takes `numeric(10, 2)` apart.

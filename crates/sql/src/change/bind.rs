@@ -13,7 +13,7 @@ use super::bind_insert::bind_insert;
 use super::bind_rows::{bind_delete, bind_update};
 use super::{Arbiter, Change, Returning};
 use crate::bind::expression::{Expression, Node, SequenceCall, SequenceOperation};
-use crate::bind::{Binder, Scope};
+use crate::bind::{Binder, Scope, reads, visit};
 use crate::catalog::name::identifier;
 use crate::catalog::{Catalog, ColumnDefault, Table};
 use crate::dialect::Dialect;
@@ -193,12 +193,34 @@ fn column_of(query: &Query, place: usize) -> Result<Expr, SqlError> {
 /// RETURNING over the scope's row.
 pub(super) fn bind_returning(
     items: Option<&[SelectItem]>,
+    table: &Table,
     scope: &Scope<'_>,
     binder: &mut Binder<'_>,
 ) -> Result<Option<Returning>, SqlError> {
     let Some(items) = items else { return Ok(None) };
     let (columns, expressions) = binder.outputs(items, scope)?;
+    if looks_at(&expressions, table, true) {
+        // It is answered row by row, when other rows have changed already.
+        let construct = format!("a subquery in RETURNING that reads \"{}\" for every row", table.name);
+        return Err(SqlError::unsupported(construct));
+    }
     Ok(Some(Returning { columns, expressions }))
+}
+
+/// Whether expressions hold a subquery that reads a table; perhaps only one that does so for each row anew.
+pub(super) fn looks_at(expressions: &[Expression], table: &Table, correlated: bool) -> bool {
+    let mut found = false;
+    for expression in expressions {
+        visit::expression(&mut expression.clone(), 0, &mut |one, level| {
+            if let Node::Subquery(subquery) = &one.node
+                && level == 0
+                && (subquery.query.correlated || !correlated)
+            {
+                found |= reads(&subquery.query.plan, table);
+            }
+        });
+    }
+    found
 }
 
 /// The keys of a table that have exactly these columns, in whatever order.

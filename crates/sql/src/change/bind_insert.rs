@@ -1,14 +1,17 @@
 //! Binding of INSERT and REPLACE: where the values come from, and what happens when a key is taken.
 
-use super::bind::{arbiters, bind_assignments, bind_returning, bind_value, default_of, refuse_generated, target};
-use super::{Arbiter, Conflict, ConflictUpdate, Insert};
+use super::bind::{
+    arbiters, bind_assignments, bind_returning, bind_value, default_of, looks_at, refuse_generated, target,
+};
+use super::{Arbiter, Conflict, ConflictUpdate, CopiedRows, Insert};
 use crate::bind::expression::Expression;
 use crate::bind::{Binder, Scope};
-use crate::catalog::Table;
 use crate::catalog::name::{identifier, is_same};
+use crate::catalog::{ColumnDefault, Table};
 use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState};
 use crate::plan::{Plan, optimise};
+use crate::value::types::SqlType;
 use sqlparser::ast::{
     self, ConflictTarget, Expr, ObjectName, OnConflict, OnConflictAction, OnInsert, Query, SetExpr, SqliteOnConflict,
     TableObject,
@@ -28,12 +31,71 @@ pub(super) fn bind_insert(insert: &ast::Insert, binder: &mut Binder<'_>) -> Resu
     let defaults = bind_defaults(&table, &targets, binder)?;
     let alias = insert.table_alias.as_ref().map(|alias| identifier(&alias.alias, binder.dialect));
     let scope = Scope::of_table(&table, alias.as_deref());
+    let conflict = bind_conflict(insert, &table, alias.as_deref(), binder)?;
+    let is_single = matches!(&source, Plan::Values(rows) if rows.len() <= 1);
+    if !is_single {
+        refuse_looks(&conflict, &table)?;
+    }
     Ok(Insert {
-        conflict: bind_conflict(insert, &table, alias.as_deref(), binder)?,
-        returning: bind_returning(insert.returning.as_deref(), &scope, binder)?,
+        conflict,
+        returning: bind_returning(insert.returning.as_deref(), &table, &scope, binder)?,
         table,
         targets,
         source,
+        copied: None,
+        defaults,
+    })
+}
+
+/// What a row that is met becomes may not depend on other rows of the table: the statement may have changed them already.
+fn refuse_looks(conflict: &Conflict, table: &Table) -> Result<(), SqlError> {
+    let Conflict::Update(update) = conflict else { return Ok(()) };
+    let assigned = update.assignments.iter().map(|(_, value)| value.clone());
+    let expressions: Vec<Expression> = assigned.chain(update.condition.clone()).collect();
+    match looks_at(&expressions, table, false) {
+        true => Err(SqlError::unsupported(format!(
+            "a subquery over \"{}\" in what an INSERT of several rows into it does on conflict",
+            table.name
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Binds COPY … FROM: an INSERT whose rows the client sends. Without a list all columns are meant that are not computed.
+pub(crate) fn bind_copy(
+    name: &ObjectName,
+    columns: &[ast::Ident],
+    binder: &mut Binder<'_>,
+) -> Result<Insert, SqlError> {
+    let table = target(name, binder)?;
+    let is_computed = |place: usize| matches!(table.columns[place].default, Some(ColumnDefault::Generated(_)));
+    let mut targets = Vec::new();
+    for column in columns {
+        let column = identifier(column, binder.dialect);
+        let place = table.expect_column(&column, binder.dialect)?;
+        if targets.contains(&place) {
+            let message = format!("column \"{column}\" specified more than once");
+            return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, message));
+        }
+        if is_computed(place) {
+            let message = format!("column \"{column}\" is a generated column");
+            return Err(
+                SqlError::new(SqlState("42P10"), message).with_hint("Generated columns cannot be used in COPY.")
+            );
+        }
+        targets.push(place);
+    }
+    if columns.is_empty() {
+        targets = table.live_columns().map(|(place, _)| place).filter(|place| !is_computed(*place)).collect();
+    }
+    let defaults = bind_defaults(&table, &targets, binder)?;
+    Ok(Insert {
+        source: Plan::Values(Vec::new()),
+        copied: Some(CopiedRows::default()),
+        conflict: Conflict::Refuse,
+        returning: None,
+        table,
+        targets,
         defaults,
     })
 }
@@ -135,8 +197,22 @@ fn bind_query(
     table: &Table,
     binder: &mut Binder<'_>,
 ) -> Result<(Vec<usize>, Plan), SqlError> {
-    let bound = binder.query(query, None)?;
+    let bound = binder.open_query(query, None)?;
     fit(&mut targets, bound.columns.len(), is_listed, binder.dialect)?;
+    // A literal, parameter or NULL that has no type of its own is one of the column's.
+    let types: Vec<SqlType> = targets
+        .iter()
+        .zip(&bound.columns)
+        .map(|(&place, output)| match output.sql_type {
+            // Without its length, which the assignment looks at.
+            SqlType::Unknown => match &table.columns[place].sql_type {
+                SqlType::Character(_) => SqlType::TEXT,
+                known => known.unbounded(),
+            },
+            _ => output.sql_type.clone(),
+        })
+        .collect();
+    let bound = binder.query_of_types(bound, &types)?;
     let mut values = Vec::with_capacity(targets.len());
     for (&place, (index, output)) in targets.iter().zip(bound.columns.iter().enumerate()) {
         refuse_generated(table, place)?;
@@ -217,7 +293,9 @@ fn bind_on_conflict(
         let message = "ON CONFLICT DO UPDATE requires inference specification or constraint name";
         return Err(SqlError::new(SqlState::SYNTAX_ERROR, message).with_hint("for example, ON CONFLICT (column_name)"));
     }
-    let scope = conflict_scope(table, alias, None);
+    let mut scope = conflict_scope(table, alias, None);
+    // PostgreSQL takes a column for that of either row, so it has to be told which.
+    scope.names.iter_mut().for_each(|name| name.plain = true);
     let assignments = bind_assignments(&update.assignments, table, &scope, binder)?;
     let condition = update.selection.as_ref().map(|condition| binder.where_condition(condition, &scope, "WHERE"));
     Ok(Conflict::Update(Box::new(ConflictUpdate { arbiters, assignments, condition: condition.transpose()? })))

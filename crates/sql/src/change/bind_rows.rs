@@ -37,7 +37,7 @@ pub(super) fn bind_update(update: &ast::Update, binder: &mut Binder<'_>) -> Resu
     let condition = bind_condition(update.selection.as_ref(), &scope, binder)?;
     let mut assignments = bind_assignments(&update.assignments, &table, &scope, binder)?;
     add_on_update(&table, &mut assignments, binder)?;
-    let returning = bind_returning(update.returning.as_deref(), &scope, binder)?;
+    let returning = bind_returning(update.returning.as_deref(), &table, &scope, binder)?;
     let order = (update.order_by.as_slice(), update.limit.as_ref());
     Ok(Update { source: row_source(table, start, plan, condition, order, &scope, binder)?, assignments, returning })
 }
@@ -65,7 +65,7 @@ pub(super) fn bind_delete(delete: &ast::Delete, binder: &mut Binder<'_>) -> Resu
     let (plan, scope) = bind_from(&from, binder)?;
     let (table, start) = find_relation(&scope, &wanted, binder)?;
     let condition = bind_condition(delete.selection.as_ref(), &scope, binder)?;
-    let returning = bind_returning(delete.returning.as_deref(), &scope, binder)?;
+    let returning = bind_returning(delete.returning.as_deref(), &table, &scope, binder)?;
     let order = (delete.order_by.as_slice(), delete.limit.as_ref());
     Ok(Delete { source: row_source(table, start, plan, condition, order, &scope, binder)?, returning })
 }
@@ -160,7 +160,7 @@ fn row_source(
     }
     let mut plan = optimise(plan);
     let locked = lock_points(&mut plan);
-    Ok(RowSource { table, plan, start, condition, locked })
+    Ok(RowSource { table, plan, start, condition, locked, joined: scope.relations.len() > 1 })
 }
 
 /// ORDER BY and LIMIT of MySQL's UPDATE and DELETE: what is ordered by stands behind the row.
@@ -176,8 +176,10 @@ fn ordered(
     let mut keys = Vec::new();
     for (place, key) in order.iter().enumerate() {
         let bound = binder.expression(&key.expr, scope)?;
-        columns.push(binder.settled(bound)?);
-        keys.push(SortKey { index: width + place, direction: binder.direction(&key.options) });
+        let bound = binder.settled(bound)?;
+        let direction = binder.direction(&key.options, &bound.sql_type)?;
+        columns.push(bound);
+        keys.push(SortKey { index: width + place, direction });
     }
     let mut plan = match order.is_empty() {
         true => plan,

@@ -10,12 +10,12 @@
 //! ```
 
 use super::writer::{Writer, twice};
-use super::{Arbiter, Conflict, ConflictUpdate, Insert, Outcome};
+use super::{Arbiter, Conflict, ConflictUpdate, CopiedRows, Insert, Outcome};
 use crate::catalog::{ColumnDefault, Table};
 use crate::constraint::{Entry, Rules};
 use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState, Stop};
-use crate::storage::{Row, RowKey, SequenceId, Write};
+use crate::storage::{Row, RowKey, SequenceId, SequenceRule, Write};
 use crate::value::Datum;
 use std::collections::BTreeSet;
 
@@ -34,12 +34,22 @@ impl Writer<'_, '_> {
     pub(super) fn carry_out_insert(&mut self, insert: &Insert, outcome: &mut Outcome) -> Result<(), Stop> {
         let rules = self.rules(&insert.table)?;
         let mut touched = BTreeSet::new();
-        for values in self.execution.run(&insert.source)? {
+        let rows = match &insert.copied {
+            Some(copied) => self.converted(copied)?,
+            None => self.execution.run(&insert.source)?,
+        };
+        self.answer_before(insert.returning.as_ref())?;
+        for values in rows {
             let row = self.new_row(insert, &rules, &values, outcome)?;
             let fate = self.place(insert, &rules, row, &mut touched)?;
             self.tell(insert, fate, outcome)?;
         }
         Ok(())
+    }
+
+    /// The rows that a client sent, as values of the columns.
+    fn converted(&mut self, copied: &CopiedRows) -> Result<Vec<Vec<Datum>>, Stop> {
+        copied.rows.iter().map(|row| self.execution.evaluate_all(&copied.conversions, row)).collect()
     }
 
     /// The whole row of some of its values.
@@ -78,32 +88,27 @@ impl Writer<'_, '_> {
     fn count_explicit(&mut self, insert: &Insert, row: &mut [Datum], outcome: &mut Outcome) -> Result<(), Stop> {
         for &place in &insert.targets {
             let Some(ColumnDefault::Sequence(sequence)) = insert.table.columns[place].default else { continue };
+            let rule = self.sequence_rule(sequence)?;
             match row[place] {
                 Datum::Null | Datum::Integer(0) => {
-                    row[place] = Datum::Integer(self.next_value(sequence)?.into());
+                    row[place] = Datum::Integer(self.execution.storage().next_value(sequence, &rule)?.into());
                     self.note_insert_id(&insert.table, place, &row[place], outcome);
                 }
-                Datum::Integer(value) => self.pass(sequence, value)?,
+                Datum::Integer(value) => {
+                    // No sequence counts further than this, so one that was passed is at its end.
+                    let value = i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX });
+                    self.execution.storage().pass_value(sequence, &rule, value)?;
+                }
                 _ => {}
             }
         }
         Ok(())
     }
 
-    fn next_value(&mut self, sequence: SequenceId) -> Result<i64, Stop> {
-        let catalog = self.catalog.clone();
-        let Some(known) = catalog.sequence_by_id(sequence) else {
-            return Err(SqlError::new(SqlState::INTERNAL, "the sequence of a column is gone").into());
-        };
-        self.execution.storage().next_value(sequence, &known.rule)
-    }
-
-    /// The counter goes on behind a value that was given. Where it stands is only told by its next value, which is put back.
-    fn pass(&mut self, sequence: SequenceId, value: i128) -> Result<(), Stop> {
-        let next = self.next_value(sequence)?;
-        match i64::try_from(value) {
-            Ok(value) if value >= next => self.execution.storage().set_value(sequence, value, true),
-            _ => self.execution.storage().set_value(sequence, next, false),
+    fn sequence_rule(&self, sequence: SequenceId) -> Result<SequenceRule, SqlError> {
+        match self.catalog.sequence_by_id(sequence) {
+            Some(known) => Ok(known.rule),
+            None => Err(SqlError::new(SqlState::INTERNAL, "the sequence of a column is gone")),
         }
     }
 
@@ -134,7 +139,11 @@ impl Writer<'_, '_> {
                 Err(other) => Err(self.duplicate(rules, other, &row)),
             },
             Conflict::Update(update) => match first_that_counts(&taken, update.arbiters.as_deref()) {
-                Ok(met) => self.update_instead(rules, update, &met, &row, touched),
+                Ok(met) => match self.lock(&insert.table, &met)? {
+                    Some(old) => self.update_instead(rules, update, (&met, old), &row, touched),
+                    // Where reads do not lock, an index entry may be seen whose row is not: then the row is a new one.
+                    None => self.put_new(rules, &key, &row, entries).map(|()| Fate::Inserted(row)),
+                },
                 Err(other) => Err(self.duplicate(rules, other, &row)),
             },
             Conflict::Replace => self.replace(rules, &key, row, entries, taken),
@@ -154,13 +163,10 @@ impl Writer<'_, '_> {
         &mut self,
         rules: &Rules,
         update: &ConflictUpdate,
-        met: &RowKey,
+        (met, old): (&RowKey, Row),
         proposed: &Row,
         touched: &mut BTreeSet<RowKey>,
     ) -> Result<Fate, Stop> {
-        let Some(old) = self.lock(&rules.table, met)? else {
-            return Err(SqlError::new(SqlState::INTERNAL, "an index entry points to no row").into());
-        };
         if self.dialect() == Dialect::Postgres && !touched.insert(met.clone()) {
             return Err(twice().into());
         }

@@ -22,6 +22,7 @@ mod settle;
 mod writer;
 
 pub(crate) use bind::{bind, default_of};
+pub(crate) use bind_insert::bind_copy;
 pub(crate) use settle::check_deferred;
 pub(crate) use writer::{ChildCheck, Writer};
 
@@ -106,12 +107,23 @@ pub(crate) struct Insert {
     pub(crate) targets: Vec<usize>,
     /// The rows, their values already of the columns' types.
     pub(crate) source: Plan,
+    /// COPY: rows that come from the client instead.
+    pub(crate) copied: Option<CopiedRows>,
     /// What the other columns get: an expression over no row.
     pub(crate) defaults: Vec<(usize, Expression)>,
     /// What happens when a key is taken.
     pub(crate) conflict: Conflict,
     /// RETURNING.
     pub(crate) returning: Option<Returning>,
+}
+
+/// Rows of a client.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CopiedRows {
+    /// The rows as they came: all texts, or all of the columns' types.
+    pub(crate) rows: Arc<Vec<Vec<Datum>>>,
+    /// From a row to the values of the columns.
+    pub(crate) conversions: Vec<Expression>,
 }
 
 /// What happens when a key that should be inserted is there already.
@@ -180,6 +192,8 @@ pub(crate) struct RowSource {
     pub(crate) condition: Option<Expression>,
     /// Whether the plan reads the rows with a lock already.
     pub(crate) locked: bool,
+    /// Whether other relations decide with the row whether it qualifies.
+    pub(crate) joined: bool,
 }
 
 /// RETURNING.

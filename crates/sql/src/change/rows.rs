@@ -5,8 +5,9 @@
 //!   otherwise  the plan reads plainly; each row found is locked, read again, and must qualify again
 //! ```
 //!
-//! All rows are found before the first is changed, so a statement never meets its own writes. A row that a join finds several times
-//! is changed once, by the first partner.
+//! All rows are found and locked before the first is changed, so a statement never meets its own writes. A row that a join finds several
+//! times is changed once, by the first partner. Where a row of a join is found changed, the join is asked again: the store answers what
+//! it answered before, except for the rows that are locked now.
 
 use super::writer::Writer;
 use super::{Delete, Outcome, Returning, RowSource, Update};
@@ -17,7 +18,7 @@ use crate::key;
 use crate::storage::{KeyPart, Row, RowKey};
 use crate::value::Datum;
 use crate::value::types::SqlType;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A row that qualifies: its key, itself, and the whole row of the source around it.
@@ -32,10 +33,15 @@ impl Writer<'_, '_> {
     pub(super) fn carry_out_update(&mut self, update: &Update, outcome: &mut Outcome) -> Result<(), Stop> {
         let rules = self.rules(&update.source.table)?;
         let places: Vec<usize> = update.assignments.iter().map(|(place, _)| *place).collect();
-        for found in self.candidates(&update.source)? {
-            let Some(found) = self.locked(&update.source, found)? else { continue };
-            outcome.found += 1;
+        // What is assigned may look at other rows of the table, which it must see as they were.
+        let mut changes = Vec::new();
+        for found in self.locked_rows(&update.source)? {
             let new = self.new_values(update, &found)?;
+            changes.push((found, new));
+        }
+        self.answer_before(update.returning.as_ref())?;
+        for (found, new) in changes {
+            outcome.found += 1;
             // MySQL does not count a row that stays as it is; it is written all the same, for what others may see.
             let counts = self.dialect() != Dialect::MySql || new != *found.row;
             let new = self.update(&rules, &found.key, &found.row, new, &places)?;
@@ -48,8 +54,9 @@ impl Writer<'_, '_> {
     /// Carries a DELETE out.
     pub(super) fn carry_out_delete(&mut self, delete: &Delete, outcome: &mut Outcome) -> Result<(), Stop> {
         let rules = self.rules(&delete.source.table)?;
-        for found in self.candidates(&delete.source)? {
-            let Some(found) = self.locked(&delete.source, found)? else { continue };
+        let rows = self.locked_rows(&delete.source)?;
+        self.answer_before(delete.returning.as_ref())?;
+        for found in rows {
             self.delete(&rules, &found.key, &found.row)?;
             outcome.found += 1;
             outcome.count += 1;
@@ -74,21 +81,45 @@ impl Writer<'_, '_> {
         Ok(found)
     }
 
-    /// The row as it is now, with a lock, if it still qualifies.
-    fn locked(&mut self, source: &RowSource, mut found: Found) -> Result<Option<Found>, Stop> {
+    /// The rows that qualify as they are now, each with its lock.
+    fn locked_rows(&mut self, source: &RowSource) -> Result<Vec<Found>, Stop> {
+        let candidates = self.candidates(source)?;
         if source.locked {
-            return Ok(Some(found));
+            return Ok(candidates);
         }
-        let Some(row) = self.lock(&source.table, &found.key)? else { return Ok(None) };
-        if row != found.row {
-            found.whole[source.start..source.start + row.len()].clone_from_slice(&row);
+        let mut rows = BTreeMap::new();
+        let mut changed = false;
+        for found in &candidates {
+            let row = self.lock(&source.table, &found.key)?;
+            changed |= row.as_ref() != Some(&found.row);
+            rows.insert(found.key.clone(), row);
+        }
+        if !changed {
+            return Ok(candidates);
+        }
+        let candidates = if source.joined { self.candidates(source)? } else { candidates };
+        let mut qualified = Vec::new();
+        for found in candidates {
+            if let Some(Some(row)) = rows.get(&found.key)
+                && let Some(found) = self.qualified(source, found, row)?
+            {
+                qualified.push(found);
+            }
+        }
+        Ok(qualified)
+    }
+
+    /// A row that was found, as it is now, if it still qualifies.
+    fn qualified(&mut self, source: &RowSource, mut found: Found, row: &Row) -> Result<Option<Found>, Stop> {
+        if *row != found.row {
+            found.whole[source.start..source.start + row.len()].clone_from_slice(row);
             if let Some(condition) = &source.condition
                 && self.execution.evaluate_over(condition, &found.whole)? != Datum::Boolean(true)
             {
                 return Ok(None);
             }
         }
-        Ok(Some(Found { row, ..found }))
+        Ok(Some(Found { row: row.clone(), ..found }))
     }
 
     fn new_values(&mut self, update: &Update, found: &Found) -> Result<Vec<Datum>, Stop> {
@@ -101,6 +132,12 @@ impl Writer<'_, '_> {
             new[*place] = self.execution.evaluate_over(expression, &found.whole)?;
         }
         Ok(new)
+    }
+
+    /// The rows of subqueries in RETURNING are those before the statement's changes.
+    pub(super) fn answer_before(&mut self, returning: Option<&Returning>) -> Result<(), Stop> {
+        let expressions = returning.map_or(&[][..], |returning| &returning.expressions);
+        self.execution.answer_subqueries(expressions)
     }
 
     fn return_row(

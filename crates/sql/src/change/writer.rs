@@ -123,7 +123,7 @@ impl<'run, 'storage> Writer<'run, 'storage> {
 
     /// The row that has an entry's place in a unique index already.
     fn taken(&mut self, table: &Table, index: &Index, entry: Option<&Entry>) -> Result<Option<RowKey>, Stop> {
-        let Some((key, _)) = entry.filter(|(key, _)| is_alone(index, key)) else { return Ok(None) };
+        let Some((key, _)) = entry.filter(|(key, _)| key::stands_alone(index, key)) else { return Ok(None) };
         match self.execution.storage().get(key, &Columns::All, Lock::Update)? {
             Some(other) => Ok(Some(key::entry_target(table, index, key, &other)?)),
             None => Ok(None),
@@ -269,11 +269,6 @@ impl<'run, 'storage> Writer<'run, 'storage> {
             if foreign_key.deferred { self.deferred.push(check) } else { self.children.push(check) }
         }
     }
-}
-
-/// Whether an entry stands alone under its values: its key has no part of the row's key behind them.
-fn is_alone(index: &Index, key: &RowKey) -> bool {
-    index.unique && key.parts.len() == index.columns.len()
 }
 
 /// A second change of one row by one upsert.

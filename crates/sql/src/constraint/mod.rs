@@ -84,7 +84,7 @@ impl Rules {
             generated: bind_generated(table, catalog, dialect)?,
             indexes: indexes.collect::<Result<_, SqlError>>()?,
             exclusions: exclusions.collect::<Result<_, SqlError>>()?,
-            enumerations: enumerations(table, catalog),
+            enumerations: enumerations(table, catalog)?,
         })
     }
 
@@ -201,13 +201,12 @@ fn bind_generated(
         .collect()
 }
 
-fn enumerations(table: &Table, catalog: &Catalog) -> Vec<(usize, Arc<Enumeration>)> {
+fn enumerations(table: &Table, catalog: &Catalog) -> Result<Vec<(usize, Arc<Enumeration>)>, SqlError> {
     let columns = table.live_columns().filter_map(|(place, column)| match column.sql_type {
         SqlType::Enumeration(id) => Some((place, id)),
         _ => None,
     });
-    let find = |id| catalog.enumerations.values().find(|enumeration| enumeration.id == id).cloned();
-    columns.filter_map(|(place, id)| Some((place, find(id)?))).collect()
+    columns.map(|(place, id)| Ok((place, catalog.expect_enumeration(id)?.clone()))).collect()
 }
 
 /// Binds the text of an expression over the row of a table, cast to a type if one is wanted.

@@ -55,8 +55,8 @@ pub(crate) fn duplicate(table: &Table, name: &str, columns: &[String], values: &
     let error = match dialect {
         Dialect::Postgres => {
             let message = format!("duplicate key value violates unique constraint \"{name}\"");
-            let hint = format!("key ({})=({}) already exists", columns.join(", "), values.join(", "));
-            SqlError::new(SqlState::UNIQUE, message).with_hint(hint)
+            let detail = format!("Key ({})=({}) already exists.", columns.join(", "), values.join(", "));
+            SqlError::new(SqlState::UNIQUE, message).with_detail(detail)
         }
         Dialect::MySql => {
             let message = format!("Duplicate entry '{}' for key '{}.{name}'", values.join("-"), table.name);
@@ -82,13 +82,13 @@ pub(crate) fn orphan(child: &Table, key: &ForeignKey, values: &[Datum], dialect:
     let columns: Vec<&str> = key.columns.iter().map(|&place| child.columns[place].name.as_str()).collect();
     let values = shown(values, dialect);
     SqlError::new(SqlState::FOREIGN_KEY, message)
-        .with_hint(format!(
-            "key ({})=({}) is not present in table \"{}\"",
+        .with_detail(format!(
+            "Key ({})=({}) is not present in table \"{}\".",
             columns.join(", "),
             values.join(", "),
             key.parent
         ))
-        .of_constraint(&key.name)
+        .of_constraint(key.name.as_str())
 }
 
 /// A parent that still has children.
@@ -106,13 +106,13 @@ pub(crate) fn needed(parent: &Table, child: &Table, key: &ForeignKey, values: &[
     let columns: Vec<&str> = key.parent_columns.iter().map(|&place| parent.columns[place].name.as_str()).collect();
     let values = shown(values, dialect);
     SqlError::new(SqlState::FOREIGN_KEY, message)
-        .with_hint(format!(
-            "key ({})=({}) is still referenced from table \"{}\"",
+        .with_detail(format!(
+            "Key ({})=({}) is still referenced from table \"{}\".",
             columns.join(", "),
             values.join(", "),
             child.name
         ))
-        .of_constraint(&key.name)
+        .of_constraint(key.name.as_str())
 }
 
 /// Two rows that exclude one another.

@@ -202,13 +202,18 @@ impl Definition<'_> {
             refuse_shortened_keys(&table, place)?;
         }
         self.release_column(&table, place, cascade)?;
-        let mentions = |text: &str| super::rewrite::identifiers(text, self.dialect).contains(&name);
+        table = self.drop_generated(table, place, cascade)?;
+        let dialect = self.dialect;
+        let mentions = |text: &str| super::rewrite::mentions(text, &name, dialect);
         table.foreign_keys.retain(|key| {
             let points_here = key.parent == before.name && key.parent_columns.contains(&place);
             !key.columns.contains(&place) && !points_here
         });
         table.checks.retain(|check| !mentions(&check.condition));
-        table.exclusions.retain(|exclusion| !exclusion.elements.iter().any(|(text, _)| mentions(text)));
+        table.exclusions.retain(|exclusion| {
+            let texts = exclusion.elements.iter().map(|(text, _)| text).chain(&exclusion.predicate);
+            !texts.into_iter().any(|text| mentions(text))
+        });
         table.indexes.retain(|index| !index_mentions(index, place, mentions));
         table.columns[place].dropped = true;
         table.columns[place].nullable = true;
@@ -223,6 +228,26 @@ impl Definition<'_> {
         if table.primary_key.as_ref().is_some_and(|key| key.columns.contains(&place)) {
             table.primary_key = None;
             self.rewrite(&before, &mut table, |_, row| Ok(row))?;
+        }
+        Ok(table)
+    }
+
+    /// Columns that are computed from one that goes, go with CASCADE only.
+    fn drop_generated(&mut self, mut table: Table, place: usize, cascade: bool) -> Result<Table, Stop> {
+        let name = table.columns[place].name.clone();
+        let uses = |table: &Table, other: usize| match &table.columns[other].default {
+            Some(ColumnDefault::Generated(text)) => super::rewrite::mentions(text, &name, self.dialect),
+            _ => false,
+        };
+        let users: Vec<usize> =
+            (0..table.columns.len()).filter(|&other| other != place && uses(&table, other)).collect();
+        if let (Some(&user), false) = (users.first(), cascade && self.dialect == Dialect::Postgres) {
+            let column = format!("column {name} of table {}", table.name);
+            let user = format!("column {} of table {}", table.columns[user].name, table.name);
+            return Err(super::drop::still_needed(&column, &user).into());
+        }
+        for user in users {
+            table = self.drop_column(table, user, cascade)?;
         }
         Ok(table)
     }
@@ -285,7 +310,7 @@ impl Definition<'_> {
     }
 
     /// A key that foreign keys point to goes with CASCADE only.
-    fn release_keys(&mut self, before: &Table, after: &mut Table, cascade: bool) -> Result<(), SqlError> {
+    pub(super) fn release_keys(&mut self, before: &Table, after: &mut Table, cascade: bool) -> Result<(), SqlError> {
         let is_key = |table: &Table, columns: &[usize]| {
             let same = |key: &[usize]| key.len() == columns.len() && columns.iter().all(|column| key.contains(column));
             table.primary_key.as_ref().is_some_and(|key| same(&key.columns))

@@ -5,14 +5,16 @@
 
 use super::Definition;
 use crate::catalog::name::identifier;
-use crate::catalog::{ColumnDefault, Table};
+use crate::catalog::{Column, ColumnDefault, Table};
 use crate::error::{SqlError, SqlState, Stop};
+use crate::storage::SequenceId;
 use crate::value::Datum;
 use crate::value::types::SqlType;
 use crate::value::{CastKind, can_coerce, cast};
 use sqlparser::ast::{
     AlterColumnOperation, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Expr, GeneratedAs, Ident,
 };
+use std::sync::Arc;
 
 impl Definition<'_> {
     pub(super) fn alter_column(
@@ -38,7 +40,8 @@ impl Definition<'_> {
             AlterColumnOperation::DropDefault => table.columns[place].default = None,
             AlterColumnOperation::SetDataType { data_type, using, .. } => {
                 let sql_type = self.catalog.sql_type(data_type, self.dialect)?;
-                table = self.set_type(table, place, sql_type, using.as_ref())?;
+                let collation = table.columns[place].collation.clone();
+                table = self.set_type(table, place, (sql_type, collation), using.as_ref())?;
             }
             AlterColumnOperation::AddGenerated { generated_as, sequence_options } => {
                 let always = *generated_as == Some(GeneratedAs::Always);
@@ -48,10 +51,17 @@ impl Definition<'_> {
         Ok(table)
     }
 
-    fn set_type(&mut self, table: Table, place: usize, sql_type: SqlType, using: Option<&Expr>) -> Result<Table, Stop> {
+    fn set_type(
+        &mut self,
+        table: Table,
+        place: usize,
+        (sql_type, collation): (SqlType, Option<String>),
+        using: Option<&Expr>,
+    ) -> Result<Table, Stop> {
         let old_type = table.columns[place].sql_type.clone();
         let mut after = table.clone();
         after.columns[place].sql_type = sql_type.clone();
+        after.columns[place].collation = collation;
         let dialect = self.dialect;
         if using.is_none() && !can_coerce(&old_type, &sql_type, CastKind::Assignment, dialect) {
             let name = &table.columns[place].name;
@@ -103,35 +113,70 @@ impl Definition<'_> {
         let mut fresh = self.empty_table(table.name.clone(), table.temporary);
         self.add_column(&mut fresh, &definition, &mut constraints)?;
         let column = fresh.columns.remove(0);
-        let sql_type = column.sql_type.clone();
-        if sql_type != table.columns[place].sql_type {
+        let counted = counting(table.columns[place].default.as_ref());
+        let (sql_type, collation) = (column.sql_type.clone(), column.collation.clone());
+        // Texts that another collation calls equal are other keys.
+        let compares_otherwise = column.text_collation() != table.columns[place].text_collation();
+        if sql_type != table.columns[place].sql_type || compares_otherwise {
             table.columns[place].default = None;
-            table = self.set_type(table, place, sql_type, None)?;
+            table = self.set_type(table, place, (sql_type, collation), None)?;
         }
-        self.state_anew(&mut table, place, column);
+        state_anew(&mut table, place, column);
         self.refuse_nulls(&table, place)?;
+        self.go_on_counting(&mut table, place, counted)?;
         for constraint in &constraints {
             table = self.alter_add_constraint(table, constraint)?;
         }
         Ok(table)
     }
 
-    fn state_anew(&mut self, table: &mut Table, place: usize, column: crate::catalog::Column) {
-        let in_key = table.primary_key.as_ref().is_some_and(|key| key.columns.contains(&place));
-        let counts = |default: &Option<ColumnDefault>| match default {
-            Some(ColumnDefault::Sequence(id)) => Some(*id),
-            _ => None,
-        };
-        let slot = &mut table.columns[place];
-        // A column that goes on counting goes on with its sequence.
-        let default = match (counts(&slot.default), counts(&column.default)) {
-            (Some(old), Some(_)) => Some(ColumnDefault::Sequence(old)),
-            _ => column.default,
-        };
-        slot.default = default;
-        slot.nullable = column.nullable && !in_key;
-        slot.on_update = column.on_update;
-        slot.collation = column.collation;
-        slot.comment = column.comment;
+    /// A column that goes on counting goes on with its sequence, one that begins to count begins behind its values, and a sequence that
+    /// nobody counts with any more goes.
+    fn go_on_counting(&mut self, table: &mut Table, place: usize, before: Option<SequenceId>) -> Result<(), Stop> {
+        let after = counting(table.columns[place].default.as_ref());
+        let known = |id| self.catalog.sequence_by_id(id).map(|sequence| (sequence.name.clone(), sequence.rule));
+        match (before.and_then(known), after.and_then(known)) {
+            (Some((old, _)), Some((new, rule))) => {
+                self.catalog.sequences.remove(&new);
+                if let Some(sequence) = self.catalog.sequences.get_mut(&old) {
+                    Arc::make_mut(sequence).rule = rule;
+                }
+                table.columns[place].default = before.map(ColumnDefault::Sequence);
+            }
+            (None, Some((_, rule))) => {
+                let rows = self.rows(table)?;
+                let greatest = rows.iter().filter_map(|(_, row)| match table.value(row, place) {
+                    Datum::Integer(value) => i64::try_from(*value).ok(),
+                    _ => None,
+                });
+                if let (Some(greatest), Some(sequence)) = (greatest.max(), after) {
+                    self.storage.pass_value(sequence, &rule, greatest)?;
+                }
+            }
+            (Some((old, _)), None) => {
+                self.catalog.sequences.remove(&old);
+            }
+            (None, None) => {}
+        }
+        Ok(())
     }
+}
+
+/// The sequence behind a column that counts by itself.
+fn counting(default: Option<&ColumnDefault>) -> Option<SequenceId> {
+    match default {
+        Some(ColumnDefault::Sequence(id)) => Some(*id),
+        _ => None,
+    }
+}
+
+/// Gives a column its options anew.
+fn state_anew(table: &mut Table, place: usize, column: Column) {
+    let in_key = table.primary_key.as_ref().is_some_and(|key| key.columns.contains(&place));
+    let slot = &mut table.columns[place];
+    slot.default = column.default;
+    slot.nullable = column.nullable && !in_key;
+    slot.on_update = column.on_update;
+    slot.collation = column.collation;
+    slot.comment = column.comment;
 }

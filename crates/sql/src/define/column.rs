@@ -84,7 +84,7 @@ impl Definition<'_> {
     ) -> Result<(SqlType, bool), SqlError> {
         if let DataType::Enum(members, _) = data_type {
             let labels = members.iter().map(enumeration_label).collect::<Result<Vec<String>, SqlError>>()?;
-            return Ok((self.inline_enumeration(&format!("{}.{column}", table.name), labels), false));
+            return Ok((self.inline_enumeration(&table.name, column, labels), false));
         }
         if let DataType::Custom(name, modifiers) = data_type
             && modifiers.is_empty()
@@ -103,10 +103,11 @@ impl Definition<'_> {
         Ok((self.catalog.sql_type(data_type, self.dialect)?, false))
     }
 
-    fn inline_enumeration(&mut self, name: &str, labels: Vec<String>) -> SqlType {
-        let id = EnumerationId(self.catalog.fresh_number());
-        let enumeration = Enumeration { name: name.to_owned(), id, labels };
-        self.catalog.enumerations.insert(name.to_owned(), Arc::new(enumeration));
+    /// The enumeration of a column. Tables are renamed and made anew, so its number is part of its name.
+    fn inline_enumeration(&mut self, table: &str, column: &str, labels: Vec<String>) -> SqlType {
+        let number = self.catalog.fresh_number();
+        let (id, name) = (EnumerationId(number), format!("{table}.{column}~{number}"));
+        self.catalog.enumerations.insert(name.clone(), Arc::new(Enumeration { name, id, labels }));
         SqlType::Enumeration(id)
     }
 
@@ -266,6 +267,8 @@ impl Definition<'_> {
         options: &[SequenceOptions],
     ) -> Result<(), SqlError> {
         let sequence = self.owned_sequence(table, place, options)?;
+        let own = self.catalog.sequences.values_mut().find(|known| known.id == sequence);
+        own.into_iter().for_each(|known| Arc::make_mut(known).identity = true);
         let default = if always { ColumnDefault::Identity(sequence) } else { ColumnDefault::Sequence(sequence) };
         table.columns[place].default = Some(default);
         table.columns[place].nullable = false;

@@ -9,9 +9,11 @@ use crate::catalog::{ColumnDefault, Table};
 use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState, Stop};
 use crate::storage::SequenceId;
+use crate::value::types::{EnumerationId, SqlType};
 use sqlparser::ast::{
     CascadeOption, CommentObject, ObjectName, ObjectType, RenameTable, Statement, Truncate, TruncateIdentityOption,
 };
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Definition<'_> {
@@ -26,7 +28,7 @@ impl Definition<'_> {
             match object_type {
                 ObjectType::Table => self.drop_table(name, *if_exists, *cascade, &together)?,
                 ObjectType::View => self.drop_view(name, *if_exists)?,
-                ObjectType::Index => self.drop_index(name, table.as_ref(), *if_exists)?,
+                ObjectType::Index => self.drop_index(name, table.as_ref(), *if_exists, *cascade)?,
                 ObjectType::Sequence => self.drop_sequence(name, *if_exists, *cascade)?,
                 ObjectType::Type => self.drop_type(name, *if_exists)?,
                 ObjectType::Schema | ObjectType::Database => self.drop_namespace(name, *if_exists, *cascade)?,
@@ -84,11 +86,21 @@ impl Definition<'_> {
     fn forget_table(&mut self, name: &str) {
         self.catalog.tables.remove(name);
         self.catalog.sequences.retain(|_, sequence| sequence.owner.as_ref().is_none_or(|(table, _)| table != name));
-        // Enumerations that MySQL's columns brought along have the table's name in theirs.
-        let inline = format!("{name}.");
         if self.dialect == Dialect::MySql {
-            self.catalog.enumerations.retain(|enumeration, _| !enumeration.starts_with(&inline));
+            self.forget_unused_enumerations();
         }
+    }
+
+    /// MySQL's enumerations came with columns; a table that was made like another has the same ones.
+    fn forget_unused_enumerations(&mut self) {
+        let columns = self.catalog.tables.values().flat_map(|table| table.columns.iter());
+        let used: BTreeSet<EnumerationId> = columns
+            .filter_map(|column| match column.sql_type {
+                SqlType::Enumeration(id) => Some(id),
+                _ => None,
+            })
+            .collect();
+        self.catalog.enumerations.retain(|_, enumeration| used.contains(&enumeration.id));
     }
 
     fn drop_view(&mut self, name: &ObjectName, if_exists: bool) -> Result<(), SqlError> {
@@ -103,7 +115,13 @@ impl Definition<'_> {
         }
     }
 
-    fn drop_index(&mut self, name: &ObjectName, table: Option<&ObjectName>, if_exists: bool) -> Result<(), SqlError> {
+    fn drop_index(
+        &mut self,
+        name: &ObjectName,
+        table: Option<&ObjectName>,
+        if_exists: bool,
+        cascade: bool,
+    ) -> Result<(), SqlError> {
         let Some(name) = self.resolve_or_missing(name, if_exists)? else { return Ok(()) };
         let found = match table {
             Some(table) => {
@@ -122,7 +140,9 @@ impl Definition<'_> {
         if table.indexes[place].constraint && self.dialect == Dialect::Postgres {
             return Err(still_needed(&format!("index {name}"), &format!("constraint {name} on table {}", table.name)));
         }
+        let before = table.clone();
         table.indexes.remove(place);
+        self.release_keys(&before, &mut table, cascade)?;
         self.keep(table);
         Ok(())
     }
@@ -167,7 +187,7 @@ impl Definition<'_> {
                 false => Err(SqlError::new(SqlState::UNDEFINED_OBJECT, format!("type \"{name}\" does not exist"))),
             };
         };
-        let wanted = crate::value::types::SqlType::Enumeration(enumeration.id);
+        let wanted = SqlType::Enumeration(enumeration.id);
         let uses = |table: &Table| table.live_columns().any(|(_, column)| column.sql_type == wanted);
         if let Some(table) = self.catalog.tables.values().find(|table| uses(table)) {
             return Err(still_needed(&format!("type {name}"), &format!("a column of table {}", table.name)));
@@ -196,8 +216,25 @@ impl Definition<'_> {
         }
         self.catalog.views.retain(|view, _| !view.starts_with(&inside));
         self.catalog.sequences.retain(|sequence, _| !sequence.starts_with(&inside));
-        self.catalog.enumerations.retain(|enumeration, _| !enumeration.starts_with(&inside));
+        if self.dialect == Dialect::Postgres {
+            self.drop_types_in(&inside)?;
+        }
         self.catalog.namespaces.retain(|namespace| namespace != &name);
+        Ok(())
+    }
+
+    /// The enumerations of a namespace go, unless a table outside has one of them.
+    fn drop_types_in(&mut self, inside: &str) -> Result<(), SqlError> {
+        let enumerations =
+            self.catalog.enumerations.values().filter(|enumeration| enumeration.name.starts_with(inside));
+        for wanted in enumerations.map(|enumeration| SqlType::Enumeration(enumeration.id)) {
+            let uses = |table: &Table| table.live_columns().any(|(_, column)| column.sql_type == wanted);
+            if let Some(table) = self.catalog.tables.values().find(|table| uses(table)) {
+                let construct = format!("DROP SCHEMA with a type that a column of table \"{}\" has", table.name);
+                return Err(SqlError::unsupported(construct));
+            }
+        }
+        self.catalog.enumerations.retain(|enumeration, _| !enumeration.starts_with(inside));
         Ok(())
     }
 

@@ -22,6 +22,7 @@ use crate::plan::OutputColumn;
 use crate::storage::{Columns, KeyRange, Lock, Row, RowKey, Write, all_rows};
 use crate::value::Datum;
 use crate::value::types::SqlType;
+use crate::value::{CastKind, can_coerce, cast};
 use sqlparser::ast::Query;
 use sqlparser::dialect::{MySqlDialect, PostgreSqlDialect};
 use sqlparser::tokenizer::{Token, Tokenizer};
@@ -195,9 +196,9 @@ impl Definition<'_> {
                 let column = self.plain_column(column.name.clone(), sql_type);
                 table.columns.push(column);
             }
-        } else if table.columns.len() != bound.columns.len() {
-            return Err(SqlError::unsupported("CREATE TABLE … AS with other columns than the query's").into());
         }
+        let dialect = self.dialect;
+        let places = places_of(&bound.columns, &table, dialect)?;
         let plan = crate::plan::optimise(bound.plan);
         let table = Arc::new(table);
         self.catalog.tables.insert(table.name.clone(), table.clone());
@@ -206,13 +207,41 @@ impl Definition<'_> {
         let mut execution = self.execution();
         let rows = execution.run(&plan)?;
         let mut writer = Writer::new(&mut execution, catalog);
-        for row in rows {
+        for values in rows {
+            let mut row = vec![Datum::Null; table.columns.len()];
+            for ((value, column), &place) in values.iter().zip(&bound.columns).zip(&places) {
+                let wanted = &table.columns[place].sql_type;
+                row[place] = cast(value, &column.sql_type, wanted, CastKind::Assignment, dialect)?;
+            }
+            rules.generate(&mut row, writer.execution)?;
             rules.check_row(&row, writer.execution)?;
-            writer.insert(&rules, row.to_vec().into())?;
+            writer.insert(&rules, row.into())?;
         }
         writer.settle()?;
         Ok("SELECT")
     }
+}
+
+/// Where the columns of a query go in a table that is made from it: by their names in MySQL, by their order in PostgreSQL.
+fn places_of(columns: &[OutputColumn], table: &Table, dialect: Dialect) -> Result<Vec<usize>, SqlError> {
+    let place = |(number, column): (usize, &OutputColumn)| match dialect {
+        Dialect::Postgres => Some(number),
+        Dialect::MySql => table.find_column(&column.name, dialect).map(|(place, _)| place),
+    };
+    let places: Option<Vec<usize>> = columns.iter().enumerate().map(place).collect();
+    let places = places.filter(|places| places.len() == table.columns.len());
+    let Some(places) = places.filter(|places| (0..table.columns.len()).all(|place| places.contains(&place))) else {
+        return Err(SqlError::unsupported("CREATE TABLE … AS with other columns than the query's"));
+    };
+    for (column, &place) in columns.iter().zip(&places) {
+        let wanted = &table.columns[place].sql_type;
+        if !can_coerce(&column.sql_type, wanted, CastKind::Assignment, dialect) {
+            let message =
+                format!("column \"{}\" is of type {wanted} but expression is of type {}", column.name, column.sql_type);
+            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
+        }
+    }
+    Ok(places)
 }
 
 impl Writer<'_, '_> {
@@ -220,10 +249,11 @@ impl Writer<'_, '_> {
     fn put_entry(&mut self, rules: &Rules, place: usize, key: &RowKey, row: &Row) -> Result<(), Stop> {
         let Some((entry_key, entry)) = rules.entry(place, key, row, self.execution)? else { return Ok(()) };
         let index = &rules.table.indexes[place];
-        let alone = index.unique && entry_key.parts.len() == index.columns.len();
-        if alone && self.execution.storage().get(&entry_key, &Columns::All, Lock::Update)?.is_some() {
+        if crate::key::stands_alone(index, &entry_key)
+            && self.execution.storage().get(&entry_key, &Columns::All, Lock::Update)?.is_some()
+        {
             let message = format!("could not create unique index \"{}\"", index.name);
-            return Err(SqlError::new(SqlState::UNIQUE, message).of_constraint(&index.name).into());
+            return Err(SqlError::new(SqlState::UNIQUE, message).of_constraint(index.name.as_str()).into());
         }
         self.execution.storage().put(&entry_key, Write::Row(entry))
     }
@@ -315,6 +345,11 @@ pub(super) fn identifiers(text: &str, dialect: Dialect) -> Vec<String> {
             _ => word.value.clone(),
         })
         .collect()
+}
+
+/// Whether an expression names a column.
+pub(super) fn mentions(text: &str, column: &str, dialect: Dialect) -> bool {
+    identifiers(text, dialect).iter().any(|word| crate::catalog::name::is_same(word, column, dialect))
 }
 
 /// The text of an expression in which a column has another name.

@@ -66,7 +66,7 @@ impl Definition<'_> {
         owner: Option<(String, String)>,
     ) -> SequenceId {
         let id = SequenceId(self.catalog.fresh_number());
-        self.catalog.sequences.insert(name.clone(), Arc::new(Sequence { name, id, rule, owner }));
+        self.catalog.sequences.insert(name.clone(), Arc::new(Sequence { name, id, rule, owner, identity: false }));
         id
     }
 

@@ -123,11 +123,11 @@ impl<'run> Execution<'run> {
                 sorted.sort_by(|left, right| {
                     let pairs = left.0.iter().zip(&right.0).zip(&call.order);
                     pairs
-                        .map(|((left, right), (_, direction))| compare_values(left, right, *direction, collation))
+                        .map(|((left, right), (_, direction))| compare_values(left, right, direction, collation))
                         .find(|ordering| *ordering != Ordering::Equal)
                         .unwrap_or(Ordering::Equal)
                 });
-                let mut accumulator = function.accumulator();
+                let mut accumulator = function.ordered_accumulator();
                 for (_, arguments) in sorted {
                     accumulator.add(arguments)?;
                 }

@@ -2,11 +2,28 @@
 
 use super::{Execution, Frame, internal};
 use crate::bind::expression::{Expression, InList, Node, Quantified};
+use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState, Stop};
+use crate::value::types::SqlType;
 use crate::value::{Datum, cast, compare_in};
 use std::cmp::Ordering;
 
 impl Execution<'_> {
+    /// A text becomes a label of an enumeration only if it is one.
+    fn check_label(&self, value: &Datum, to: &SqlType) -> Result<(), Stop> {
+        let (SqlType::Enumeration(id), Datum::Text(text), Dialect::Postgres) = (to, value, self.dialect()) else {
+            return Ok(());
+        };
+        let found = self.catalog.enumerations.values().find(|enumeration| enumeration.id == *id);
+        match found.filter(|enumeration| !enumeration.labels.iter().any(|label| label.as_str() == &**text)) {
+            None => Ok(()),
+            Some(enumeration) => {
+                let message = format!("invalid input value for enum {}: \"{text}\"", enumeration.name);
+                Err(SqlError::new(SqlState::INVALID_TEXT, message).into())
+            }
+        }
+    }
+
     /// The value of an expression over some rows.
     pub(super) fn evaluate(&mut self, expression: &Expression, frame: &Frame<'_>) -> Result<Datum, Stop> {
         match &expression.node {
@@ -19,6 +36,7 @@ impl Execution<'_> {
             Node::Cast(conversion) => {
                 let value = self.evaluate(&conversion.operand, frame)?;
                 let (from, to) = (&conversion.operand.sql_type, &expression.sql_type);
+                self.check_label(&value, to)?;
                 Ok(cast(&value, from, to, conversion.kind, self.dialect())?)
             }
             Node::And(operands) => self.junction(operands, false, frame),

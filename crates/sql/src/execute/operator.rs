@@ -90,8 +90,20 @@ impl<'run> Execution<'run> {
         outer: Option<&Frame<'_>>,
         sink: &mut Sink<'_, 'run>,
     ) -> Result<Flow, Stop> {
-        let arguments = self.evaluate_row(&function.arguments, &Frame { row: &[], outer })?;
-        let mut rows = function.routine.call(&arguments, &self.environment)?;
+        let mut rows: Vec<Vec<Datum>> = Vec::new();
+        let mut width = 0;
+        for call in &function.calls {
+            let arguments = self.evaluate_row(&call.arguments, &Frame { row: &[], outer })?;
+            let own = call.routine.call(&arguments, &self.environment)?;
+            if own.len() > rows.len() {
+                rows.resize(own.len(), vec![Datum::Null; width]);
+            }
+            width += call.routine.columns.len();
+            for (row, more) in rows.iter_mut().zip(own) {
+                row.extend(more);
+            }
+            rows.iter_mut().for_each(|row| row.resize(width, Datum::Null));
+        }
         if function.ordinality {
             for (number, row) in rows.iter_mut().enumerate() {
                 row.push(Datum::Integer(number as i128 + 1));
@@ -231,7 +243,7 @@ impl<'run> Execution<'run> {
 pub(super) fn compare_rows(left: &[Datum], right: &[Datum], keys: &[SortKey], collation: Collation) -> Ordering {
     keys.iter()
         .map(|key| match (left.get(key.index), right.get(key.index)) {
-            (Some(left), Some(right)) => compare_values(left, right, key.direction, collation),
+            (Some(left), Some(right)) => compare_values(left, right, &key.direction, collation),
             _ => Ordering::Equal,
         })
         .find(|ordering| *ordering != Ordering::Equal)
@@ -239,15 +251,25 @@ pub(super) fn compare_rows(left: &[Datum], right: &[Datum], keys: &[SortKey], co
 }
 
 /// The order of two values: NULLs where they are wanted, whatever the direction.
-pub(super) fn compare_values(left: &Datum, right: &Datum, direction: Direction, collation: Collation) -> Ordering {
+pub(super) fn compare_values(left: &Datum, right: &Datum, direction: &Direction, collation: Collation) -> Ordering {
     let nulls = if direction.nulls_first { Ordering::Less } else { Ordering::Greater };
     match (left.is_null(), right.is_null()) {
         (true, true) => Ordering::Equal,
         (true, false) => nulls,
         (false, true) => nulls.reverse(),
         (false, false) => {
-            let ordering = compare_in(left, right, collation);
+            let ordering = match &direction.labels {
+                Some(labels) => place_of(left, labels).cmp(&place_of(right, labels)),
+                None => compare_in(left, right, collation),
+            };
             if direction.descending { ordering.reverse() } else { ordering }
         }
+    }
+}
+
+fn place_of(value: &Datum, labels: &[String]) -> Option<usize> {
+    match value {
+        Datum::Text(label) => labels.iter().position(|known| **known == **label),
+        _ => None,
     }
 }

@@ -5,13 +5,16 @@
 
 use super::{Execution, Flow, Frame, Sink};
 use crate::bind::expression::Expression;
-use crate::catalog::{Index, IndexColumn};
-use crate::error::Stop;
-use crate::key::{column_part, entry_target};
+use crate::catalog::{Index, IndexColumn, Table};
+use crate::error::{SqlError, SqlState, Stop};
+use crate::key::{column_part, entry_target, key_part};
 use crate::plan::{Access, Bound, Bounds, Order, Read, Values, row_width};
-use crate::storage::{Columns, KeyPart, KeyRange, Lock, Row, RowKey, SpaceId};
+use crate::storage::{Columns, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SpaceId};
 use crate::value::Datum;
+use crate::value::number::integer_of_decimal;
 use crate::value::types::SqlType;
+use bigdecimal::num_bigint::Sign;
+use bigdecimal::{RoundingMode, ToPrimitive};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -69,12 +72,26 @@ impl<'run> Execution<'run> {
         outer: Option<&Frame<'_>>,
         sink: &mut Sink<'_, 'run>,
     ) -> Result<Flow, Stop> {
-        for (key, row) in self.storage.scan(range, &read.columns)? {
-            if self.deliver(read, &key, &row, false, outer, sink)? == Flow::Enough {
-                return Ok(Flow::Enough);
+        let mut supply = Supply::new(range, read.exact);
+        loop {
+            let rows = self.storage.scan(&supply.range, &read.columns)?;
+            supply.found(rows.len());
+            for (key, row) in rows {
+                if supply.is_old(&key) {
+                    continue;
+                }
+                let flow = self.deliver(read, &key, &row, false, outer, &mut |execution, row| {
+                    supply.taken += 1;
+                    sink(execution, row)
+                })?;
+                if flow == Flow::Enough {
+                    return Ok(Flow::Enough);
+                }
+            }
+            if !supply.asks_again() {
+                return Ok(Flow::More);
             }
         }
-        Ok(Flow::More)
     }
 
     /// Entries, then the rows they point to. A store may show an old entry beside a new one: a row comes once.
@@ -87,34 +104,28 @@ impl<'run> Execution<'run> {
         outer: Option<&Frame<'_>>,
         sink: &mut Sink<'_, 'run>,
     ) -> Result<Flow, Stop> {
-        let entries = self.storage.scan(range, &Columns::All)?;
-        let cut = range.limit.is_some_and(|limit| entries.len() >= limit);
-        let mut stale = false;
-        for (key, entry) in entries {
-            let target = entry_target(&read.table, index, &key, &entry)?;
-            if !seen.insert(target.clone()) {
-                continue;
+        let mut supply = Supply::new(range, read.exact);
+        loop {
+            let entries = self.storage.scan(&supply.range, &Columns::All)?;
+            supply.found(entries.len());
+            for (key, entry) in entries {
+                let target = entry_target(&read.table, index, &key, &entry)?;
+                if supply.is_old(&key) || !seen.insert(target.clone()) {
+                    continue;
+                }
+                let Some(row) = self.storage.get(&target, &read.columns, Lock::None)? else { continue };
+                let flow = self.deliver(read, &target, &row, false, outer, &mut |execution, row| {
+                    supply.taken += 1;
+                    sink(execution, row)
+                })?;
+                if flow == Flow::Enough {
+                    return Ok(Flow::Enough);
+                }
             }
-            let Some(row) = self.storage.get(&target, &read.columns, Lock::None)? else {
-                stale = true;
-                continue;
-            };
-            let mut taken = false;
-            let flow = self.deliver(read, &target, &row, false, outer, &mut |execution, row| {
-                taken = true;
-                sink(execution, row)
-            })?;
-            stale |= !taken;
-            if flow == Flow::Enough {
-                return Ok(Flow::Enough);
+            if !supply.asks_again() {
+                return Ok(Flow::More);
             }
         }
-        // An entry without its row made room for another one.
-        if cut && stale {
-            let rest = KeyRange { limit: None, ..range.clone() };
-            return self.read_entries(read, index, &rest, seen, outer, sink);
-        }
-        Ok(Flow::More)
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -146,13 +157,13 @@ impl<'run> Execution<'run> {
             let key = RowKey { space, parts: parts.into() };
             let target = match index {
                 None => Some(key),
-                Some(index) => match self.storage.get(&key, &Columns::All, read.lock)? {
+                Some(index) => match self.taken(read, &key, &Columns::All)? {
                     Some(entry) => Some(entry_target(&read.table, index, &key, &entry)?),
                     None => None,
                 },
             };
             let Some(target) = target else { continue };
-            if let Some(row) = self.storage.get(&target, &read.columns, read.lock)?
+            if let Some(row) = self.taken(read, &target, &read.columns)?
                 && self.deliver(read, &target, &row, true, outer, sink)? == Flow::Enough
             {
                 return Ok(Flow::Enough);
@@ -179,12 +190,26 @@ impl<'run> Execution<'run> {
         if locked || read.lock == Lock::None {
             return sink(self, &values);
         }
-        let Some(row) = self.storage.get(key, &read.columns, read.lock)? else { return Ok(Flow::More) };
+        let Some(row) = self.taken(read, key, &read.columns)? else { return Ok(Flow::More) };
         let values = whole_row(read, key, &row);
         match self.holds(read.condition.as_ref(), &Frame { row: &values, outer })? {
             true => sink(self, &values),
             false => Ok(Flow::More),
         }
+    }
+
+    /// A row with the lock that the read wants; none also if somebody else has it and the read leaves such rows out.
+    fn taken(&mut self, read: &Read, key: &RowKey, columns: &Columns) -> Result<Option<Row>, Stop> {
+        if read.patience != Patience::Wait && self.storage.would_wait(key, read.lock)? {
+            return match read.patience {
+                Patience::Refuse => {
+                    let message = format!("could not obtain lock on row in relation \"{}\"", read.table.name);
+                    Err(SqlError::new(SqlState("55P03"), message).into())
+                }
+                Patience::Skip | Patience::Wait => Ok(None),
+            };
+        }
+        self.storage.get(key, columns, read.lock)
     }
 
     /// All keys of an alternative; `None` if there are too many to be looked up.
@@ -273,12 +298,7 @@ impl<'run> Execution<'run> {
         if value.is_null() {
             return Ok(None);
         }
-        let part = column_part(&read.table, column, &value)?;
-        let integer = matches!(read.table.columns[column].sql_type, SqlType::Integer { .. });
-        Ok(Some(Some(match part {
-            KeyPart::Number(number) if integer && !bound.inclusive => KeyPart::Number(number.saturating_add(inwards)),
-            part => part,
-        })))
+        Ok(Some(Some(bound_part(&read.table, column, &value, bound.inclusive, inwards)?)))
     }
 
     fn ordered(&mut self, range: KeyRange, order: &Order, outer: Option<&Frame<'_>>) -> Result<KeyRange, Stop> {
@@ -295,12 +315,79 @@ impl<'run> Execution<'run> {
         let Some(count) = count else { return Ok(None) };
         match self.evaluate(count, &Frame { row: &[], outer })? {
             Datum::Integer(count) if count < 0 => {
-                let state = crate::error::SqlState("2201W");
-                Err(crate::error::SqlError::new(state, "LIMIT and OFFSET must not be negative").into())
+                Err(SqlError::new(SqlState("2201W"), "LIMIT and OFFSET must not be negative").into())
             }
             Datum::Integer(count) => Ok(Some(usize::try_from(count).unwrap_or(usize::MAX))),
             _ => Ok(None),
         }
+    }
+}
+
+/// What a range with a limit still has to give. Rows that no longer qualify once they are locked, and entries whose row is gone, make
+/// room for the ones behind them: the range is asked again for as many more.
+struct Supply {
+    range: KeyRange,
+    /// Whether the rows of the range qualify as they are.
+    exact: bool,
+    /// How many rows are wanted.
+    wanted: Option<usize>,
+    /// How many rows qualified.
+    taken: usize,
+    /// Whether the range may hold more than it gave.
+    cut: bool,
+    old: BTreeSet<RowKey>,
+}
+
+impl Supply {
+    fn new(range: &KeyRange, exact: bool) -> Supply {
+        Supply { range: range.clone(), exact, wanted: range.limit, taken: 0, cut: false, old: BTreeSet::new() }
+    }
+
+    /// So many rows were found.
+    fn found(&mut self, count: usize) {
+        self.cut = self.range.limit.is_some_and(|limit| count >= limit);
+    }
+
+    /// Whether a row was looked at before, or is not wanted any more.
+    fn is_old(&mut self, key: &RowKey) -> bool {
+        self.wanted.is_some_and(|wanted| self.taken >= wanted || !self.old.insert(key.clone()))
+    }
+
+    /// Whether the range has to be asked again, for more.
+    fn asks_again(&mut self) -> bool {
+        let Some(wanted) = self.wanted.filter(|wanted| self.cut && self.taken < *wanted) else { return false };
+        let missing = wanted - self.taken;
+        // Where most rows may not qualify, twice as many at a time, so that the asking has an end.
+        let more = |limit: usize| if self.exact { missing } else { missing.max(limit) };
+        self.range.limit = self.range.limit.map(|limit| limit.saturating_add(more(limit)));
+        true
+    }
+}
+
+/// The key at the end of a range. What lies between two integers moves inwards to the next, and so does an integer that is outside.
+fn bound_part(
+    table: &Table,
+    column: usize,
+    value: &Datum,
+    inclusive: bool,
+    inwards: i128,
+) -> Result<KeyPart, SqlError> {
+    let sql_type = &table.columns[column].sql_type;
+    if matches!(sql_type, SqlType::Integer { .. } | SqlType::ObjectId | SqlType::Registered(_))
+        && let Datum::Decimal(value) = value
+        && (!value.is_integer() || integer_of_decimal(value).is_none())
+    {
+        let mode = if inwards > 0 { RoundingMode::Ceiling } else { RoundingMode::Floor };
+        let outermost = if value.sign() == Sign::Minus { i128::MIN } else { i128::MAX };
+        return Ok(KeyPart::Number(value.with_scale_round(0, mode).to_i128().unwrap_or(outermost)));
+    }
+    match column_part(table, column, value)? {
+        KeyPart::Number(number) if matches!(sql_type, SqlType::Integer { .. }) && !inclusive => {
+            Ok(KeyPart::Number(number.saturating_add(inwards)))
+        }
+        // Beside a text the blanks at the end count: `c < 'a '` holds for what comes between 'a' and 'a '.
+        KeyPart::Text(_) if inwards < 0 && matches!(sql_type, SqlType::Character(_)) => key_part(value, &SqlType::TEXT),
+        part => Ok(part),
     }
 }
 

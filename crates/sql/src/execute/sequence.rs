@@ -1,17 +1,25 @@
-//! Sequences: what `nextval` and its kin ask of the store.
+//! Sequences: what `nextval` and its kin ask of the store; so do advisory locks.
 
 use super::{Execution, Frame, internal};
 use crate::bind::expression::{SequenceCall, SequenceOperation};
 use crate::catalog::Sequence;
 use crate::error::{SqlError, SqlState, Stop};
+use crate::storage::AdvisoryRequest;
 use crate::value::Datum;
 use std::sync::Arc;
 
 impl Execution<'_> {
     pub(super) fn sequence(&mut self, call: &SequenceCall, frame: &Frame<'_>) -> Result<Datum, Stop> {
+        if call.operation == SequenceOperation::Settle {
+            self.storage.settle()?;
+            return Ok(Datum::Boolean(true));
+        }
         let arguments = self.evaluate_row(&call.arguments, frame)?;
         if arguments.iter().any(Datum::is_null) {
             return Ok(Datum::Null);
+        }
+        if let SequenceOperation::Advisory(request) = call.operation {
+            return self.advisory(request, &arguments);
         }
         let sequence = match (call.operation, arguments.first()) {
             (SequenceOperation::Default(id), _) => {
@@ -29,8 +37,25 @@ impl Execution<'_> {
             }
             SequenceOperation::Current | SequenceOperation::Last => self.current_value(&sequence)?,
             SequenceOperation::Set => self.set_value(&sequence, &arguments)?,
+            SequenceOperation::Settle | SequenceOperation::Advisory(_) => {
+                return Err(internal("a sequence that is none"));
+            }
         };
         Ok(Datum::Integer(value.into()))
+    }
+
+    /// One number is a key, and so are two; no pair is the same key as a single number.
+    fn advisory(&mut self, request: AdvisoryRequest, arguments: &[Datum]) -> Result<Datum, Stop> {
+        let key = match arguments {
+            [Datum::Integer(key)] => *key,
+            [Datum::Integer(first), Datum::Integer(second)] => (1 << 96) + (first << 32) + (second & 0xFFFF_FFFF),
+            _ => 0,
+        };
+        let done = self.storage.advisory(key, request)?;
+        Ok(match request {
+            AdvisoryRequest::Take { waits: true, .. } | AdvisoryRequest::FreeAll => Datum::text(""),
+            _ => Datum::Boolean(done),
+        })
     }
 
     /// A sequence by the text of its name, which is written as in SQL.

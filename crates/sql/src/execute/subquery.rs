@@ -3,7 +3,8 @@
 //! One that does not look at outer rows is evaluated once per statement; `IN` over it looks its values up in a set.
 
 use super::{Execution, Flow, Frame, Rows};
-use crate::bind::expression::{Expression, Subquery, SubqueryKind};
+use crate::bind::expression::{Expression, Node, Subquery, SubqueryKind};
+use crate::bind::visit;
 use crate::error::{SqlError, SqlState, Stop};
 use crate::value::{Datum, GroupKey};
 use rustc_hash::FxHashSet;
@@ -43,6 +44,25 @@ impl Execution<'_> {
         let rows = Arc::new(self.collect(&subquery.query.plan, Some(frame))?);
         self.answers.insert(subquery.number, rows.clone());
         Ok(rows)
+    }
+
+    /// Answers the subqueries of some expressions now, as far as they depend on no row.
+    pub(crate) fn answer_subqueries(&mut self, expressions: &[Expression]) -> Result<(), Stop> {
+        let mut found: Vec<Subquery> = Vec::new();
+        for expression in expressions {
+            visit::expression(&mut expression.clone(), 0, &mut |one, level| {
+                if let Node::Subquery(subquery) = &one.node
+                    && level == 0
+                    && !subquery.query.correlated
+                {
+                    found.push((**subquery).clone());
+                }
+            });
+        }
+        for subquery in found {
+            self.subquery_rows(&subquery, &Frame { row: &[], outer: None })?;
+        }
+        Ok(())
     }
 
     fn scalar(&mut self, subquery: &Subquery, frame: &Frame<'_>) -> Result<Datum, Stop> {

@@ -85,7 +85,7 @@ impl<'run> Execution<'run> {
             members.sort_by(|left, right| {
                 let pairs = left.order.iter().zip(&right.order).zip(&call.order);
                 pairs
-                    .map(|((left, right), (_, direction))| compare_values(left, right, *direction, collation))
+                    .map(|((left, right), (_, direction))| compare_values(left, right, direction, collation))
                     .find(|ordering| *ordering != Ordering::Equal)
                     .unwrap_or(Ordering::Equal)
             });
@@ -168,7 +168,7 @@ impl<'run> Execution<'run> {
     ) -> Result<Vec<Range<usize>>, Stop> {
         let start = self.offset(&call.frame.start, outer)?;
         let end = self.offset(&call.frame.end, outer)?;
-        let direction = call.order.first().map(|(_, direction)| *direction);
+        let direction = call.order.first().map(|(_, direction)| direction);
         let mut frames = Vec::with_capacity(members.len());
         for at in 0..members.len() {
             let found = match call.frame.rows {
@@ -240,7 +240,7 @@ fn range_frame(
     members: &[Member],
     peers: &[Range<usize>],
     (start, end): (&Offset, &Offset),
-    direction: Option<Direction>,
+    direction: Option<&Direction>,
 ) -> Result<Range<usize>, Stop> {
     let first = match start {
         Offset::Unbounded => 0,
@@ -265,7 +265,7 @@ fn distance(
     peers: &[Range<usize>],
     offset: &Datum,
     before: bool,
-    direction: Option<Direction>,
+    direction: Option<&Direction>,
 ) -> Result<Range<usize>, Stop> {
     let own = members[at].order.first().ok_or_else(|| internal("a range without an order"))?;
     if own.is_null() {

@@ -14,7 +14,7 @@ use crate::error::{SqlError, SqlState};
 use crate::value::types::{IntegerWidth, SqlType};
 use crate::value::{CastKind, Collation, Datum, GroupKey, can_coerce, compare_in, number};
 use bigdecimal::{BigDecimal, Zero};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 type Start = fn(&Aggregate, Dialect) -> Box<dyn Accumulator>;
 
@@ -200,11 +200,34 @@ fn documents(name: &str, arguments: &[SqlType], _: Dialect) -> Shape {
     Some((arguments.iter().map(text_if_unknown).collect(), result, start))
 }
 
-/// A group that counts equal arguments once.
+/// A group that counts equal arguments once, as they come.
 pub(super) struct Distinct {
     pub(super) seen: BTreeSet<Vec<GroupKey>>,
     pub(super) collation: Collation,
     pub(super) inner: Box<dyn Accumulator>,
+}
+
+/// A group that counts equal arguments once and takes them in their order, NULL last: PostgreSQL finds equals by sorting, and
+/// `array_agg(DISTINCT x)` shows it.
+pub(super) struct SortedDistinct {
+    pub(super) seen: BTreeMap<Vec<GroupKey>, Vec<Datum>>,
+    pub(super) aggregate: Aggregate,
+}
+
+impl Accumulator for SortedDistinct {
+    fn add(&mut self, arguments: &[Datum]) -> Result<(), SqlError> {
+        let key = arguments.iter().map(|one| GroupKey::new(one, Collation::Bytes)).collect();
+        self.seen.entry(key).or_insert_with(|| arguments.to_vec());
+        Ok(())
+    }
+
+    fn finish(&self) -> Result<Datum, SqlError> {
+        let mut inner = (self.aggregate.start)(&self.aggregate, self.aggregate.dialect);
+        for arguments in self.seen.values() {
+            inner.add(arguments)?;
+        }
+        inner.finish()
+    }
 }
 
 impl Accumulator for Distinct {
@@ -340,6 +363,7 @@ struct Sum {
     integers: i128,
     decimals: BigDecimal,
     reals: f64,
+    has_infinity: bool,
     spans: crate::value::Interval,
 }
 
@@ -353,6 +377,7 @@ impl Sum {
             integers: 0,
             decimals: BigDecimal::zero(),
             reals: 0.0,
+            has_infinity: false,
             spans: crate::value::Interval::default(),
         }
     }
@@ -361,10 +386,19 @@ impl Sum {
         number::add(&self.decimals, &BigDecimal::from(self.integers))
     }
 
+    /// The sum of the floats, unless it became infinite though none of them was.
+    fn finite(&self) -> Result<f64, SqlError> {
+        let reals = if self.result == SqlType::Single { f64::from(self.reals as f32) } else { self.reals };
+        if reals.is_infinite() && !self.has_infinity {
+            return Err(SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, "value out of range: overflow"));
+        }
+        Ok(reals)
+    }
+
     fn mean(&self) -> Result<Datum, SqlError> {
         let count = BigDecimal::from(self.count);
         Ok(match self.result {
-            SqlType::Double | SqlType::Single => Datum::Real(self.reals / self.count as f64),
+            SqlType::Double | SqlType::Single => Datum::Real(self.finite()? / self.count as f64),
             SqlType::Interval => Datum::Interval(self.spans.scale(1.0 / self.count as f64)?),
             _ if self.dialect == Dialect::MySql => {
                 let total = self.total();
@@ -385,7 +419,11 @@ impl Accumulator for Sum {
             }
             Some(Datum::Decimal(value)) => self.decimals = number::add(&self.decimals, value),
             Some(Datum::Interval(span)) => self.spans = self.spans.checked_add(*span)?,
-            Some(_) => self.reals += real(arguments, 0)?,
+            Some(_) => {
+                let value = real(arguments, 0)?;
+                self.has_infinity |= value.is_infinite();
+                self.reals += value;
+            }
         }
         self.count += 1;
         Ok(())
@@ -399,8 +437,7 @@ impl Accumulator for Sum {
             return self.mean();
         }
         match self.result {
-            SqlType::Single => Ok(Datum::Real(f64::from(self.reals as f32))),
-            SqlType::Double => Ok(Datum::Real(self.reals)),
+            SqlType::Single | SqlType::Double => self.finite().map(Datum::Real),
             SqlType::Interval => Ok(Datum::Interval(self.spans)),
             SqlType::Integer { .. } => super::arithmetic::in_range(Some(self.integers), &self.result),
             _ => number::checked_decimal(self.total()).map(Datum::Decimal),
@@ -455,6 +492,9 @@ impl Spread {
                 let difference = value * present - sum;
                 squares += difference * difference / (present * (present - 1.0));
             }
+        }
+        if !squares.is_finite() && values.iter().all(|value| value.is_finite()) {
+            return Err(SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, "value out of range: overflow"));
         }
         let variance = squares / if self.is_sample() { count - 1.0 } else { count };
         Ok(Datum::Real(if self.is_root() { variance.sqrt() } else { variance }))

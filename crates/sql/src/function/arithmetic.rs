@@ -40,6 +40,9 @@ pub(super) const OPERATORS: &[Row] = &[
     row("&", &[Big, Big], Big, mysql_bits).mysql(),
     row("|", &[Big, Big], Big, mysql_bits_or).mysql(),
     row("^", &[Big, Big], Big, mysql_bits_exclusive).mysql(),
+    row("~", &[Big], Big, mysql_bits_not).mysql(),
+    row("<<", &[Big, Big], Big, mysql_shift_left).mysql(),
+    row(">>", &[Big, Big], Big, mysql_shift_right).mysql(),
     row("|/", &[Double], Double, super::numbers::square_root).postgres(),
     row("@", &[Number], Number, super::numbers::absolute).postgres(),
 ];
@@ -61,6 +64,17 @@ pub(super) fn in_range(value: Option<i128>, sql_type: &SqlType) -> Answer {
         Some(value) if width.range(unsigned).contains(&value) => Ok(Datum::Integer(value)),
         _ => Err(number::out_of_range(&sql_type.to_string())),
     }
+}
+
+/// A product or quotient that became zero though nothing zero or infinite went in is refused by PostgreSQL.
+pub(super) fn not_vanished(value: f64, arguments: &[Datum], call: Invocation<'_>) -> Answer {
+    let answer = finite(value, arguments, call.result)?;
+    let is_sound = |one: &Datum| matches!(one, Datum::Real(value) if *value != 0.0 && value.is_finite());
+    let vanished = answer == Datum::Real(0.0) || answer == Datum::Real(-0.0);
+    if vanished && arguments.iter().all(is_sound) && call.environment.dialect == crate::Dialect::Postgres {
+        return Err(SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, "value out of range: underflow"));
+    }
+    Ok(answer)
 }
 
 /// A float that became infinite though nothing infinite went in is refused.
@@ -107,7 +121,7 @@ fn subtract(arguments: &[Datum], call: Invocation<'_>) -> Answer {
 fn multiply(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     match both_integers(arguments) {
         Some((left, right)) => in_range(left.checked_mul(right), call.result),
-        None if has_real(arguments) => finite(real(arguments, 0)? * real(arguments, 1)?, arguments, call.result),
+        None if has_real(arguments) => not_vanished(real(arguments, 0)? * real(arguments, 1)?, arguments, call),
         None => number::checked_decimal(number::multiply(&decimal(arguments, 0)?, &decimal(arguments, 1)?))
             .map(Datum::Decimal),
     }
@@ -122,7 +136,7 @@ fn divide(arguments: &[Datum], call: Invocation<'_>) -> Answer {
             if right == 0.0 && !left.is_nan() {
                 return Err(number::division_by_zero());
             }
-            finite(left / right, arguments, call.result)
+            not_vanished(left / right, arguments, call)
         }
         None => number::divide(&decimal(arguments, 0)?, &decimal(arguments, 1)?).map(Datum::Decimal),
     }
@@ -260,6 +274,24 @@ fn mysql_bits_or(arguments: &[Datum], _: Invocation<'_>) -> Answer {
 
 fn mysql_bits_exclusive(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     Ok(unsigned(integer(arguments, 0)? ^ integer(arguments, 1)?))
+}
+
+fn mysql_bits_not(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+    Ok(unsigned(!integer(arguments, 0)?))
+}
+
+/// By 64 places and more nothing is left.
+fn shifted(arguments: &[Datum], shift: fn(u64, u32) -> Option<u64>) -> Answer {
+    let count = u32::try_from(integer(arguments, 1)?).unwrap_or(u32::MAX);
+    Ok(Datum::Integer(shift(integer(arguments, 0)? as u64, count).unwrap_or(0).into()))
+}
+
+fn mysql_shift_left(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+    shifted(arguments, u64::checked_shl)
+}
+
+fn mysql_shift_right(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+    shifted(arguments, u64::checked_shr)
 }
 
 /// A decimal to a whole power, by squaring; refused when it grows beyond what NUMERIC holds.

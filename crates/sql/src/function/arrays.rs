@@ -32,6 +32,8 @@ pub(super) const FUNCTIONS: &[Row] = &[
     row("array_lower", &[Elements, Integer], Integer, lower_bound).postgres(),
     row("array_ndims", &[Elements], Integer, dimensions).postgres(),
     row("cardinality", &[Elements], Integer, cardinality).postgres(),
+    // `x[1:2]`, under a name that nobody calls by mistake.
+    row("[:]", &[Elements, Integer, Integer], Elements, slice).postgres(),
     row("array_to_string", &[Elements, Text], Text, to_string).lenient().postgres(),
     row("array_to_string", &[Elements, Text, Text], Text, to_string).lenient().postgres(),
     row("string_to_array", &[Text, Text], TextArray, from_string).lenient().postgres(),
@@ -139,6 +141,14 @@ fn dimensions(arguments: &[Datum], _: Invocation<'_>) -> Answer {
 
 fn cardinality(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     Ok(Datum::Integer(array(arguments, 0)?.len() as i128))
+}
+
+/// The elements from one place to another, numbered from 1 again.
+fn slice(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+    let elements = array(arguments, 0)?;
+    let first = usize::try_from(integer(arguments, 1)?.max(1) - 1).unwrap_or(usize::MAX);
+    let end = usize::try_from(integer(arguments, 2)?.max(0)).unwrap_or(usize::MAX).min(elements.len());
+    made(elements.get(first..end).unwrap_or_default().to_vec())
 }
 
 fn to_string(arguments: &[Datum], call: Invocation<'_>) -> Answer {

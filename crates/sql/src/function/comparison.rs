@@ -57,6 +57,13 @@ pub(super) fn comparable(
         (known, SqlType::Unknown) => both(known.clone()),
         _ if is_exact(left) && is_exact(right) => Some((left.clone(), right.clone())),
         _ if left.is_number() && right.is_number() => both(number_type(left, right)),
+        // What is varying beside what is padded is padded too: blanks at the end do not count. Beside a text they do.
+        (SqlType::Text(Some(length)), SqlType::Character(other)) => {
+            Some((SqlType::Character(*length.max(other)), right.clone()))
+        }
+        (SqlType::Character(length), SqlType::Text(Some(other))) => {
+            Some((left.clone(), SqlType::Character(*length.max(other))))
+        }
         _ if left.is_text() && right.is_text() => Some((left.clone(), right.clone())),
         _ if left.is_same_kind(right) => Some((left.clone(), right.clone())),
         _ => both(common_type(&[left.clone(), right.clone()], dialect).ok()?),
@@ -64,7 +71,7 @@ pub(super) fn comparable(
 }
 
 fn is_exact(one: &SqlType) -> bool {
-    matches!(one, SqlType::Integer { .. } | SqlType::Decimal(_) | SqlType::ObjectId)
+    matches!(one, SqlType::Integer { .. } | SqlType::Decimal(_) | SqlType::ObjectId | SqlType::Registered(_))
 }
 
 fn comparable_in_mysql(left: &SqlType, right: &SqlType) -> (SqlType, SqlType) {

@@ -38,6 +38,7 @@ pub(super) const OPERATORS: &[Row] = &[
     row("||", &[Jsonb, Jsonb], Jsonb, join).postgres(),
     row("-", &[Jsonb, Text], Jsonb, without_key).postgres(),
     row("-", &[Jsonb, Integer], Jsonb, without_element).postgres(),
+    row("-", &[Jsonb, TextArray], Jsonb, without_keys).postgres(),
     row("#-", &[Jsonb, TextArray], Jsonb, without_path).postgres(),
     row("->", &[Json, Text], Json, extract).mysql(),
     row("->>", &[Json, Text], Text, extract_text).mysql(),
@@ -45,6 +46,7 @@ pub(super) const OPERATORS: &[Row] = &[
 
 pub(super) const FUNCTIONS: &[Row] = &[
     row("to_json", &[Any], Json, convert).postgres(),
+    row("row_to_json", &[Any], Json, convert).postgres(),
     row("to_jsonb", &[Any], Jsonb, convert).postgres(),
     row("array_to_json", &[Elements], Json, convert).postgres(),
     row("json_build_object", &[Any], Json, build_object).variadic().lenient().postgres(),
@@ -83,9 +85,17 @@ pub(super) fn to_json(datum: &Datum, sql_type: &SqlType, dialect: Dialect) -> Re
         Datum::Integer(_) | Datum::Decimal(_) => crate::value::output(datum, sql_type, dialect),
         Datum::Real(value) if value.is_finite() => crate::value::output(datum, sql_type, dialect),
         Datum::Json(text) => text.to_string(),
+        Datum::Array(values) if matches!(sql_type, SqlType::Record(_)) => {
+            let SqlType::Record(fields) = sql_type else { return Ok("null".to_owned()) };
+            let member = |(value, (name, kind)): (&Datum, &(String, SqlType))| {
+                Ok(format!("{}:{}", json::quote(name), to_json(value, kind, dialect)?))
+            };
+            let members: Result<Vec<String>, SqlError> = values.iter().zip(fields.iter()).map(member).collect();
+            format!("{{{}}}", members?.join(","))
+        }
         Datum::Array(elements) => {
             let element = match sql_type {
-                SqlType::Array(element) => element,
+                SqlType::Array(element) | SqlType::Vector(element) => element,
                 other => other,
             };
             let parts: Result<Vec<String>, SqlError> =
@@ -178,7 +188,13 @@ fn field(arguments: &[Datum], call: Invocation<'_>) -> Answer {
 }
 
 fn element(arguments: &[Datum], call: Invocation<'_>) -> Answer {
-    part_answer(step_into(text(arguments, 0)?, Step::Place(integer(arguments, 1)? as i64))?, call)
+    let (whole, place) = (text(arguments, 0)?, integer(arguments, 1)?);
+    // To JSONB a scalar is an array of one.
+    let is_scalar = !whole.trim_start().starts_with(['[', '{']);
+    if is_scalar && call.parameters.first() == Some(&SqlType::JsonBinary) {
+        return part_answer(matches!(place, 0 | -1).then(|| whole.to_owned()), call);
+    }
+    part_answer(step_into(whole, Step::Place(place as i64))?, call)
 }
 
 /// Follows keys and, in arrays, places.
@@ -271,14 +287,25 @@ fn join(arguments: &[Datum], _: Invocation<'_>) -> Answer {
 }
 
 fn without_key(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    let key = text(arguments, 1)?;
-    document(&match json(arguments, 0)? {
+    without(json(arguments, 0)?, &[text(arguments, 1)?])
+}
+
+fn without_keys(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+    let keys = array(arguments, 1)?.iter().filter_map(|key| match key {
+        Datum::Text(key) => Some(&**key),
+        _ => None,
+    });
+    without(json(arguments, 0)?, &keys.collect::<Vec<_>>())
+}
+
+fn without(whole: Json, keys: &[&str]) -> Answer {
+    document(&match whole {
         Json::Object(mut pairs) => {
-            pairs.0.retain(|(name, _)| name.0 != key);
+            pairs.0.retain(|(name, _)| !keys.contains(&name.0.as_str()));
             Json::Object(pairs)
         }
         Json::Array(mut elements) => {
-            elements.0.retain(|one| !matches!(one, Json::String(text) if text == key));
+            elements.0.retain(|one| !matches!(one, Json::String(text) if keys.contains(&text.as_str())));
             Json::Array(elements)
         }
         _ => return Err(invalid("cannot delete from scalar")),
@@ -300,56 +327,83 @@ fn without_element(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     })
 }
 
-/// Puts a value at a path, or takes away what is there.
-fn changed(whole: Json, steps: &[String], value: Option<&Json>, create: bool) -> Json {
-    let Some((step, rest)) = steps.split_first() else { return value.cloned().unwrap_or(whole) };
-    match whole {
-        Json::Object(mut pairs) => {
-            let found = pairs.0.iter().position(|(key, _)| key.0 == *step);
-            match (found, value) {
-                (Some(place), None) if rest.is_empty() => drop(pairs.0.remove(place)),
-                (Some(place), _) => {
-                    let old = std::mem::replace(&mut pairs.0[place].1, Json::Null);
-                    pairs.0[place].1 = changed(old, rest, value, create);
+/// What is done at a path: a value is put there, or what is there is taken away.
+struct Change {
+    steps: Vec<String>,
+    value: Option<Json>,
+    create: bool,
+}
+
+impl Change {
+    /// The path stands in the second argument.
+    fn of(arguments: &[Datum], value: Option<Json>, create: bool) -> Result<Change, SqlError> {
+        let steps = array(arguments, 1)?;
+        if let Some(place) = steps.iter().position(Datum::is_null) {
+            let message = format!("path element at position {} is null", place + 1);
+            return Err(SqlError::new(SqlState("22004"), message));
+        }
+        let steps = (0..steps.len()).map(|place| text(steps, place).map(str::to_owned)).collect::<Result<_, _>>()?;
+        Ok(Change { steps, value, create })
+    }
+
+    fn apply(&self, whole: Json) -> Answer {
+        if whole.is_scalar() {
+            let verb = if self.value.is_some() { "set" } else { "delete" };
+            return Err(invalid(format!("cannot {verb} path in scalar")));
+        }
+        document(&if self.steps.is_empty() { whole } else { self.changed(whole, 0)? })
+    }
+
+    fn changed(&self, whole: Json, depth: usize) -> Result<Json, SqlError> {
+        let Some(step) = self.steps.get(depth) else { return Ok(self.value.clone().unwrap_or(whole)) };
+        let is_last = depth + 1 == self.steps.len();
+        match whole {
+            Json::Object(mut pairs) => {
+                let found = pairs.0.iter().position(|(key, _)| key.0 == *step);
+                match (found, &self.value) {
+                    (Some(place), None) if is_last => drop(pairs.0.remove(place)),
+                    (Some(place), _) => {
+                        let old = std::mem::replace(&mut pairs.0[place].1, Json::Null);
+                        pairs.0[place].1 = self.changed(old, depth + 1)?;
+                    }
+                    (None, Some(value)) if is_last && self.create => pairs.0.push((Key(step.clone()), value.clone())),
+                    _ => {}
                 }
-                (None, Some(value)) if rest.is_empty() && create => pairs.0.push((Key(step.clone()), value.clone())),
-                _ => {}
+                Ok(Json::object(pairs.0.into_iter().map(|(key, value)| (key.0, value)).collect()))
             }
-            Json::object(pairs.0.into_iter().map(|(key, value)| (key.0, value)).collect())
+            Json::Array(elements) => self.changed_array(elements.0, step, depth),
+            other => Ok(other),
         }
-        Json::Array(elements) => changed_array(elements.0, step, rest, value, create),
-        other => other,
     }
-}
 
-fn changed_array(mut elements: Vec<Json>, step: &str, rest: &[String], value: Option<&Json>, create: bool) -> Json {
-    let Ok(wanted) = step.parse::<i64>() else { return Json::array(elements) };
-    let place = if wanted < 0 { wanted + elements.len() as i64 } else { wanted };
-    match (usize::try_from(place).ok().filter(|place| *place < elements.len()), value) {
-        (Some(place), None) if rest.is_empty() => drop(elements.remove(place)),
-        (Some(place), _) => {
-            let old = std::mem::replace(&mut elements[place], Json::Null);
-            elements[place] = changed(old, rest, value, create);
+    fn changed_array(&self, mut elements: Vec<Json>, step: &str, depth: usize) -> Result<Json, SqlError> {
+        let is_last = depth + 1 == self.steps.len();
+        let wanted: i32 = step.trim().parse().map_err(|_| {
+            let message = format!("path element at position {} is not an integer: \"{step}\"", depth + 1);
+            SqlError::new(SqlState::INVALID_TEXT, message)
+        })?;
+        let place = if wanted < 0 { i64::from(wanted) + elements.len() as i64 } else { wanted.into() };
+        match (usize::try_from(place).ok().filter(|place| *place < elements.len()), &self.value) {
+            (Some(place), None) if is_last => drop(elements.remove(place)),
+            (Some(place), _) => {
+                let old = std::mem::replace(&mut elements[place], Json::Null);
+                elements[place] = self.changed(old, depth + 1)?;
+            }
+            (None, Some(value)) if is_last && self.create && place < 0 => elements.insert(0, value.clone()),
+            (None, Some(value)) if is_last && self.create => elements.push(value.clone()),
+            _ => {}
         }
-        (None, Some(value)) if rest.is_empty() && create && place < 0 => elements.insert(0, value.clone()),
-        (None, Some(value)) if rest.is_empty() && create => elements.push(value.clone()),
-        _ => {}
+        Ok(Json::array(elements))
     }
-    Json::array(elements)
-}
-
-fn steps_of(arguments: &[Datum], place: usize) -> Result<Vec<String>, SqlError> {
-    let elements = array(arguments, place)?;
-    (0..elements.len()).map(|place| text(elements, place).map(str::to_owned)).collect()
 }
 
 fn set(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     let create = if arguments.len() > 3 { boolean(arguments, 3)? } else { true };
-    document(&changed(json(arguments, 0)?, &steps_of(arguments, 1)?, Some(&json(arguments, 2)?), create))
+    Change::of(arguments, Some(json(arguments, 2)?), create)?.apply(json(arguments, 0)?)
 }
 
 fn without_path(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    document(&changed(json(arguments, 0)?, &steps_of(arguments, 1)?, None, false))
+    Change::of(arguments, None, false)?.apply(json(arguments, 0)?)
 }
 
 fn array_length(arguments: &[Datum], _: Invocation<'_>) -> Answer {
@@ -451,8 +505,32 @@ fn stripped(document: Json) -> Json {
     }
 }
 
-fn strip_nulls(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    document(&stripped(json(arguments, 0)?))
+/// Of JSON, which keeps its order and its equal keys, without blanks.
+fn stripped_text(text: &str) -> Result<String, SqlError> {
+    let text = text.trim();
+    let members = json::members(text)?;
+    let mut parts = Vec::with_capacity(members.len());
+    for (key, part) in members {
+        match key {
+            Some(_) if part == "null" => {}
+            Some(key) => parts.push(format!("{}:{}", json::quote(&key), stripped_text(part)?)),
+            None => parts.push(stripped_text(part)?),
+        }
+    }
+    let joined = parts.join(",");
+    Ok(match text.as_bytes().first() {
+        Some(b'{') => format!("{{{joined}}}"),
+        Some(b'[') => format!("[{joined}]"),
+        Some(b'"') => Json::parse(text)?.print(),
+        _ => text.to_owned(),
+    })
+}
+
+fn strip_nulls(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+    match call.result {
+        SqlType::Json => Ok(Datum::Json(stripped_text(text(arguments, 0)?)?.into())),
+        _ => document(&stripped(json(arguments, 0)?)),
+    }
 }
 
 fn pretty(arguments: &[Datum], _: Invocation<'_>) -> Answer {

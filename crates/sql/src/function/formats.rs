@@ -24,6 +24,7 @@ pub(super) const FUNCTIONS: &[Row] = &[
     row("to_char", &[Numeric, Text], Text, print_number).postgres(),
     row("to_char", &[Integer, Text], Text, print_number).postgres(),
     row("to_char", &[Big, Text], Text, print_number).postgres(),
+    row("to_char", &[Double, Text], Text, print_number).postgres(),
     row("to_date", &[Text, Text], Date, read_date).postgres(),
     row("to_timestamp", &[Text, Text], Zoned, read_date).postgres(),
     row("to_number", &[Text, Text], Numeric, read_number).postgres(),
@@ -32,6 +33,8 @@ pub(super) const FUNCTIONS: &[Row] = &[
     row("str_to_date", &[Text, Text], Timestamp, string_to_date).mysql(),
     row("date_add", &[Text, Interval], Text, text_add).mysql(),
     row("date_sub", &[Text, Interval], Text, text_subtract).mysql(),
+    row("adddate", &[Text, Interval], Text, text_add).mysql(),
+    row("subdate", &[Text, Interval], Text, text_subtract).mysql(),
     row("date_add", &[Date, Interval], Date, date_add).mysql(),
     row("date_add", &[Timestamp, Interval], Timestamp, date_add).mysql(),
     row("adddate", &[Date, Interval], Date, date_add).mysql(),
@@ -56,12 +59,13 @@ pub(super) const FUNCTIONS: &[Row] = &[
     row("dayname", &[Timestamp], Text, day_name).mysql(),
     row("monthname", &[Timestamp], Text, month_name).mysql(),
     row("last_day", &[Date], Date, last_day).mysql(),
-    row("hour", &[Timestamp], Integer, hour).mysql(),
+    // A text is a time first: HOUR('10:20') needs no date.
     row("hour", &[Time], Integer, hour).mysql(),
-    row("minute", &[Timestamp], Integer, minute).mysql(),
+    row("hour", &[Timestamp], Integer, hour).mysql(),
     row("minute", &[Time], Integer, minute).mysql(),
-    row("second", &[Timestamp], Integer, second).mysql(),
+    row("minute", &[Timestamp], Integer, minute).mysql(),
     row("second", &[Time], Integer, second).mysql(),
+    row("second", &[Timestamp], Integer, second).mysql(),
     row("microsecond", &[Timestamp], Integer, microsecond).mysql(),
     row("to_days", &[Date], Integer, to_days).mysql(),
     row("makedate", &[Integer, Integer], Date, make_date).mysql(),
@@ -190,7 +194,11 @@ fn pattern_of(text: &str) -> Option<&str> {
 }
 
 fn print_moment(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    let moment = Moment::of(micros(arguments, 0)?);
+    let time = micros(arguments, 0)?;
+    if temporal::is_infinite(time) {
+        return Ok(Datum::Null);
+    }
+    let moment = Moment::of(time);
     let mut rest = text(arguments, 1)?;
     let mut printed = String::new();
     while let Some(letter) = rest.chars().next() {
@@ -475,11 +483,13 @@ fn text_later(written: &str, span: crate::value::Interval) -> Answer {
     answer(temporal::print_timestamp(time, digits, ""))
 }
 
-fn text_add(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    text_later(text(arguments, 0)?, interval(arguments, 1)?)
+/// A text and an interval, in either order.
+pub(super) fn text_add(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+    let (written, span) = if matches!(arguments.first(), Some(Datum::Interval(_))) { (1, 0) } else { (0, 1) };
+    text_later(text(arguments, written)?, interval(arguments, span)?)
 }
 
-fn text_subtract(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+pub(super) fn text_subtract(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     text_later(text(arguments, 0)?, interval(arguments, 1)?.checked_neg()?)
 }
 
@@ -490,7 +500,7 @@ fn days_between(arguments: &[Datum], _: Invocation<'_>) -> Answer {
 
 fn units_between(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     let (from, to) = (micros(arguments, 1)?, micros(arguments, 2)?);
-    let whole = |size: i64| i128::from((to - from) / size);
+    let whole = |size: i64| (i128::from(to) - i128::from(from)) / i128::from(size);
     Ok(Datum::Integer(match text(arguments, 0)?.to_ascii_lowercase().as_str() {
         "microsecond" => whole(1),
         "second" => whole(SECOND),

@@ -21,11 +21,14 @@ mod formats;
 mod moments;
 mod numbers;
 mod pattern;
+mod regular;
 mod resolve;
 mod session;
 mod signature;
 mod strings;
 mod tables;
+mod transcendental;
+mod zones;
 
 use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState};
@@ -33,6 +36,7 @@ use crate::value::Datum;
 use crate::value::types::SqlType;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What a call may know besides its arguments. One per statement; the seed comes from the storage, so that runs repeat.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +47,8 @@ pub struct Environment {
     pub transaction_time: i64,
     /// The present for `clock_timestamp()`.
     pub clock_time: i64,
+    /// The cursors of the session: name, statement, whether it is held.
+    pub(crate) cursors: Vec<(String, String, bool)>,
     /// The name of the user.
     pub user: String,
     /// The name of the database.
@@ -52,7 +58,7 @@ pub struct Environment {
     /// Whether the statement changes rows: then MySQL, in its default modes, refuses what it forgives a query.
     pub changes: bool,
     /// The settings of the session, which `set_config` changes: whoever made the environment takes them back.
-    pub settings: RefCell<BTreeMap<String, String>>,
+    pub settings: RefCell<Arc<BTreeMap<String, String>>>,
     random: Cell<u64>,
 }
 
@@ -189,6 +195,13 @@ pub fn table(name: &str, arguments: &[SqlType], dialect: Dialect) -> Result<Tabl
     tables::table(name, arguments, dialect)
 }
 
+pub(crate) use session::check_setting;
+
+/// Whether a name is that of a table function.
+pub(crate) fn is_table(name: &str) -> bool {
+    tables::NAMES.contains(&name)
+}
+
 /// Takes the rows of a group one by one.
 pub trait Accumulator {
     /// One row's arguments, NULLs included.
@@ -213,8 +226,18 @@ pub struct Aggregate {
 }
 
 impl Aggregate {
-    /// A new, empty group. An ORDER BY in the call is the executor's: it adds the rows in that order.
+    /// A new, empty group, for rows in any order.
     pub fn accumulator(&self) -> Box<dyn Accumulator> {
+        match self.dialect {
+            Dialect::Postgres if self.distinct => {
+                Box::new(aggregates::SortedDistinct { seen: Default::default(), aggregate: self.clone() })
+            }
+            _ => self.ordered_accumulator(),
+        }
+    }
+
+    /// A new, empty group for rows in the order that the call asks for: an ORDER BY in the call is the executor's.
+    pub fn ordered_accumulator(&self) -> Box<dyn Accumulator> {
         let inner = (self.start)(self, self.dialect);
         if !self.distinct {
             return inner;

@@ -27,6 +27,10 @@ pub(super) const OPERATORS: &[Row] = &[
     row("-", &[Date, Interval], Timestamp, subtract_span).postgres(),
     row("+", &[Date, Interval], Date, add_span).mysql(),
     row("-", &[Date, Interval], Date, subtract_span).mysql(),
+    row("+", &[Text, Interval], Text, super::formats::text_add).mysql(),
+    row("+", &[Interval, Text], Text, super::formats::text_add).mysql(),
+    row("-", &[Text, Interval], Text, super::formats::text_subtract).mysql(),
+    row("+", &[Interval, Date], Date, add_span).mysql(),
     row("+", &[Date, Time], Timestamp, date_and_time).postgres(),
     row("+", &[Timestamp, Interval], Timestamp, add_span),
     row("+", &[Interval, Timestamp], Timestamp, add_span),
@@ -93,11 +97,11 @@ pub(super) const FUNCTIONS: &[Row] = &[
     row("justify_interval", &[Interval], Interval, justify).postgres(),
     row("isfinite", &[Timestamp], Boolean, is_finite).postgres(),
     row("to_timestamp", &[Double], Zoned, from_seconds).postgres(),
-    row("timezone", &[Text, Timestamp], Zoned, at_zone).postgres(),
-    row("timezone", &[Text, Zoned], Timestamp, at_zone).postgres(),
+    row("timezone", &[Text, Timestamp], Zoned, super::zones::at_zone).postgres(),
+    row("timezone", &[Text, Zoned], Timestamp, super::zones::at_zone).postgres(),
 ];
 
-fn moment(time: i64, sql_type: &SqlType) -> Datum {
+pub(super) fn moment(time: i64, sql_type: &SqlType) -> Datum {
     match sql_type {
         SqlType::TimestampZoned(_) => Datum::TimestampZoned(time),
         SqlType::Time(_) => Datum::Time(time.rem_euclid(DAY)),
@@ -128,7 +132,7 @@ fn subtract_days(arguments: &[Datum], _: Invocation<'_>) -> Answer {
 }
 
 fn moved(days: i32, count: i128) -> Answer {
-    if days == i32::MAX || days == i32::MIN {
+    if temporal::is_infinite_date(days) {
         return Ok(Datum::Date(days));
     }
     let sum = i64::try_from(i128::from(days) + count).map_err(|_| temporal::out_of_range("date"))?;
@@ -136,11 +140,19 @@ fn moved(days: i32, count: i128) -> Answer {
 }
 
 fn days_between(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    Ok(Datum::Integer(i128::from(date(arguments, 0)?) - i128::from(date(arguments, 1)?)))
+    let (left, right) = (date(arguments, 0)?, date(arguments, 1)?);
+    if temporal::is_infinite_date(left) || temporal::is_infinite_date(right) {
+        return Err(SqlError::new(SqlState::DATETIME_OVERFLOW, "cannot subtract infinite dates"));
+    }
+    Ok(Datum::Integer(i128::from(left) - i128::from(right)))
 }
 
 fn date_and_time(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    let sum = i128::from(micros(arguments, 0)?) + i128::from(time(arguments, 1)?);
+    let midnight = micros(arguments, 0)?;
+    if temporal::is_infinite(midnight) {
+        return Ok(Datum::Timestamp(midnight));
+    }
+    let sum = i128::from(midnight) + i128::from(time(arguments, 1)?);
     Ok(Datum::Timestamp(temporal::checked_timestamp(sum)?))
 }
 
@@ -173,8 +185,7 @@ fn subtract_span(arguments: &[Datum], call: Invocation<'_>) -> Answer {
 
 fn between(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     let (left, right) = (time(arguments, 0)?, time(arguments, 1)?);
-    let infinite = |one: i64| one == temporal::INFINITE || one == i64::MIN;
-    if infinite(left) || infinite(right) {
+    if temporal::is_infinite(left) || temporal::is_infinite(right) {
         return Err(SqlError::new(SqlState::DATETIME_OVERFLOW, "cannot subtract infinite timestamps"));
     }
     let difference = left.checked_sub(right).ok_or_else(|| temporal::out_of_range("interval"))?;
@@ -242,7 +253,7 @@ fn today(_: &[Datum], call: Invocation<'_>) -> Answer {
 }
 
 fn date_part_of(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    Ok(Datum::Date(temporal::checked_date(micros(arguments, 0)?.div_euclid(DAY))?))
+    Ok(Datum::Date(temporal::day_of(micros(arguments, 0)?)?))
 }
 
 fn unknown_unit(unit: &str, call: Invocation<'_>) -> SqlError {
@@ -256,7 +267,7 @@ fn truncate(arguments: &[Datum], call: Invocation<'_>) -> Answer {
         return truncate_span(*span, &unit).map(Datum::Interval).ok_or_else(|| unknown_unit(&unit, call));
     }
     let time = micros(arguments, 1)?;
-    if time == temporal::INFINITE || time == i64::MIN {
+    if temporal::is_infinite(time) {
         return Ok(moment(time, call.result));
     }
     truncated(time, &unit).map(|time| moment(time, call.result)).ok_or_else(|| unknown_unit(&unit, call))
@@ -312,7 +323,7 @@ pub(super) fn part(arguments: &[Datum], call: Invocation<'_>) -> Answer {
         Some(Datum::Time(time)) => clock_part(*time, &unit).or((unit == "epoch").then(|| seconds(*time))),
         _ => {
             let time = micros(arguments, 1)?;
-            if time == temporal::INFINITE || time == i64::MIN {
+            if temporal::is_infinite(time) {
                 return Err(SqlError::unsupported("a part of an infinite date"));
             }
             let has_clock = !matches!(arguments.get(1), Some(Datum::Date(_)));
@@ -337,13 +348,7 @@ fn moment_part(time: i64, unit: &str, has_clock: bool) -> Option<BigDecimal> {
     let days = time.div_euclid(DAY);
     let (year, month, day) = date_of(days);
     Some(BigDecimal::from(match unit {
-        "year" => {
-            if year > 0 {
-                year
-            } else {
-                year - 1
-            }
-        }
+        "year" => without_zero(year),
         "month" => month,
         "day" => day,
         "quarter" => (month - 1) / 3 + 1,
@@ -351,10 +356,10 @@ fn moment_part(time: i64, unit: &str, has_clock: bool) -> Option<BigDecimal> {
         "isodow" => (weekday(days) + 6) % 7 + 1,
         "doy" => days - days_of(year, 1, 1) + 1,
         "week" => iso_week(days).1,
-        "isoyear" => iso_week(days).0,
+        "isoyear" => without_zero(iso_week(days).0),
         "decade" => year.div_euclid(10),
-        "century" => (year + 99).div_euclid(100),
-        "millennium" => (year + 999).div_euclid(1000),
+        "century" => counted_from_one(year, 100),
+        "millennium" => counted_from_one(year, 1000),
         "julian" if !has_clock => days + 2_440_588,
         "timezone" | "timezone_hour" | "timezone_minute" => 0,
         "epoch" if !has_clock => days * 86_400,
@@ -362,6 +367,16 @@ fn moment_part(time: i64, unit: &str, has_clock: bool) -> Option<BigDecimal> {
         _ if has_clock => return clock_part(time.rem_euclid(DAY), unit),
         _ => return None,
     }))
+}
+
+/// The calendar counts 1 BC as 0, people as -1.
+fn without_zero(year: i64) -> i64 {
+    if year > 0 { year } else { year - 1 }
+}
+
+/// Which century or millennium a year is in: there is none of number 0.
+fn counted_from_one(year: i64, size: i64) -> i64 {
+    if year > 0 { (year + size - 1) / size } else { -((size - year) / size) }
 }
 
 fn clock_part(time: i64, unit: &str) -> Option<BigDecimal> {
@@ -404,6 +419,9 @@ pub(super) fn iso_week(days: i64) -> (i64, i64) {
 
 /// The difference in years, months, days and time, as people count ages.
 fn age_between(later: i64, earlier: i64) -> Result<Span, SqlError> {
+    if temporal::is_infinite(later) || temporal::is_infinite(earlier) {
+        return Err(temporal::out_of_range("timestamp"));
+    }
     if later < earlier {
         return age_between(earlier, later)?.checked_neg();
     }
@@ -495,26 +513,31 @@ fn carried(low: i64, size: i64, high: i64) -> (i64, i64) {
     (low, high)
 }
 
-fn days_carried(span: Span) -> Span {
-    let (days, months) = carried(span.days.into(), 30, span.months.into());
-    Span { months: months as i32, days: days as i32, ..span }
+/// An amount of months or days, unless there are too many.
+fn amount(value: i64) -> Result<i32, SqlError> {
+    i32::try_from(value).map_err(|_| temporal::out_of_range("interval"))
 }
 
-fn hours_carried(span: Span) -> Span {
+fn days_carried(span: Span) -> Result<Span, SqlError> {
+    let (days, months) = carried(span.days.into(), 30, span.months.into());
+    Ok(Span { months: amount(months)?, days: amount(days)?, ..span })
+}
+
+fn hours_carried(span: Span) -> Result<Span, SqlError> {
     let (microseconds, days) = carried(span.microseconds, DAY, span.days.into());
-    Span { days: days as i32, microseconds, ..span }
+    Ok(Span { days: amount(days)?, microseconds, ..span })
 }
 
 fn justify_days(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    Ok(Datum::Interval(days_carried(interval(arguments, 0)?)))
+    days_carried(interval(arguments, 0)?).map(Datum::Interval)
 }
 
 fn justify_hours(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    Ok(Datum::Interval(hours_carried(interval(arguments, 0)?)))
+    hours_carried(interval(arguments, 0)?).map(Datum::Interval)
 }
 
 fn justify(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    let span = days_carried(hours_carried(interval(arguments, 0)?));
+    let span = days_carried(hours_carried(interval(arguments, 0)?)?)?;
     let mixed = (span.months > 0 || (span.months == 0 && span.days > 0)) && span.microseconds < 0;
     let mixed_down = (span.months < 0 || (span.months == 0 && span.days < 0)) && span.microseconds > 0;
     let (step, micros) = if mixed {
@@ -525,12 +548,11 @@ fn justify(arguments: &[Datum], _: Invocation<'_>) -> Answer {
         (0, 0)
     };
     let adjusted = Span { days: span.days + step, microseconds: span.microseconds + micros, ..span };
-    Ok(Datum::Interval(days_carried(adjusted)))
+    days_carried(adjusted).map(Datum::Interval)
 }
 
 fn is_finite(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    let time = micros(arguments, 0)?;
-    Ok(Datum::Boolean(time != temporal::INFINITE && time != i64::MIN))
+    Ok(Datum::Boolean(!temporal::is_infinite(micros(arguments, 0)?)))
 }
 
 fn from_seconds(arguments: &[Datum], _: Invocation<'_>) -> Answer {
@@ -539,27 +561,4 @@ fn from_seconds(arguments: &[Datum], _: Invocation<'_>) -> Answer {
         return Err(temporal::out_of_range("timestamp"));
     }
     Ok(Datum::TimestampZoned(temporal::checked_timestamp(micros as i128)?))
-}
-
-/// `AT TIME ZONE`, for UTC and for offsets, whose sign PostgreSQL reads as POSIX does: '+02' is two hours *west*.
-fn at_zone(arguments: &[Datum], call: Invocation<'_>) -> Answer {
-    let zone = text(arguments, 0)?.trim();
-    let offset = match zone.to_ascii_lowercase().as_str() {
-        "utc" | "gmt" | "z" | "zulu" | "etc/utc" | "universal" => 0,
-        _ if zone.starts_with(['+', '-']) => {
-            let parts = temporal::parse(&format!("00:00:00{zone}"), "time zone")?;
-            -parts.offset.unwrap_or(0)
-        }
-        _ => {
-            return Err(
-                SqlError::unsupported(format!("the time zone \"{zone}\"")).with_hint("UTC and offsets are known")
-            );
-        }
-    };
-    let time = time(arguments, 1)?;
-    let shifted = match call.result {
-        SqlType::TimestampZoned(_) => time - offset,
-        _ => time + offset,
-    };
-    Ok(moment(shifted, call.result))
 }

@@ -3,16 +3,15 @@
 //! A whole number given to `round`, `ceil` or `sqrt` is a double in PostgreSQL, because double is the preferred number; a NUMERIC stays
 //! a NUMERIC. In MySQL whole numbers stay whole.
 
-use super::Invocation;
 use super::arguments::{Answer, decimal, integer, invalid, real};
-use super::arithmetic::{finite, in_range, whole_power};
+use super::arithmetic::{in_range, not_vanished};
 use super::signature::{Kind::*, Row, row};
+use super::{Invocation, transcendental};
 use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState};
-use crate::value::types::SqlType;
 use crate::value::{Datum, number};
 use bigdecimal::num_bigint::BigInt;
-use bigdecimal::{BigDecimal, Signed, ToPrimitive, Zero};
+use bigdecimal::{BigDecimal, Signed, Zero};
 
 pub(super) const FUNCTIONS: &[Row] = &[
     row("abs", &[Number], Number, absolute),
@@ -45,10 +44,15 @@ pub(super) const FUNCTIONS: &[Row] = &[
     row("pow", &[Double, Double], Double, power),
     row("pow", &[Numeric, Numeric], Numeric, power).postgres(),
     row("exp", &[Double], Double, exponential),
+    row("exp", &[Numeric], Numeric, exponential).postgres(),
     row("ln", &[Double], Double, natural_logarithm),
+    row("ln", &[Numeric], Numeric, natural_logarithm).postgres(),
     row("log", &[Double], Double, logarithm),
-    row("log", &[Double, Double], Double, logarithm_to_base),
+    row("log", &[Numeric], Numeric, decimal_logarithm_ten).postgres(),
+    row("log", &[Double, Double], Double, logarithm_to_base).mysql(),
+    row("log", &[Numeric, Numeric], Numeric, decimal_logarithm).postgres(),
     row("log10", &[Double], Double, logarithm_ten),
+    row("log10", &[Numeric], Numeric, decimal_logarithm_ten).postgres(),
     row("log2", &[Double], Double, logarithm_two).mysql(),
     row("pi", &[], Double, pi),
     row("sin", &[Double], Double, sine),
@@ -190,7 +194,7 @@ fn cube_root(arguments: &[Datum], _: Invocation<'_>) -> Answer {
 
 pub(super) fn power(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     if let [Datum::Decimal(base), Datum::Decimal(exponent)] = arguments {
-        return decimal_power(base, exponent).map(Datum::Decimal);
+        return transcendental::power(base, exponent).map(Datum::Decimal);
     }
     let (base, exponent) = (real(arguments, 0)?, real(arguments, 1)?);
     if base == 0.0 && exponent < 0.0 {
@@ -200,32 +204,22 @@ pub(super) fn power(arguments: &[Datum], call: Invocation<'_>) -> Answer {
         let message = "a negative number raised to a non-integer power yields a complex result";
         return undefined_result(message, call, "2201F");
     }
-    finite(base.powf(exponent), arguments, &SqlType::Double)
+    if exponent == 0.0 { Ok(Datum::Real(1.0)) } else { not_vanished(base.powf(exponent), arguments, call) }
 }
 
-/// A whole power of a NUMERIC with at least 16 digits after the point, as in PostgreSQL.
-fn decimal_power(base: &BigDecimal, exponent: &BigDecimal) -> Result<BigDecimal, SqlError> {
-    let Some(whole) = exponent.is_integer().then(|| exponent.to_i64()).flatten() else {
-        return Err(SqlError::unsupported("a NUMERIC raised to a power that is not whole")
-            .with_hint("cast to double precision"));
-    };
-    if base.is_zero() && whole < 0 {
-        return Err(SqlError::new(SqlState("2201F"), "zero raised to a negative power is undefined"));
-    }
-    let size = u32::try_from(whole.unsigned_abs()).ok().filter(|size| *size <= 100_000);
-    let overflow = || SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, "value overflows numeric format");
-    let raised = whole_power(base, size.ok_or_else(overflow)?)?;
-    let scale = base.fractional_digit_count().clamp(16, 1000);
-    let result = if whole < 0 {
-        number::quotient(&BigDecimal::from(1), &raised, scale)
-    } else {
-        number::round_decimal(&raised, scale)
-    };
-    number::checked_decimal(result)
+fn decimal_logarithm_ten(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+    transcendental::logarithm(&BigDecimal::from(10), &decimal(arguments, 0)?).map(Datum::Decimal)
+}
+
+fn decimal_logarithm(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+    transcendental::logarithm(&decimal(arguments, 0)?, &decimal(arguments, 1)?).map(Datum::Decimal)
 }
 
 fn exponential(arguments: &[Datum], call: Invocation<'_>) -> Answer {
-    finite(real(arguments, 0)?.exp(), arguments, call.result)
+    if let Some(Datum::Decimal(value)) = arguments.first() {
+        return transcendental::exponential(value).map(Datum::Decimal);
+    }
+    not_vanished(real(arguments, 0)?.exp(), arguments, call)
 }
 
 fn logarithm_of(value: f64, logarithm: fn(f64) -> f64, call: Invocation<'_>) -> Answer {
@@ -239,6 +233,9 @@ fn logarithm_of(value: f64, logarithm: fn(f64) -> f64, call: Invocation<'_>) -> 
 }
 
 fn natural_logarithm(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+    if let Some(Datum::Decimal(value)) = arguments.first() {
+        return transcendental::natural_logarithm(value).map(Datum::Decimal);
+    }
     logarithm_of(real(arguments, 0)?, f64::ln, call)
 }
 
@@ -345,7 +342,10 @@ fn width_bucket(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     if count < 1 || low == high || value.is_nan() {
         return Err(SqlError::new(SqlState("2201G"), "count must be greater than zero, and the bounds must differ"));
     }
-    let place = ((value - low) / (high - low) * count as f64).floor() as i128 + 1;
+    if !low.is_finite() || !high.is_finite() {
+        return Err(SqlError::new(SqlState("2201G"), "lower and upper bounds must be finite"));
+    }
+    let place = (((value - low) / (high - low) * count as f64).floor() as i128).saturating_add(1);
     Ok(Datum::Integer(place.clamp(0, count + 1)))
 }
 

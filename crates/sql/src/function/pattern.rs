@@ -1,17 +1,16 @@
 //! LIKE, SIMILAR TO and regular expressions.
 //!
 //! LIKE is matched here, remembering only the last `%`: no pattern is slower than its length times the text's. SIMILAR TO and `~`
-//! become patterns of the `regex` crate, which is linear; it has no back references, and a pattern that uses them is refused.
+//! are matched by [`super::regular`]; here is what is done with the matches.
 
 use super::Invocation;
-use super::arguments::{Answer, answer, integer, invalid, text};
+use super::arguments::{Answer, LONGEST_TEXT, answer, integer, invalid, text, too_large};
+use super::regular::compile;
 use super::signature::{Kind::*, Row, row};
 use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState};
 use crate::value::types::SqlType;
 use crate::value::{Collation, Datum};
-use regex::Regex;
-use std::cell::RefCell;
 
 pub(super) const OPERATORS: &[Row] = &[
     row("like", &[Text, Text], Boolean, like),
@@ -48,7 +47,7 @@ pub(super) const FUNCTIONS: &[Row] = &[
     row("regexp_like", &[Text, Text], Boolean, matches_like),
     row("regexp_like", &[Text, Text, Text], Boolean, matches_like),
     row("regexp_count", &[Text, Text], Integer, count),
-    row("regexp_substr", &[Text, Text], Text, substring),
+    row("regexp_substr", &[Text, Text], Text, whole_match),
     row("regexp_split_to_array", &[Text, Text], TextArray, split).postgres(),
     row("substring", &[Text, Text], Text, substring).postgres(),
     row("like_escape", &[Text, Text], Text, like_escape).postgres(),
@@ -106,8 +105,8 @@ fn not_ilike(arguments: &[Datum], call: Invocation<'_>) -> Answer {
 
 fn like_with(arguments: &[Datum], call: Invocation<'_>, fold: impl Fn(char) -> String) -> Answer {
     let subject: Vec<String> = subject(arguments, call)?.chars().map(&fold).collect();
-    let pattern = like_tokens(text(arguments, 1)?, escape_of(arguments)?, fold);
-    Ok(Datum::Boolean(like_matches(&subject, &pattern)))
+    let pattern = like_tokens(text(arguments, 1)?, escape_of(arguments)?, fold, call.environment.dialect);
+    like_matches(&subject, &pattern).map(Datum::Boolean)
 }
 
 #[derive(PartialEq)]
@@ -115,16 +114,21 @@ enum Token {
     Many,
     One,
     Letter(String),
-    Nothing,
+    /// An escape at the end of the pattern.
+    Unfinished,
 }
 
-fn like_tokens(pattern: &str, escape: Option<char>, fold: impl Fn(char) -> String) -> Vec<Token> {
+fn like_tokens(pattern: &str, escape: Option<char>, fold: impl Fn(char) -> String, dialect: Dialect) -> Vec<Token> {
     let mut letters = pattern.chars();
     let mut tokens = Vec::new();
     while let Some(letter) = letters.next() {
         tokens.push(if Some(letter) == escape {
-            // An escape at the end escapes nothing, and nothing matches it.
-            letters.next().map_or(Token::Nothing, |escaped| Token::Letter(fold(escaped)))
+            match (letters.next(), dialect) {
+                (Some(escaped), _) => Token::Letter(fold(escaped)),
+                // To MySQL an escape at the end is a letter like others.
+                (None, Dialect::MySql) => Token::Letter(fold(letter)),
+                (None, Dialect::Postgres) => Token::Unfinished,
+            }
         } else if letter == '%' {
             Token::Many
         } else if letter == '_' {
@@ -136,8 +140,9 @@ fn like_tokens(pattern: &str, escape: Option<char>, fold: impl Fn(char) -> Strin
     tokens
 }
 
-/// Walks both; on a mismatch the last `%` takes one letter more. Earlier ones never need to.
-fn like_matches(subject: &[String], pattern: &[Token]) -> bool {
+/// Walks both; on a mismatch the last `%` takes one letter more. Earlier ones never need to. PostgreSQL refuses an unfinished pattern
+/// only when it gets there.
+fn like_matches(subject: &[String], pattern: &[Token]) -> Result<bool, SqlError> {
     let (mut at, mut token) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
     while at < subject.len() {
@@ -147,17 +152,20 @@ fn like_matches(subject: &[String], pattern: &[Token]) -> bool {
                 token += 1;
             }
             Some(Token::One) => (at, token) = (at + 1, token + 1),
+            Some(Token::Unfinished) => {
+                return Err(SqlError::new(SqlState("22025"), "LIKE pattern must not end with escape character"));
+            }
             Some(Token::Letter(letter)) if *letter == subject[at] => (at, token) = (at + 1, token + 1),
             _ => match retry {
                 Some((start, many)) => {
                     retry = Some((start + 1, many));
                     (at, token) = (start + 1, many + 1);
                 }
-                None => return false,
+                None => return Ok(false),
             },
         }
     }
-    pattern[token..].iter().all(|rest| *rest == Token::Many)
+    Ok(pattern[token..].iter().all(|rest| *rest == Token::Many))
 }
 
 fn like_escape(arguments: &[Datum], _: Invocation<'_>) -> Answer {
@@ -173,80 +181,34 @@ fn like_escape(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     answer(plain)
 }
 
-thread_local! {
-    // The same pattern is applied to row after row: keep the last compiled ones.
-    static COMPILED: RefCell<Vec<(String, Regex)>> = const { RefCell::new(Vec::new()) };
+fn matches_with(arguments: &[Datum], any_case: bool, call: Invocation<'_>) -> Answer {
+    let regular = compile(text(arguments, 1)?, any_case, call.environment.dialect)?;
+    Ok(Datum::Boolean(regular.is_match(text(arguments, 0)?)))
 }
 
-const MOST_COMPILED: usize = 16;
-
-fn compile(pattern: &str, any_case: bool) -> Result<Regex, SqlError> {
-    let translated = format!("(?s{}){}", if any_case { "i" } else { "" }, translate(pattern));
-    COMPILED.with_borrow_mut(|compiled| {
-        if let Some((_, regex)) = compiled.iter().find(|(known, _)| *known == translated) {
-            return Ok(regex.clone());
-        }
-        let regex = Regex::new(&translated).map_err(|error| {
-            let reason = error.to_string().lines().last().unwrap_or_default().to_owned();
-            SqlError::new(SqlState("2201B"), format!("invalid regular expression: {reason}"))
-        })?;
-        if compiled.len() == MOST_COMPILED {
-            compiled.remove(0);
-        }
-        compiled.push((translated, regex.clone()));
-        Ok(regex)
-    })
+fn matches(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+    matches_with(arguments, false, call)
 }
 
-/// PostgreSQL's escapes for word boundaries in the words of the `regex` crate.
-fn translate(pattern: &str) -> String {
-    let mut translated = String::with_capacity(pattern.len());
-    let mut letters = pattern.chars();
-    while let Some(letter) = letters.next() {
-        if letter != '\\' {
-            translated.push(letter);
-            continue;
-        }
-        match letters.next() {
-            Some('m') => translated.push_str("\\b{start}"),
-            Some('M') => translated.push_str("\\b{end}"),
-            Some('y') => translated.push_str("\\b"),
-            Some('Y') => translated.push_str("\\B"),
-            Some('Z') => translated.push_str("\\z"),
-            Some(other) => translated.extend(['\\', other]),
-            None => translated.push('\\'),
-        }
-    }
-    translated
+fn matches_any_case(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+    matches_with(arguments, true, call)
 }
 
-fn matches_with(arguments: &[Datum], any_case: bool) -> Answer {
-    Ok(Datum::Boolean(compile(text(arguments, 1)?, any_case)?.is_match(text(arguments, 0)?)))
+fn not_matches(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+    negated(matches(arguments, call))
 }
 
-fn matches(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    matches_with(arguments, false)
-}
-
-fn matches_any_case(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    matches_with(arguments, true)
-}
-
-fn not_matches(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    negated(matches_with(arguments, false))
-}
-
-fn not_matches_any_case(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    negated(matches_with(arguments, true))
+fn not_matches_any_case(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+    negated(matches_any_case(arguments, call))
 }
 
 fn matches_like(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     let flags = if arguments.len() > 2 { text(arguments, 2)? } else { "" };
     let folding = call.environment.dialect == Dialect::MySql && !flags.contains('c');
-    matches_with(arguments, folding || flags.contains('i'))
+    matches_with(arguments, folding || flags.contains('i'), call)
 }
 
-fn similar(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn similar(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     let escape = escape_of(arguments)?;
     let mut pattern = String::from("^(?:");
     let mut letters = text(arguments, 1)?.chars();
@@ -268,7 +230,7 @@ fn similar(arguments: &[Datum], _: Invocation<'_>) -> Answer {
         }
     }
     pattern.push_str(")$");
-    Ok(Datum::Boolean(compile(&pattern, false)?.is_match(text(arguments, 0)?)))
+    Ok(Datum::Boolean(compile(&pattern, false, call.environment.dialect)?.is_match(text(arguments, 0)?)))
 }
 
 fn not_similar(arguments: &[Datum], call: Invocation<'_>) -> Answer {
@@ -281,57 +243,120 @@ fn replace(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     if let Some(flag) = flags.chars().find(|flag| !matches!(flag, 'g' | 'i' | 'c')) {
         return Err(invalid(format!("invalid regular expression option: \"{flag}\"")));
     }
-    let regex = compile(text(arguments, 1)?, mysql || flags.contains('i'))?;
-    let limit = if mysql || flags.contains('g') { 0 } else { 1 };
-    let template = replacement(text(arguments, 2)?);
-    answer(regex.replacen(text(arguments, 0)?, limit, template.as_str()).into_owned())
+    let regular = compile(text(arguments, 1)?, mysql || flags.contains('i'), call.environment.dialect)?;
+    let most = if mysql || flags.contains('g') { usize::MAX } else { 1 };
+    let (subject, template) = (text(arguments, 0)?, replacement(text(arguments, 2)?, call.environment.dialect)?);
+    let mut replaced = String::new();
+    let mut copied = 0;
+    for groups in regular.find_all(subject, most)? {
+        let Some((start, end)) = groups[0] else { continue };
+        replaced.push_str(&subject[copied..start]);
+        for part in &template {
+            match part {
+                Part::Letter(letter) => replaced.push(*letter),
+                Part::Group(number) => {
+                    let group = groups.get(*number).copied().flatten();
+                    replaced.push_str(group.map_or("", |(start, end)| &subject[start..end]));
+                }
+            }
+        }
+        if replaced.len() > LONGEST_TEXT {
+            return Err(too_large("the text"));
+        }
+        copied = end;
+    }
+    answer(replaced + &subject[copied..])
 }
 
-/// `\1` and `\&` as `${1}` and `${0}`; a dollar is itself.
-fn replacement(template: &str) -> String {
-    let mut translated = String::new();
+/// A part of what a match is replaced by.
+enum Part {
+    Letter(char),
+    Group(usize),
+}
+
+/// `\1` and `\&` in PostgreSQL, `$1` and `$0` in MySQL, where a backslash makes a dollar plain.
+fn replacement(template: &str, dialect: Dialect) -> Result<Vec<Part>, SqlError> {
+    let mut parts = Vec::new();
     let mut letters = template.chars();
+    let digit = |letter: char| letter.to_digit(10).map(|digit| Part::Group(digit as usize));
     while let Some(letter) = letters.next() {
-        match letter {
-            '$' => translated.push_str("$$"),
-            '\\' => match letters.next() {
-                Some(digit @ '1'..='9') => translated.push_str(&format!("${{{digit}}}")),
-                Some('&') => translated.push_str("${0}"),
-                Some(other) => translated.push(other),
-                None => translated.push('\\'),
+        let part = match (letter, dialect) {
+            ('\\', Dialect::Postgres) => match letters.next() {
+                Some('&') => Part::Group(0),
+                Some(number @ '1'..='9') => digit(number).unwrap_or(Part::Letter(number)),
+                Some('\\') | None => Part::Letter('\\'),
+                Some(other) => {
+                    parts.push(Part::Letter('\\'));
+                    Part::Letter(other)
+                }
             },
-            other => translated.push(other),
-        }
+            ('\\', Dialect::MySql) => Part::Letter(letters.next().unwrap_or('\\')),
+            ('$', Dialect::MySql) => {
+                let group = letters.next().and_then(digit);
+                group.ok_or_else(|| {
+                    SqlError::new(SqlState("HY000"), "a capture group in the replacement has an invalid name")
+                })?
+            }
+            (other, _) => Part::Letter(other),
+        };
+        parts.push(part);
     }
-    translated
+    Ok(parts)
+}
+
+fn group_text(subject: &str, group: Option<(usize, usize)>) -> Datum {
+    group.map_or(Datum::Null, |(start, end)| Datum::text(&subject[start..end]))
 }
 
 /// The groups of the first match, or the match where the pattern has none.
-fn captures(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn captures(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     let flags = if arguments.len() > 2 { text(arguments, 2)? } else { "" };
-    let regex = compile(text(arguments, 1)?, flags.contains('i'))?;
-    let Some(found) = regex.captures(text(arguments, 0)?) else { return Ok(Datum::Null) };
-    let skipped = usize::from(found.len() > 1);
-    let group = |one: Option<regex::Match<'_>>| one.map_or(Datum::Null, |one| Datum::text(one.as_str()));
-    Ok(Datum::Array(found.iter().skip(skipped).map(group).collect()))
+    let subject = text(arguments, 0)?;
+    let regular = compile(text(arguments, 1)?, flags.contains('i'), call.environment.dialect)?;
+    let Some(groups) = regular.find(subject, 0)? else { return Ok(Datum::Null) };
+    let skipped = usize::from(groups.len() > 1);
+    Ok(Datum::Array(groups.into_iter().skip(skipped).map(|group| group_text(subject, group)).collect()))
+}
+
+/// The first match, or its first group where the pattern has one and the call wants it.
+fn found(arguments: &[Datum], call: Invocation<'_>, grouped: bool) -> Answer {
+    let subject = text(arguments, 0)?;
+    let any_case = call.environment.dialect == Dialect::MySql;
+    let regular = compile(text(arguments, 1)?, any_case, call.environment.dialect)?;
+    let Some(groups) = regular.find(subject, 0)? else { return Ok(Datum::Null) };
+    let place = usize::from(grouped && groups.len() > 1);
+    Ok(group_text(subject, groups[place]))
+}
+
+fn whole_match(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+    found(arguments, call, false)
 }
 
 fn substring(arguments: &[Datum], call: Invocation<'_>) -> Answer {
-    let mysql = call.environment.dialect == Dialect::MySql;
-    let regex = compile(text(arguments, 1)?, mysql)?;
-    let Some(found) = regex.captures(text(arguments, 0)?) else { return Ok(Datum::Null) };
-    let place = if mysql { 0 } else { usize::from(found.len() > 1) };
-    Ok(found.get(place).map_or(Datum::Null, |one| Datum::text(one.as_str())))
+    found(arguments, call, true)
 }
 
 fn count(arguments: &[Datum], call: Invocation<'_>) -> Answer {
-    let regex = compile(text(arguments, 1)?, call.environment.dialect == Dialect::MySql)?;
-    Ok(Datum::Integer(regex.find_iter(text(arguments, 0)?).count() as i128))
+    let any_case = call.environment.dialect == Dialect::MySql;
+    let regular = compile(text(arguments, 1)?, any_case, call.environment.dialect)?;
+    Ok(Datum::Integer(regular.find_all(text(arguments, 0)?, usize::MAX)?.len() as i128))
 }
 
-fn split(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    let regex = compile(text(arguments, 1)?, false)?;
-    Ok(Datum::Array(regex.split(text(arguments, 0)?).map(Datum::text).collect()))
+/// What lies between the matches; an empty match at either end of the text or behind another match cuts nothing.
+fn split(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+    let subject = text(arguments, 0)?;
+    let regular = compile(text(arguments, 1)?, false, call.environment.dialect)?;
+    let mut parts = Vec::new();
+    let mut last = 0;
+    for groups in regular.find_all(subject, usize::MAX)? {
+        let Some((start, end)) = groups[0] else { continue };
+        if start < subject.len() && end > last {
+            parts.push(Datum::text(&subject[last..start]));
+            last = end;
+        }
+    }
+    parts.push(Datum::text(&subject[last..]));
+    Ok(Datum::Array(parts.into()))
 }
 
 /// Where the argument is a length: at least zero.

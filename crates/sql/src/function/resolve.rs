@@ -99,11 +99,15 @@ fn fit(kind: Kind, argument: &SqlType, dialect: Dialect) -> Option<Score> {
         return fit_concrete(kind, &parameter, argument, dialect);
     }
     let accepted = match kind {
-        Kind::Number => argument.is_number() || mysql,
-        Kind::Exact => matches!(argument, SqlType::Integer { .. } | SqlType::Decimal(_)) || mysql,
+        // MySQL makes a number of anything but an interval, which has rows of its own.
+        Kind::Number if mysql && !argument.is_number() => return Some(NEUTRAL).filter(|_| !is_apart(argument)),
+        Kind::Number => argument.is_number(),
+        // What is no exact number is a double, for which there is another row.
+        Kind::Exact if mysql && *argument == SqlType::Boolean => true,
+        Kind::Exact => matches!(argument, SqlType::Integer { .. } | SqlType::Decimal(_)),
         Kind::Whole => matches!(argument, SqlType::Integer { .. }),
-        Kind::Elements => matches!(argument, SqlType::Array(_)),
-        Kind::NonArray => return Some(NEUTRAL).filter(|_| !matches!(argument, SqlType::Array(_))),
+        Kind::Elements => matches!(argument, SqlType::Array(_) | SqlType::Vector(_)),
+        Kind::NonArray => return Some(NEUTRAL).filter(|_| !matches!(argument, SqlType::Array(_) | SqlType::Vector(_))),
         _ => {
             return Some(NEUTRAL).filter(|_| kind != Kind::Comparable || mysql || *argument != SqlType::Json).map(
                 |score| {
@@ -117,6 +121,11 @@ fn fit(kind: Kind, argument: &SqlType, dialect: Dialect) -> Option<Score> {
         true => Some(EXACT),
         false => None,
     }
+}
+
+/// What MySQL takes for no number.
+fn is_apart(argument: &SqlType) -> bool {
+    matches!(argument, SqlType::Interval | SqlType::Array(_))
 }
 
 fn fit_concrete(kind: Kind, parameter: &SqlType, argument: &SqlType, dialect: Dialect) -> Option<Score> {
@@ -215,7 +224,7 @@ fn element_of(kinds: &[Kind], arguments: &[SqlType], dialect: Dialect) -> Option
     for (kind, argument) in kinds.iter().zip(arguments) {
         match (kind, argument) {
             (Kind::Element, element) => elements.push(element.clone()),
-            (Kind::Elements, SqlType::Array(element)) => elements.push((**element).clone()),
+            (Kind::Elements, SqlType::Array(element) | SqlType::Vector(element)) => elements.push((**element).clone()),
             _ => {}
         }
     }

@@ -3,13 +3,14 @@
 //! `version()` and the settings say what clients want to hear; what needs the catalog (`format_type`, `obj_description`, …) is not here.
 
 use super::Invocation;
-use super::arguments::{Answer, answer, boolean, bytes, integer, invalid, text};
+use super::arguments::{Answer, answer, boolean, bytes, decimal, integer, invalid, text};
 use super::signature::{Kind::*, Row, row};
 use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState};
-use crate::value::Datum;
 use crate::value::text::{from_hex, to_hex};
+use crate::value::{Datum, number};
 use md5::{Digest, Md5};
+use std::sync::Arc;
 
 pub(super) const FUNCTIONS: &[Row] = &[
     row("version", &[], Text, version),
@@ -25,7 +26,8 @@ pub(super) const FUNCTIONS: &[Row] = &[
     row("current_role", &[], Text, user).postgres(),
     row("connection_id", &[], Big, connection).mysql(),
     row("pg_backend_pid", &[], Integer, connection).postgres(),
-    row("pg_typeof", &[Any], Text, type_of).lenient().postgres(),
+    row("pg_notify", &[Text, Text], Text, nothing).postgres(),
+    row("pg_sleep", &[Double], Text, nothing).volatile().postgres(),
     row("current_setting", &[Text], Text, setting).postgres(),
     row("current_setting", &[Text, Boolean], Text, setting).postgres(),
     row("set_config", &[Text, Text, Boolean], Text, set_setting).volatile().postgres(),
@@ -38,7 +40,7 @@ pub(super) const FUNCTIONS: &[Row] = &[
     row("decode", &[Text, Text], Bytes, decode).postgres(),
     row("hex", &[Text], Text, hex).mysql(),
     row("hex", &[Bytes], Text, hex).mysql(),
-    row("hex", &[Big], Text, hex_number).mysql(),
+    row("hex", &[Number], Text, hex_number).mysql(),
     row("unhex", &[Text], Bytes, unhex).mysql(),
     row("to_hex", &[Integer], Text, to_hex_number).postgres(),
     row("to_hex", &[Big], Text, to_hex_number).postgres(),
@@ -80,12 +82,9 @@ fn connection(_: &[Datum], call: Invocation<'_>) -> Answer {
     Ok(Datum::Integer(call.environment.connection.into()))
 }
 
-fn type_of(_: &[Datum], call: Invocation<'_>) -> Answer {
-    answer(call.parameters.first().map_or("unknown".to_owned(), |one| match one {
-        crate::value::types::SqlType::Character(_) => "character".to_owned(),
-        crate::value::types::SqlType::Text(Some(_)) => "character varying".to_owned(),
-        other => other.unbounded().to_string(),
-    }))
+/// Nobody listens, and time is the server's own affair: done at once.
+fn nothing(_: &[Datum], _: Invocation<'_>) -> Answer {
+    answer("")
 }
 
 fn setting(arguments: &[Datum], call: Invocation<'_>) -> Answer {
@@ -102,8 +101,20 @@ fn setting(arguments: &[Datum], call: Invocation<'_>) -> Answer {
 
 fn set_setting(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     let (name, value) = (text(arguments, 0)?.to_ascii_lowercase(), text(arguments, 1)?);
-    call.environment.settings.borrow_mut().insert(name, value.to_owned());
+    check_setting(&name, value)?;
+    Arc::make_mut(&mut call.environment.settings.borrow_mut()).insert(name, value.to_owned());
     answer(value)
+}
+
+/// Refuses what would mean something else than it says: names without a namespace are always looked for in `public`.
+pub(crate) fn check_setting(name: &str, value: &str) -> Result<(), SqlError> {
+    let searched = ["", "$user", "public", "pg_catalog", "pg_temp"];
+    let is_known = |word: &str| searched.contains(&word.trim().trim_matches(['"', '\'']));
+    match name == "search_path" && !value.split(',').all(is_known) {
+        true => Err(SqlError::unsupported(format!("the search_path {value}"))
+            .with_hint("write the namespace before the names of its tables")),
+        false => Ok(()),
+    }
 }
 
 /// Version 4, variant 1, the rest random.
@@ -199,7 +210,8 @@ fn hex(arguments: &[Datum], _: Invocation<'_>) -> Answer {
 }
 
 fn hex_number(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    answer(format!("{:X}", integer(arguments, 0)? as u64))
+    let rounded = number::integer_of_decimal(&decimal(arguments, 0)?).ok_or_else(|| number::out_of_range("bigint"))?;
+    answer(format!("{:X}", rounded as u64))
 }
 
 fn unhex(arguments: &[Datum], _: Invocation<'_>) -> Answer {

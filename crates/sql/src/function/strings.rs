@@ -126,23 +126,32 @@ fn bits(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     Ok(Datum::Integer(bytes(arguments, 0)?.len() as i128 * 8))
 }
 
+/// Letter for letter, as databases do: what would become several letters, as ß, stays.
+fn capital(letter: char) -> char {
+    let mut letters = letter.to_uppercase();
+    match (letters.next(), letters.next()) {
+        (Some(one), None) => one,
+        _ => letter,
+    }
+}
+
+fn small(letter: char) -> char {
+    letter.to_lowercase().next().unwrap_or(letter)
+}
+
 fn lower(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    answer(text(arguments, 0)?.to_lowercase())
+    answer(text(arguments, 0)?.chars().map(small).collect::<String>())
 }
 
 fn upper(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    answer(text(arguments, 0)?.to_uppercase())
+    answer(text(arguments, 0)?.chars().map(capital).collect::<String>())
 }
 
 fn capitals(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     let mut inside = false;
     let mut result = String::new();
     for letter in text(arguments, 0)?.chars() {
-        if inside {
-            result.extend(letter.to_lowercase())
-        } else {
-            result.extend(letter.to_uppercase())
-        }
+        result.push(if inside { small(letter) } else { capital(letter) });
         inside = letter.is_alphanumeric();
     }
     answer(result)
@@ -303,10 +312,8 @@ fn place_of(part: &str, whole: &str, from: i128, call: Invocation<'_>) -> Datum 
         one.chars().map(|letter| collation.key(letter.encode_utf8(&mut [0; 4])).into_owned()).collect()
     };
     let (part, whole) = (fold(part), fold(whole));
-    if from < 1 {
-        return Datum::Integer(0);
-    }
-    let found = (from as usize - 1..=whole.len()).find(|start| whole[*start..].starts_with(&part));
+    let Some(first) = usize::try_from(from).ok().filter(|from| *from >= 1) else { return Datum::Integer(0) };
+    let found = (first - 1..=whole.len()).find(|start| whole[*start..].starts_with(&part));
     Datum::Integer(found.map_or(0, |start| start as i128 + 1))
 }
 

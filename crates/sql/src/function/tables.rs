@@ -11,11 +11,31 @@ use super::{Invocation, TableRoutine, WindowRoutine, undefined};
 use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState};
 use crate::value::json::{self, Json};
-use crate::value::types::SqlType;
+use crate::value::types::{Registry, SqlType};
 use crate::value::{CastKind, Datum, can_coerce, common_type};
 use bigdecimal::Zero;
 
 type Rows = Result<Vec<Vec<Datum>>, SqlError>;
+
+/// The names of all of PostgreSQL's.
+pub(super) const NAMES: &[&str] = &[
+    "generate_series",
+    "generate_subscripts",
+    "unnest",
+    "_pg_expandarray",
+    "pg_partition_ancestors",
+    "string_to_table",
+    "json_object_keys",
+    "jsonb_object_keys",
+    "json_array_elements",
+    "jsonb_array_elements",
+    "json_array_elements_text",
+    "jsonb_array_elements_text",
+    "json_each",
+    "jsonb_each",
+    "json_each_text",
+    "jsonb_each_text",
+];
 
 pub(super) fn table(name: &str, arguments: &[SqlType], dialect: Dialect) -> Result<TableRoutine, SqlError> {
     let found = match dialect {
@@ -23,6 +43,13 @@ pub(super) fn table(name: &str, arguments: &[SqlType], dialect: Dialect) -> Resu
         Dialect::Postgres => match name {
             "generate_series" => series(arguments),
             "unnest" => elements(arguments),
+            "_pg_expandarray" => numbered_elements(arguments),
+            "generate_subscripts" => subscripts(arguments),
+            // Nothing is partitioned here, and what is not has no ancestors.
+            "pg_partition_ancestors" if arguments.len() == 1 => {
+                let relation = SqlType::Registered(Registry::Relation);
+                one_column("pg_partition_ancestors", "relid", vec![relation.clone()], relation, |_, _| Ok(Vec::new()))
+            }
             _ => documents(name, arguments),
         },
     };
@@ -121,13 +148,52 @@ fn moments(arguments: &[Datum], call: Invocation<'_>) -> Rows {
 
 fn elements(arguments: &[SqlType]) -> Option<TableRoutine> {
     match arguments {
-        [SqlType::Array(element)] => one_column("unnest", "unnest", arguments.to_vec(), (**element).clone(), unnest),
+        [SqlType::Array(element) | SqlType::Vector(element)] => {
+            one_column("unnest", "unnest", arguments.to_vec(), (**element).clone(), unnest)
+        }
         _ => None,
     }
 }
 
 fn unnest(arguments: &[Datum], _: Invocation<'_>) -> Rows {
     Ok(array(arguments, 0)?.iter().map(|one| vec![one.clone()]).collect())
+}
+
+/// The elements with their places, counted from 1.
+fn numbered_elements(arguments: &[SqlType]) -> Option<TableRoutine> {
+    let [SqlType::Array(element) | SqlType::Vector(element)] = arguments else { return None };
+    let columns = vec![("x".to_owned(), (**element).clone()), ("n".to_owned(), SqlType::INTEGER)];
+    Some(TableRoutine { name: "_pg_expandarray", parameters: arguments.to_vec(), columns, implementation: expand })
+}
+
+fn expand(arguments: &[Datum], _: Invocation<'_>) -> Rows {
+    let elements = array(arguments, 0)?.iter().enumerate();
+    Ok(elements.map(|(place, one)| vec![one.clone(), Datum::Integer(place as i128 + 1)]).collect())
+}
+
+/// The places of an array's elements; a vector's are counted from 0.
+fn subscripts(arguments: &[SqlType]) -> Option<TableRoutine> {
+    let name = "generate_subscripts";
+    let implementation = match arguments.first()? {
+        SqlType::Array(_) => |arguments: &[Datum], _: Invocation<'_>| places(arguments, 1),
+        SqlType::Vector(_) => |arguments: &[Datum], _: Invocation<'_>| places(arguments, 0),
+        _ => return None,
+    };
+    let parameters = match arguments.len() {
+        2 => vec![arguments[0].clone(), SqlType::INTEGER],
+        3 => vec![arguments[0].clone(), SqlType::INTEGER, SqlType::Boolean],
+        _ => return None,
+    };
+    one_column(name, name, parameters, SqlType::INTEGER, implementation)
+}
+
+fn places(arguments: &[Datum], first: i128) -> Rows {
+    let count = if integer(arguments, 1)? == 1 { array(arguments, 0)?.len() as i128 } else { 0 };
+    let mut places: Vec<Vec<Datum>> = (first..first + count).map(|place| vec![Datum::Integer(place)]).collect();
+    if arguments.get(2) == Some(&Datum::Boolean(true)) {
+        places.reverse();
+    }
+    Ok(places)
 }
 
 fn documents(name: &str, arguments: &[SqlType]) -> Option<TableRoutine> {

@@ -18,6 +18,7 @@ use crate::bind::expression::{Expression, Node, Subquery, SubqueryKind};
 use crate::bind::visit;
 use crate::catalog::{Index, IndexColumn, Table};
 use crate::key::column_keeps_order;
+use crate::storage::Lock;
 use crate::value::Datum;
 use crate::value::types::SqlType;
 
@@ -303,7 +304,7 @@ pub(super) fn push_limit(plan: &mut Plan, count: &Expression) {
         Plan::Sort(input, keys) => {
             let Plan::Project(below, expressions) = &mut **input else { return };
             let columns: Option<Vec<(usize, SortKey)>> =
-                keys.iter().map(|key| Some((own_column(&expressions[key.index])?, *key))).collect();
+                keys.iter().map(|key| Some((own_column(&expressions[key.index])?, key.clone()))).collect();
             if let (Plan::Read(read), Some(columns)) = (&mut **below, columns) {
                 limit_read(read, &columns, count);
             }
@@ -318,7 +319,8 @@ pub(super) fn push_limit(plan: &mut Plan, count: &Expression) {
 }
 
 fn limit_read(read: &mut Read, keys: &[(usize, SortKey)], count: &Expression) {
-    if !read.exact || !is_ready(count) {
+    // A read that locks stops by itself at the rows that qualify, and must: a row behind them stays free for others.
+    if (!read.exact && read.lock == Lock::None) || !is_ready(count) {
         return;
     }
     if matches!(read.access, Access::Scan(_)) && !keys.is_empty() {
@@ -339,6 +341,8 @@ fn limit_read(read: &mut Read, keys: &[(usize, SortKey)], count: &Expression) {
         Access::Scan(_) => (primary, None),
         Access::KeyRange(bounds) => (primary, Some(bounds)),
         Access::IndexRange(place, bounds) => match plain_columns(&read.table.indexes[*place]) {
+            // Behind equal values stands the row's key.
+            Some(columns) if !read.table.indexes[*place].unique => ([columns, primary].concat(), Some(bounds)),
             Some(columns) => (columns, Some(bounds)),
             None => return,
         },

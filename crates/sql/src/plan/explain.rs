@@ -9,7 +9,7 @@
 
 use super::{Access, Bounds, Join, JoinKind, Plan, Read, SetOperator, Values};
 use crate::bind::expression::{Expression, Node};
-use crate::storage::Lock;
+use crate::storage::{Lock, Patience};
 use crate::value::Datum;
 use crate::value::output;
 use crate::value::types::SqlType;
@@ -28,7 +28,10 @@ fn tell(plan: &Plan, depth: usize, lines: &mut Vec<String>) {
         Plan::Read(read) => line(tell_read(read)),
         Plan::Virtual(table) => line(format!("catalog {}", table.name)),
         Plan::Values(rows) => line(format!("values, {} rows", rows.len())),
-        Plan::Function(function) => line(format!("function {}", function.routine.name)),
+        Plan::Function(function) => {
+            let names: Vec<&str> = function.calls.iter().map(|call| call.routine.name).collect();
+            line(format!("function {}", names.join(", ")))
+        }
         Plan::Common(reference) => line(format!("common table {}", reference.number)),
         Plan::Filter(input, _) => under("filter", &[input], depth, lines),
         Plan::Project(input, _) | Plan::Cut(input, _) => tell(input, depth, lines),
@@ -105,7 +108,12 @@ pub(crate) fn tell_read(read: &Read) -> String {
         Lock::Share => " for share",
         Lock::Update => " for update",
     };
-    format!("{path}{filter}{lock}")
+    let patience = match read.patience {
+        Patience::Wait => "",
+        Patience::Skip => " skip locked",
+        Patience::Refuse => " nowait",
+    };
+    format!("{path}{filter}{lock}{patience}")
 }
 
 fn tell_order(descending: bool, limit: Option<&Expression>) -> String {

@@ -309,6 +309,9 @@ fn is_hashable(sql_type: &SqlType) -> bool {
             | SqlType::TimestampZoned(_)
             | SqlType::Uuid
             | SqlType::ObjectId
+            | SqlType::Registered(_)
+            | SqlType::Name
+            | SqlType::Letter
     )
 }
 

@@ -26,7 +26,7 @@ pub(crate) use optimise::optimise;
 use crate::bind::expression::Expression;
 use crate::catalog::Table;
 use crate::function::{Aggregate, TableRoutine, WindowRoutine};
-use crate::storage::{Columns, Lock};
+use crate::storage::{Columns, Lock, Patience};
 use crate::value::types::SqlType;
 use crate::virtual_tables::VirtualTable;
 use std::sync::Arc;
@@ -112,6 +112,8 @@ pub(crate) struct Read {
     pub(crate) columns: Columns,
     /// How rows are taken.
     pub(crate) lock: Lock,
+    /// What happens where somebody else has taken them.
+    pub(crate) patience: Patience,
     /// Whether the path finds exactly the rows that fulfil the condition.
     pub(crate) exact: bool,
 }
@@ -172,13 +174,20 @@ pub(crate) struct Bound {
     pub(crate) inclusive: bool,
 }
 
-/// A table function in FROM.
+/// A call of a table function.
 #[derive(Clone, Debug)]
-pub(crate) struct FunctionRead {
+pub(crate) struct TableCall {
     /// The function.
     pub(crate) routine: TableRoutine,
     /// Its arguments.
     pub(crate) arguments: Vec<Expression>,
+}
+
+/// Table functions in FROM.
+#[derive(Clone, Debug)]
+pub(crate) struct FunctionRead {
+    /// The calls, whose rows stand side by side: the shorter ones go on with NULL.
+    pub(crate) calls: Vec<TableCall>,
     /// WITH ORDINALITY: rows are numbered in a last column.
     pub(crate) ordinality: bool,
 }
@@ -309,16 +318,18 @@ impl FrameBound {
 }
 
 /// How a value sorts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Direction {
     /// DESC.
     pub(crate) descending: bool,
     /// NULLS FIRST.
     pub(crate) nulls_first: bool,
+    /// The labels of an enumeration, in their order.
+    pub(crate) labels: Option<Arc<[String]>>,
 }
 
 /// A column that rows are sorted by.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct SortKey {
     /// Its place in the row.
     pub(crate) index: usize,
@@ -401,7 +412,10 @@ impl Plan {
             Plan::Read(read) => row_width(&read.table),
             Plan::Virtual(table) => table.columns.len(),
             Plan::Values(rows) => rows.first().map_or(0, Vec::len),
-            Plan::Function(function) => function.routine.columns.len() + usize::from(function.ordinality),
+            Plan::Function(function) => {
+                let columns: usize = function.calls.iter().map(|call| call.routine.columns.len()).sum();
+                columns + usize::from(function.ordinality)
+            }
             Plan::Project(_, expressions) => expressions.len(),
             Plan::Join(join) => join.left.width() + join.right.width(),
             Plan::Aggregate(aggregation) => aggregation.groups.len() + aggregation.calls.len(),
@@ -424,6 +438,7 @@ impl Plan {
             condition: None,
             columns: Columns::All,
             lock: Lock::None,
+            patience: Patience::Wait,
             exact: true,
         }))
     }

@@ -380,6 +380,10 @@ impl Parser<'_> {
         }
     }
 
+    fn is_call(&self, number: usize) -> bool {
+        self.source.spots.get(number + 1).is_some_and(|next| next.token == Token::LParen)
+    }
+
     /// The INTO outside of parentheses; `WITH … INSERT INTO` has another.
     fn place_of_into(&self, piece: &Piece) -> Option<usize> {
         let mut depth = 0_usize;
@@ -389,7 +393,8 @@ impl Parser<'_> {
                 Token::LParen => depth += 1,
                 Token::RParen => depth = depth.saturating_sub(1),
                 _ if depth > 0 => {}
-                _ if spot.is_word("insert") || spot.is_word("replace") => return None,
+                // `replace(` is the function, as `insert(` is in MySQL; a statement has a table or INTO behind the word.
+                _ if (spot.is_word("insert") || spot.is_word("replace")) && !self.is_call(number) => return None,
                 _ if spot.is_word("into") => return Some(number),
                 _ => {}
             }

@@ -145,6 +145,13 @@ impl Client {
         }
     }
 
+    /// Ends a call that could not start: it hands out nothing, and all its fields are NULL.
+    pub fn refuse(&self, program: &Program, call: usize, outcome: CallOutcome) -> CallResult {
+        let procedure = self.call(program, call).ok().map(|call| &program.procedures()[call.procedure]);
+        let fields = procedure.map_or(0, |procedure| procedure.fields.len());
+        CallResult { outcome, fields: vec![Datum::Null; fields] }
+    }
+
     /// Ends a call: what it hands out, and what the session's variables are now. `hands_out` is false after an error.
     pub fn finish(
         &mut self,

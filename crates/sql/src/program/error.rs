@@ -32,7 +32,7 @@ impl ProgramError {
         ProgramError {
             state: error.state,
             message: crate::program::source::readable(&error.message),
-            hint: error.hint.map(|hint| crate::program::source::readable(&hint)),
+            hint: error.hint.or(error.detail.map(String::from)).map(|hint| crate::program::source::readable(&hint)),
             place,
             line: line.to_owned(),
         }

@@ -56,6 +56,7 @@ fn bodies_are_read_as_they_are_meant() {
     for (body, expected) in [
         ("BEGIN END", "()"),
         ("BEGIN DECLARE a, b INT DEFAULT 1; SET a = 1, b := (2, 3); END", "(declare2= set2)"),
+        ("BEGIN SELECT REPLACE(x, y, z) INTO a FROM t; END", "([SELECT REPLACE(x, y, z)        FROM t]>1)"),
         ("BEGIN SELECT x INTO a FROM t; SELECT y FROM t; END", "([SELECT x        FROM t]>1 [SELECT y FROM t])"),
         ("BEGIN SELECT x, y FROM t INTO a, b FOR UPDATE; END", "([SELECT x, y FROM t           FOR UPDATE]>2)"),
         (

@@ -1,9 +1,12 @@
 //! What a prepared statement will do: every kind of statement finds its way here.
 
 use super::answer::{Control, DeclaredLevel, Modes};
+use super::copy;
+use super::named::Named;
 use crate::bind::expression::Expression;
 use crate::bind::{Binder, Scope};
-use crate::change::{self, Change};
+use crate::change::{self, Change, Insert};
+use crate::copy::Copy;
 use crate::define;
 use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState};
@@ -20,12 +23,20 @@ pub(super) enum Action {
     Query(Plan, Vec<OutputColumn>),
     /// Change rows, after the common table expressions it uses.
     Change(Vec<(usize, Definition)>, Change),
+    /// Take rows from the client.
+    CopyIn(Copy, Box<Insert>),
+    /// Give rows to the client.
+    CopyOut(Copy, Plan),
     /// Change the schema: everything is looked at when it runs.
     Define,
     /// Tell the plan.
     Explain(Vec<String>),
     /// Leave it to whoever keeps transactions.
     Control(Control),
+    /// Something with what the session keeps by name.
+    Named(Named),
+    /// SET CONSTRAINTS … IMMEDIATE.
+    CheckDeferred,
     /// Settings, for the caller to keep.
     Set(Vec<(String, Option<String>)>, bool),
     /// MySQL's `SET @a = …`.
@@ -44,7 +55,7 @@ impl Action {
             Action::Query(_, columns) => Some(columns.clone()),
             Action::Change(_, change) => change.returning().map(|returning| returning.columns.clone()),
             Action::Explain(_) => Some(text("QUERY PLAN")),
-            Action::Show(name) => Some(text(name)),
+            Action::Show(name) => Some(text(told_name(name))),
             _ => None,
         }
     }
@@ -57,7 +68,11 @@ pub(super) fn bind(statement: &Statement, binder: &mut Binder<'_>) -> Result<Act
         Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
             Ok(Action::Change(Vec::new(), change::bind(statement, binder)?))
         }
-        Statement::Explain { statement, analyze: false, .. } => bind_explain(statement, binder),
+        Statement::Copy { source, target, options, to, .. } => copy::bind(source, target, options, *to, binder),
+        Statement::Explain { statement, analyze: false, format: None, options, .. } => {
+            check_explain(options.as_deref().unwrap_or_default())?;
+            bind_explain(statement, binder)
+        }
         Statement::StartTransaction { modes, statements, exception: None, .. } if statements.is_empty() => {
             Ok(Action::Control(Control::Begin(modes_of(modes)?)))
         }
@@ -72,9 +87,16 @@ pub(super) fn bind(statement: &Statement, binder: &mut Binder<'_>) -> Result<Act
         other if binder.dialect == Dialect::MySql && is_show(other, binder)? => bind_show(other, binder),
         Statement::ShowVariable { variable } => {
             let words: Vec<String> = variable.iter().map(|word| word.value.to_lowercase()).collect();
-            Ok(Action::Show(words.join("_")))
+            Ok(Action::Show(setting_name(&words.join("_")).to_owned()))
         }
         Statement::Reset(reset) => Ok(bind_reset(reset)),
+        // One store holds what every database of a PostgreSQL client has: all names lead to it.
+        Statement::CreateDatabase { .. } if binder.dialect == Dialect::Postgres => {
+            Ok(Action::Nothing("CREATE DATABASE".to_owned()))
+        }
+        Statement::Drop { object_type: ast::ObjectType::Database, .. } if binder.dialect == Dialect::Postgres => {
+            Ok(Action::Nothing("DROP DATABASE".to_owned()))
+        }
         other if define::is_definition(other) => Ok(Action::Define),
         other => ignored(other),
     }
@@ -95,13 +117,13 @@ fn ignored(statement: &Statement) -> Result<Action, SqlError> {
     let words = match statement {
         Statement::Analyze(_) => "ANALYZE",
         Statement::Vacuum(_) => "VACUUM",
-        Statement::Discard { .. } => "DISCARD ALL",
+        Statement::Discard { object_type: ast::DiscardObject::PLANS } => "DISCARD PLANS",
         Statement::Grant(_) => "GRANT",
         Statement::Revoke(_) => "REVOKE",
         Statement::CreateExtension(_) => "CREATE EXTENSION",
-        Statement::Deallocate { .. } => "DEALLOCATE",
         Statement::Use(_) => "USE",
-        Statement::LISTEN { .. } => "LISTEN",
+        // Who listens here would wait for ever; without listeners a notification is for nobody.
+        Statement::LISTEN { .. } => return Err(SqlError::unsupported("LISTEN")),
         Statement::UNLISTEN { .. } => "UNLISTEN",
         Statement::NOTIFY { .. } => "NOTIFY",
         Statement::Flush { .. } => "FLUSH",
@@ -114,7 +136,7 @@ fn ignored(statement: &Statement) -> Result<Action, SqlError> {
     Ok(Action::Nothing(words.to_owned()))
 }
 
-fn bind_query(query: &ast::Query, binder: &mut Binder<'_>) -> Result<Action, SqlError> {
+pub(super) fn bind_query(query: &ast::Query, binder: &mut Binder<'_>) -> Result<Action, SqlError> {
     // WITH … INSERT is a query around a change.
     if let SetExpr::Insert(inner) | SetExpr::Update(inner) | SetExpr::Delete(inner) = &*query.body {
         let (definitions, change) = binder.change_with(query.with.as_ref(), inner)?;
@@ -122,6 +144,19 @@ fn bind_query(query: &ast::Query, binder: &mut Binder<'_>) -> Result<Action, Sql
     }
     let query = binder.query(query, None)?;
     Ok(Action::Query(optimise(query.plan), query.columns))
+}
+
+/// Refuses options that would run the statement, or tell its plan otherwise than in lines.
+fn check_explain(options: &[ast::UtilityOption]) -> Result<(), SqlError> {
+    for option in options {
+        let value = option.arg.as_ref().map_or("true".to_owned(), |value| setting_text(value).to_lowercase());
+        let name = option.name.value.to_lowercase();
+        let is_off = ["false", "off", "0"].contains(&value.as_str());
+        if name == "analyze" && !is_off || name == "format" && value != "text" {
+            return Err(SqlError::unsupported(format!("EXPLAIN ({option})")));
+        }
+    }
+    Ok(())
 }
 
 fn bind_explain(statement: &Statement, binder: &mut Binder<'_>) -> Result<Action, SqlError> {
@@ -153,6 +188,17 @@ fn modes_of(modes: &[ast::TransactionMode]) -> Result<Modes, SqlError> {
     Ok(found)
 }
 
+/// MySQL's `SET SESSION TRANSACTION` is about all later transactions. The parser leaves the word out, so it is read here.
+pub(super) fn with_scope(action: Action, text: &str, dialect: Dialect) -> Result<Action, SqlError> {
+    let Action::Control(Control::SetTransaction(modes)) = &action else { return Ok(action) };
+    let scope = text.split_whitespace().nth(1).unwrap_or_default().to_lowercase();
+    match (dialect, scope.as_str()) {
+        (Dialect::MySql, "session" | "local") => Ok(Action::Control(Control::SetSession(*modes))),
+        (Dialect::MySql, "global") => Err(SqlError::unsupported("SET GLOBAL TRANSACTION")),
+        _ => Ok(action),
+    }
+}
+
 fn bind_set(set: &ast::Set, binder: &mut Binder<'_>) -> Result<Action, SqlError> {
     match set {
         ast::Set::SetTransaction { modes, snapshot: None, session } => {
@@ -160,6 +206,11 @@ fn bind_set(set: &ast::Set, binder: &mut Binder<'_>) -> Result<Action, SqlError>
             Ok(Action::Control(if *session { Control::SetSession(modes) } else { Control::SetTransaction(modes) }))
         }
         ast::Set::SetTransaction { .. } => Err(SqlError::unsupported("SET TRANSACTION SNAPSHOT")),
+        // How `SET CONSTRAINTS` is read. Keys that may be deferred are, until the end or until they are asked for.
+        ast::Set::SingleAssignment { variable, values, .. } if variable.to_string() == syntax::CONSTRAINTS => {
+            let immediate = values.iter().any(|value| setting_text(value) == "immediate");
+            Ok(if immediate { Action::CheckDeferred } else { Action::Nothing("SET CONSTRAINTS".to_owned()) })
+        }
         ast::Set::SingleAssignment { scope, variable, values, .. } => {
             let local = matches!(scope, Some(ast::ContextModifier::Local));
             bind_assignments(&[(variable, values.as_slice())], local, binder)
@@ -201,6 +252,9 @@ fn bind_assignments(
                 let values: Vec<String> = values.iter().map(setting_text).collect();
                 let value = values.join(", ");
                 let default = value.eq_ignore_ascii_case("default");
+                if binder.dialect == Dialect::Postgres && !default {
+                    crate::function::check_setting(name, &value)?;
+                }
                 settings.push((name.to_owned(), (!default).then_some(value)));
             }
         }
@@ -224,9 +278,29 @@ fn setting_text(value: &ast::Expr) -> String {
     }
 }
 
+/// The setting that words mean: some have two names.
+fn setting_name(name: &str) -> &str {
+    match name {
+        "transaction_isolation_level" => "transaction_isolation",
+        "time_zone" => "timezone",
+        other => other,
+    }
+}
+
+/// How a setting is called in an answer: three are not told in lower case.
+fn told_name(name: &str) -> &str {
+    match name {
+        "timezone" => "TimeZone",
+        "datestyle" => "DateStyle",
+        "intervalstyle" => "IntervalStyle",
+        other => other,
+    }
+}
+
 fn bind_reset(reset: &ast::ResetStatement) -> Action {
     match &reset.reset {
-        ast::Reset::ALL | ast::Reset::SessionAuthorization => Action::Nothing("RESET".to_owned()),
+        ast::Reset::ALL => Action::Set(vec![("all".to_owned(), None)], false),
+        ast::Reset::SessionAuthorization => Action::Nothing("RESET".to_owned()),
         ast::Reset::ConfigurationParameter(name) => Action::Set(vec![(name.to_string().to_lowercase(), None)], false),
     }
 }

@@ -12,12 +12,14 @@
 
 mod action;
 mod answer;
+mod copy;
+mod named;
 
 pub use answer::{Answer, Changed, Control, DeclaredLevel, Modes, ResultColumn, Rows};
 
 use crate::bind::Binder;
 use crate::catalog::Catalog;
-use crate::change::{self, ChildCheck};
+use crate::change::{self, Change, ChildCheck};
 use crate::define;
 use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState, Stop};
@@ -26,8 +28,9 @@ use crate::function::Environment;
 use crate::plan::OutputColumn;
 use crate::storage::{SequenceId, Storage};
 use crate::syntax::{self, Statement};
-use crate::value::Datum;
 use crate::value::types::SqlType;
+use crate::value::{Datum, output};
+use crate::virtual_tables::registered;
 use action::Action;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -41,10 +44,15 @@ pub struct Session {
     user: String,
     database: String,
     connection: i32,
-    settings: BTreeMap<String, String>,
+    /// Shared with the environment of every statement, and copied only when one changes them.
+    settings: Arc<BTreeMap<String, String>>,
     user_variables: BTreeMap<String, (Datum, SqlType)>,
     last_sequence: Option<SequenceId>,
     deferred: Vec<ChildCheck>,
+    /// PREPARE.
+    statements: BTreeMap<String, Prepared>,
+    /// DECLARE … CURSOR.
+    cursors: BTreeMap<String, named::Cursor>,
 }
 
 /// Names and types that a program gives to the statements it runs.
@@ -61,6 +69,8 @@ pub struct Prepared {
     warnings: Vec<String>,
     catalog_version: u64,
     action: Arc<Action>,
+    /// The rows that a client sent for a COPY.
+    copied: Option<copy::Copied>,
 }
 
 impl Prepared {
@@ -79,6 +89,11 @@ impl Prepared {
         self.columns.as_ref()
     }
 
+    /// Whether it reads or writes, so that it needs a transaction; BEGIN, SET and SHOW do not.
+    pub fn uses_storage(&self) -> bool {
+        !matches!(&*self.action, Action::Control(_) | Action::Set(..) | Action::Show(_) | Action::Nothing(_))
+    }
+
     /// What the author may not have meant: a variable that hides a column.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
@@ -94,10 +109,12 @@ impl Session {
             user: "skew".to_owned(),
             database: "skew".to_owned(),
             connection: 0,
-            settings: BTreeMap::new(),
+            settings: Arc::default(),
             user_variables: BTreeMap::new(),
             last_sequence: None,
             deferred: Vec::new(),
+            statements: BTreeMap::new(),
+            cursors: BTreeMap::new(),
         }
     }
 
@@ -109,8 +126,13 @@ impl Session {
     }
 
     /// The settings that functions see.
+    pub fn settings(&self) -> &Arc<BTreeMap<String, String>> {
+        &self.settings
+    }
+
+    /// The same, to be set.
     pub fn settings_mut(&mut self) -> &mut BTreeMap<String, String> {
-        &mut self.settings
+        Arc::make_mut(&mut self.settings)
     }
 
     /// The dialect.
@@ -148,18 +170,26 @@ impl Session {
         let mut binder = Binder::new(self.dialect, &self.catalog, parameter_types)
             .with_variables(variables)
             .with_user_variables(&self.user_variables)
-            .with_placeholders(statement.placeholders());
-        let action = action::bind(&statement.ast, &mut binder)?;
+            .with_placeholders(statement.placeholders())
+            .with_length(statement.text().len());
+        let action = match self.bind_named(statement, &mut binder)? {
+            Some(named) => Action::Named(named),
+            None => action::with_scope(action::bind(&statement.ast, &mut binder)?, statement.text(), self.dialect)?,
+        };
         let (parameter_types_found, warnings) = binder.finish();
         Ok(Prepared {
             statement: statement.clone(),
             given_types: parameter_types.to_vec(),
             parameter_types: parameter_types_found,
             variables: variables.to_vec(),
-            columns: action.columns().map(|columns| columns.iter().map(result_column).collect()),
+            columns: match &action {
+                Action::Named(named) => named.columns(),
+                other => other.columns().map(|columns| columns.iter().map(result_column).collect()),
+            },
             warnings,
             catalog_version: self.catalog.version,
             action: Arc::new(action),
+            copied: None,
         })
     }
 
@@ -183,7 +213,8 @@ impl Session {
     ) -> Result<Answer, Stop> {
         if prepared.catalog_version != self.catalog.version {
             // The schema changed: names may mean something else now.
-            let again = self.prepare_in(&prepared.statement, &prepared.given_types, &prepared.variables)?;
+            let mut again = self.prepare_in(&prepared.statement, &prepared.given_types, &prepared.variables)?;
+            again.copied.clone_from(&prepared.copied);
             return match again.columns == prepared.columns || prepared.columns.is_none() {
                 true => self.run(&again, parameters, variables, storage),
                 false => Err(action::changed_result().into()),
@@ -208,15 +239,25 @@ impl Session {
             return Err(SqlError::new(SqlState("08P01"), message).into());
         }
         match &*prepared.action {
-            Action::Query(..) | Action::Change(..) | Action::SetVariables(_) => {
-                self.run_rows(prepared, parameters, variables, storage)
-            }
+            Action::Query(..)
+            | Action::Change(..)
+            | Action::SetVariables(_)
+            | Action::CopyIn(..)
+            | Action::CopyOut(..) => self.run_rows(prepared, parameters, variables, storage),
             Action::Define => self.define(&prepared.statement, storage),
             Action::Explain(lines) => {
                 let rows = lines.iter().map(|line| vec![Datum::text(line.as_str())]).collect();
                 Ok(Answer::Rows(Rows { columns: columns_of(prepared), rows }))
             }
-            Action::Control(control) => Ok(Answer::Transaction(control.clone())),
+            Action::Named(named) => self.run_named(named, parameters, storage),
+            Action::Control(control) => {
+                self.end_cursors(control);
+                Ok(Answer::Transaction(control.clone()))
+            }
+            Action::CheckDeferred => {
+                self.check_deferred(storage)?;
+                Ok(Answer::Done("SET CONSTRAINTS".to_owned()))
+            }
             Action::Set(settings, local) => Ok(match settings.as_slice() {
                 [(name, value)] => Answer::Set { name: name.clone(), value: value.clone(), local: *local },
                 several => Answer::SetSeveral(several.to_vec()),
@@ -234,7 +275,7 @@ impl Session {
         storage: &mut dyn Storage,
     ) -> Result<Answer, Stop> {
         let mut environment = self.environment(storage);
-        environment.changes = matches!(&*prepared.action, Action::Change(..));
+        environment.changes = matches!(&*prepared.action, Action::Change(..) | Action::CopyIn(..));
         let environment = Rc::new(environment);
         let mut execution = Execution::new(self.catalog.clone(), environment.clone(), storage)
             .with_values(parameters, variables)
@@ -260,6 +301,20 @@ impl Session {
                     insert_id: outcome.insert_id,
                 })
             }
+            Action::CopyOut(copy, plan) => {
+                let rows = execution.run(plan)?;
+                Answer::Rows(Rows { columns: Arc::clone(&copy.columns), rows })
+            }
+            Action::CopyIn(_, insert) => {
+                let Some(copied) = &prepared.copied else {
+                    return Err(SqlError::unsupported("COPY … FROM STDIN where no client sends rows").into());
+                };
+                let change = Change::Insert(Box::new(copy::with_rows(insert, copied)));
+                let outcome = change.carry_out(&self.catalog, &mut execution)?;
+                execution.deferred.extend(outcome.deferred);
+                let (count, found) = (outcome.count, outcome.found);
+                Answer::Changed(Changed { command: "COPY", count, found, ..Changed::default() })
+            }
             Action::SetVariables(variables) => {
                 for (name, value) in variables {
                     let sql_type = value.sql_type.clone();
@@ -283,8 +338,24 @@ impl Session {
         environment.user.clone_from(&self.user);
         environment.database.clone_from(&self.database);
         environment.connection = self.connection;
-        *environment.settings.get_mut() = self.settings.clone();
+        environment.cursors = self.listed_cursors();
+        *environment.settings.get_mut() = Arc::clone(&self.settings);
         environment
+    }
+
+    /// The text of a value as clients see it. Numbers of things (`regclass`) are told by name, which needs the catalog; all other types
+    /// could be asked of [`crate::value::output`].
+    pub fn text_of(&self, datum: &Datum, sql_type: &SqlType) -> String {
+        if let (SqlType::Registered(registry), Datum::Integer(_)) = (sql_type, datum) {
+            let mut environment = Environment::new(self.dialect, 0, 0);
+            environment.user.clone_from(&self.user);
+            let named = registered::writer(*registry).call(std::slice::from_ref(datum), &self.catalog, &environment);
+            return named.map_or_else(
+                |_| output(datum, sql_type, self.dialect),
+                |text| output(&text, &SqlType::TEXT, self.dialect),
+            );
+        }
+        output(datum, sql_type, self.dialect)
     }
 
     fn define(&mut self, statement: &Statement, storage: &mut dyn Storage) -> Result<Answer, Stop> {

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! A group's depth is the operators of its longest part (parts end at commas and at words that start a clause) and the depth of the
-//! deepest group in it: more than the syntax can have, never less.
+//! deepest group in it: more than the syntax can have, never less. AND and OR hold everything else, so of the operators between them
+//! only the most count: `a = 1 OR a = 2 OR …` is as deep as its ORs are many, and one.
 
 use crate::error::{SqlError, SqlState};
 use sqlparser::keywords::Keyword;
@@ -74,8 +75,12 @@ pub(super) fn check_size(text: &str) -> Result<(), SqlError> {
 /// A group of tokens: what stands between parentheses, brackets, or CASE and END.
 #[derive(Default)]
 struct Group {
-    /// Operators since the last comma or clause.
+    /// Operators since the last comma, clause, AND or OR.
     operators: usize,
+    /// The most operators of an operand of AND or OR, since the last comma or clause.
+    widest: usize,
+    /// AND and OR, and what may hold them in a chain, since the last comma or clause.
+    junctions: usize,
     /// The most operators of a part so far.
     longest: usize,
     /// The deepest group in it.
@@ -88,15 +93,25 @@ struct Group {
 
 impl Group {
     fn depth(&self) -> usize {
-        self.longest.max(self.operators)
+        self.longest.max(self.part())
             + self.deepest
             + UNION_WEIGHT * self.unions
             + if self.query { QUERY_WEIGHT } else { 0 }
     }
 
-    fn part_ends(&mut self) {
-        self.longest = self.longest.max(self.operators);
+    /// The depth of the part so far: the chain of AND and OR, and the deepest of what it holds.
+    fn part(&self) -> usize {
+        self.junctions + self.widest.max(self.operators)
+    }
+
+    fn operand_ends(&mut self) {
+        self.widest = self.widest.max(self.operators);
         self.operators = 0;
+    }
+
+    fn part_ends(&mut self) {
+        self.longest = self.longest.max(self.part());
+        (self.operators, self.widest, self.junctions) = (0, 0, 0);
     }
 }
 
@@ -107,7 +122,7 @@ pub(super) fn check_depth(tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
     for token in tokens {
         let kind = kind_of(&token.token);
         prefixes = match kind {
-            Kind::Operator | Kind::Prefix | Kind::Junction => prefixes + 1,
+            Kind::Operator | Kind::Prefix | Kind::Junction | Kind::Holder => prefixes + 1,
             Kind::Blank => prefixes,
             _ => 0,
         };
@@ -126,7 +141,11 @@ pub(super) fn check_depth(tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
         if let Some(group) = groups.last_mut() {
             match kind {
                 Kind::Operator | Kind::Prefix => group.operators += OPERATOR_WEIGHT,
-                Kind::Junction => group.operators += 1,
+                Kind::Junction => {
+                    group.operand_ends();
+                    group.junctions += 1;
+                }
+                Kind::Holder => group.junctions += OPERATOR_WEIGHT,
                 Kind::Part => group.part_ends(),
                 Kind::Query => {
                     group.part_ends();
@@ -154,6 +173,8 @@ enum Kind {
     Operand,
     /// AND, OR.
     Junction,
+    /// BETWEEN, whose AND is its own, and XOR, which holds ANDs.
+    Holder,
     Operator,
     /// A word that may stand before an operand, again and again.
     Prefix,
@@ -191,10 +212,9 @@ fn kind_of(token: &Token) -> Kind {
             | Keyword::ELSE
             | Keyword::RETURNING => Kind::Part,
             Keyword::AND | Keyword::OR => Kind::Junction,
-            Keyword::XOR | Keyword::IS | Keyword::LIKE | Keyword::ILIKE => Kind::Operator,
-            Keyword::IN | Keyword::BETWEEN | Keyword::COLLATE | Keyword::AT | Keyword::DIV | Keyword::SIMILAR => {
-                Kind::Operator
-            }
+            Keyword::XOR | Keyword::BETWEEN => Kind::Holder,
+            Keyword::IS | Keyword::LIKE | Keyword::ILIKE => Kind::Operator,
+            Keyword::IN | Keyword::COLLATE | Keyword::AT | Keyword::DIV | Keyword::SIMILAR => Kind::Operator,
             Keyword::REGEXP | Keyword::RLIKE => Kind::Operator,
             Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT => Kind::Union,
             Keyword::NOT | Keyword::INTERVAL | Keyword::EXPLAIN | Keyword::PRIOR | Keyword::JOIN => Kind::Prefix,

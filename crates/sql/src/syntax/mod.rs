@@ -7,7 +7,9 @@
 //! The parser and everything after it recurse over the syntax, so whatever is too deep is refused before it is parsed: a text can
 //! exhaust no stack. Errors carry line and column.
 
+mod copy;
 mod guard;
+mod locks;
 mod place;
 
 use crate::dialect::Dialect;
@@ -15,6 +17,7 @@ use crate::error::{Place, SqlError, SqlState};
 use place::Cursor;
 use sqlparser::ast;
 use sqlparser::dialect::{MySqlDialect, PostgreSqlDialect};
+use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use std::sync::Arc;
@@ -28,6 +31,8 @@ pub struct Statement {
     pub(crate) ast: Arc<ast::Statement>,
     text: Arc<str>,
     place: Place,
+    /// What PREPARE prepares, taken out of the syntax: that is not copied, because copying recurses as deep as it goes.
+    prepared: Option<Arc<ast::Statement>>,
     /// Where its `?` stand, in order.
     placeholders: Arc<[(u64, u64)]>,
 }
@@ -41,6 +46,11 @@ impl Statement {
     /// Where it starts in the text that was parsed.
     pub fn place(&self) -> Place {
         self.place
+    }
+
+    /// What PREPARE prepares.
+    pub(crate) fn prepared(&self) -> Option<Statement> {
+        Some(Statement { ast: Arc::clone(self.prepared.as_ref()?), prepared: None, ..self.clone() })
     }
 
     /// Where its `?` stand.
@@ -61,7 +71,28 @@ fn tokens(dialect: Dialect, text: &str) -> Result<Vec<TokenWithSpan>, SqlError> 
         SqlError::new(SqlState::SYNTAX_ERROR, message).at(place_of(error.location.line, error.location.column))
     })?;
     guard::check_depth(&tokens)?;
-    Ok(tokens)
+    Ok(locks::plain(without_bare_from(tokens)))
+}
+
+/// `TRIM(BOTH FROM x)` is `TRIM(BOTH x)` to `sqlparser`, which expects characters before FROM.
+fn without_bare_from(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut kept: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        let is_from = matches!(&token.token, Token::Word(word) if word.keyword == Keyword::FROM);
+        if !is_from || !ends_with_side_of_trim(&kept) {
+            kept.push(token);
+        }
+    }
+    kept
+}
+
+fn ends_with_side_of_trim(tokens: &[TokenWithSpan]) -> bool {
+    let mut words =
+        tokens.iter().rev().map(|token| &token.token).filter(|token| !matches!(token, Token::Whitespace(_)));
+    let sides = [Keyword::BOTH, Keyword::LEADING, Keyword::TRAILING];
+    matches!(words.next(), Some(Token::Word(word)) if sides.contains(&word.keyword))
+        && matches!(words.next(), Some(Token::LParen))
+        && matches!(words.next(), Some(Token::Word(word)) if word.keyword == Keyword::TRIM)
 }
 
 fn place_of(line: u64, column: u64) -> Place {
@@ -119,10 +150,82 @@ pub(crate) fn parse(dialect: Dialect, text: &str) -> Result<Vec<Statement>, SqlE
             .filter(|token| matches!(&token.token, Token::Placeholder(name) if name == "?"))
             .map(|token| (token.span.start.line, token.span.start.column))
             .collect();
-        let ast = with_parser(dialect, part.to_vec(), |parser| parser.parse_statement())?;
-        statements.push(Statement { ast: Arc::new(ast), text: slice.into(), place, placeholders });
+        let ast = match dialect {
+            Dialect::Postgres => own_grammar(part)?,
+            Dialect::MySql => None,
+        };
+        let ast = match ast {
+            Some(ast) => ast,
+            None => with_parser(dialect, part.to_vec(), |parser| parser.parse_statement())?,
+        };
+        let (ast, prepared) = taken_apart(ast);
+        statements.push(Statement { ast: Arc::new(ast), text: slice.into(), place, prepared, placeholders });
     }
     Ok(statements)
+}
+
+/// PREPARE without what it prepares, and that.
+fn taken_apart(statement: ast::Statement) -> (ast::Statement, Option<Arc<ast::Statement>>) {
+    match statement {
+        ast::Statement::Prepare { name, data_types, statement } => {
+            let empty = ast::Statement::Prepare { name, data_types, statement: Box::new(vacuum()) };
+            (empty, Some(Arc::new(*statement)))
+        }
+        other => (other, None),
+    }
+}
+
+/// Statements of PostgreSQL that are read here, because the parser does not know them or takes them for another database's.
+fn own_grammar(tokens: &[TokenWithSpan]) -> Result<Option<ast::Statement>, SqlError> {
+    let words = |token: &&TokenWithSpan| !matches!(token.token, Token::Whitespace(_));
+    let word = |place: usize| match tokens.iter().filter(words).nth(place).map(|token| &token.token) {
+        Some(Token::Word(word)) if word.quote_style.is_none() => word.value.to_lowercase(),
+        _ => String::new(),
+    };
+    match (word(0).as_str(), word(1).as_str()) {
+        ("vacuum", _) => Ok(Some(vacuum())),
+        ("set", "constraints") => Ok(Some(constraints(tokens))),
+        ("table", _) => table(tokens).map(Some),
+        _ => copy::parse(tokens),
+    }
+}
+
+/// The name of the setting that SET CONSTRAINTS is read as.
+pub(crate) const CONSTRAINTS: &str = "constraints of the transaction";
+
+/// SET CONSTRAINTS … IMMEDIATE or DEFERRED.
+fn constraints(tokens: &[TokenWithSpan]) -> ast::Statement {
+    let is_immediate = |token: &TokenWithSpan| matches!(&token.token, Token::Word(word) if word.value.eq_ignore_ascii_case("immediate"));
+    let when = if tokens.iter().any(is_immediate) { "immediate" } else { "deferred" };
+    ast::Statement::Set(ast::Set::SingleAssignment {
+        scope: None,
+        hivevar: false,
+        variable: ast::ObjectName::from(vec![ast::Ident::new(CONSTRAINTS)]),
+        values: vec![ast::Expr::Identifier(ast::Ident::new(when))],
+    })
+}
+
+/// TABLE name: all of it.
+fn table(tokens: &[TokenWithSpan]) -> Result<ast::Statement, SqlError> {
+    let mut longer: Vec<TokenWithSpan> = self::tokens(Dialect::Postgres, "SELECT * FROM ")?;
+    longer.retain(|token| token.token != Token::EOF);
+    let name = tokens.iter().skip_while(|token| !matches!(token.token, Token::Word(_))).skip(1);
+    longer.extend(name.cloned());
+    with_parser(Dialect::Postgres, longer, |parser| parser.parse_statement())
+}
+
+/// VACUUM with whatever options and tables: it has no effect here.
+fn vacuum() -> ast::Statement {
+    ast::Statement::Vacuum(ast::VacuumStatement {
+        full: false,
+        sort_only: false,
+        delete_only: false,
+        reindex: false,
+        recluster: false,
+        table_name: None,
+        threshold: None,
+        boost: false,
+    })
 }
 
 /// A single query: the text of a view.

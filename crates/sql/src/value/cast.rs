@@ -45,21 +45,19 @@ impl Cast<'_> {
     fn apply(&self, datum: &Datum) -> Result<Datum, SqlError> {
         match self.to {
             SqlType::Integer { .. } => self.integer(datum),
-            SqlType::ObjectId => self.object_id(datum),
+            SqlType::ObjectId | SqlType::Registered(_) => self.object_id(datum),
             SqlType::Single | SqlType::Double => self.real(datum),
             SqlType::Decimal(bounds) => self.decimal(datum, *bounds),
             SqlType::Text(length) => self.text(datum, *length, false),
+            SqlType::Name => self.text(datum, Some(63), false),
+            SqlType::Letter => self.text(datum, Some(1), false),
             SqlType::Character(length) => self.text(datum, Some(*length), true),
             SqlType::Boolean => self.boolean(datum),
             SqlType::Date => self.date(datum),
             SqlType::Time(digits) => self.time(datum, *digits),
-            SqlType::Timestamp(digits) => {
-                Ok(Datum::Timestamp(temporal::round_time(self.timestamp(datum)?, self.digits(*digits))))
-            }
-            SqlType::TimestampZoned(digits) => {
-                Ok(Datum::TimestampZoned(temporal::round_time(self.timestamp(datum)?, self.digits(*digits))))
-            }
-            SqlType::Array(element) => self.array(datum, element),
+            SqlType::Timestamp(digits) => self.timestamp(datum, *digits, Datum::Timestamp),
+            SqlType::TimestampZoned(digits) => self.timestamp(datum, *digits, Datum::TimestampZoned),
+            SqlType::Array(element) | SqlType::Vector(element) => self.array(datum, element),
             SqlType::Json | SqlType::JsonBinary => self.json(datum),
             _ => self.other(datum),
         }
@@ -141,9 +139,13 @@ impl Cast<'_> {
                 }
                 read => return read,
             },
-            // CAST('2.9' AS SIGNED) reads the digits and stops at the point.
             Datum::Text(text) if self.kind == CastKind::Explicit => {
-                number::truncate_decimal(&lenient::leading_decimal(text), 0).to_string().parse().ok()
+                let greatest = if matches!(self.to, SqlType::Integer { unsigned: true, .. }) {
+                    u64::MAX.into()
+                } else {
+                    i64::MAX.into()
+                };
+                Some(lenient::leading_integer(text).clamp(i64::MIN.into(), greatest))
             }
             other => number::integer_of_decimal(&self.number(other)?.ok_or_else(|| self.impossible())?),
         };
@@ -187,10 +189,19 @@ impl Cast<'_> {
             other => number::real_of_decimal(&self.number(other)?.ok_or_else(|| self.impossible())?),
         };
         let rounded = if *self.to == SqlType::Single { f64::from(value as f32) } else { value };
-        if rounded.is_infinite() && !value.is_infinite() {
+        let was_infinite = matches!(datum, Datum::Real(value) if value.is_infinite());
+        if rounded.is_infinite() && !was_infinite || !self.is_mysql() && rounded == 0.0 && !self.is_zero(datum)? {
             return Err(number::out_of_range(&self.to.to_string()));
         }
         Ok(Datum::Real(rounded))
+    }
+
+    /// Whether a number is zero: one that only becomes zero as a float is refused.
+    fn is_zero(&self, datum: &Datum) -> Result<bool, SqlError> {
+        match datum {
+            Datum::Real(value) => Ok(*value == 0.0),
+            other => Ok(self.number(other)?.is_none_or(|value| value.is_zero())),
+        }
     }
 
     fn decimal(&self, datum: &Datum, bounds: Option<(u32, i32)>) -> Result<Datum, SqlError> {
@@ -221,8 +232,9 @@ impl Cast<'_> {
         let text = if blank_padded { text.trim_end_matches(' ').into() } else { text };
         let Some(length) = length.filter(|_| self.kind != CastKind::Implicit) else { return Ok(Datum::Text(text)) };
         let Some((end, _)) = text.char_indices().nth(length as usize) else { return Ok(Datum::Text(text)) };
+        let is_strict = self.kind == CastKind::Assignment && !matches!(self.to, SqlType::Name | SqlType::Letter);
         // Blanks beyond the length are dropped in silence, as the standard wants.
-        if self.kind == CastKind::Assignment && !text[end..].bytes().all(|byte| byte == b' ') {
+        if is_strict && !text[end..].bytes().all(|byte| byte == b' ') {
             let message = format!("value too long for type {}", self.to);
             return Err(SqlError::new(SqlState::TEXT_TOO_LONG, message));
         }
@@ -254,13 +266,7 @@ impl Cast<'_> {
     fn date(&self, datum: &Datum) -> Result<Datum, SqlError> {
         match datum {
             Datum::Date(_) => Ok(datum.clone()),
-            Datum::Timestamp(temporal::INFINITE) | Datum::TimestampZoned(temporal::INFINITE) => {
-                Ok(Datum::Date(temporal::INFINITE_DATE))
-            }
-            Datum::Timestamp(i64::MIN) | Datum::TimestampZoned(i64::MIN) => Ok(Datum::Date(i32::MIN)),
-            Datum::Timestamp(time) | Datum::TimestampZoned(time) => {
-                Ok(Datum::Date(temporal::checked_date(time.div_euclid(temporal::DAY))?))
-            }
+            Datum::Timestamp(time) | Datum::TimestampZoned(time) => temporal::day_of(*time).map(Datum::Date),
             Datum::Text(text) => self.lenient_moment(text),
             _ => Err(self.impossible()),
         }
@@ -277,6 +283,9 @@ impl Cast<'_> {
     fn time(&self, datum: &Datum, digits: Option<u8>) -> Result<Datum, SqlError> {
         let time = match datum {
             Datum::Time(time) => *time,
+            Datum::Timestamp(time) | Datum::TimestampZoned(time) if temporal::is_infinite(*time) => {
+                return Ok(Datum::Null);
+            }
             Datum::Timestamp(time) | Datum::TimestampZoned(time) => time.rem_euclid(temporal::DAY),
             Datum::Interval(interval) => interval.microseconds.rem_euclid(temporal::DAY),
             Datum::Date(_) if self.is_mysql() => 0,
@@ -286,27 +295,26 @@ impl Cast<'_> {
         Ok(Datum::Time(temporal::round_time(time, self.digits(digits))))
     }
 
-    fn timestamp(&self, datum: &Datum) -> Result<i64, SqlError> {
-        match datum {
-            Datum::Timestamp(time) | Datum::TimestampZoned(time) => Ok(*time),
-            Datum::Date(temporal::INFINITE_DATE) => Ok(temporal::INFINITE),
-            Datum::Date(i32::MIN) => Ok(i64::MIN),
-            Datum::Date(days) => temporal::checked_timestamp(i128::from(*days) * i128::from(temporal::DAY)),
-            Datum::Text(text) => match text::input(text, self.to, self.dialect)? {
-                Datum::Timestamp(time) | Datum::TimestampZoned(time) => Ok(time),
-                _ => Err(self.impossible()),
-            },
-            _ => Err(self.impossible()),
-        }
+    fn timestamp(&self, datum: &Datum, digits: Option<u8>, made: fn(i64) -> Datum) -> Result<Datum, SqlError> {
+        let time = match datum {
+            Datum::Timestamp(time) | Datum::TimestampZoned(time) => *time,
+            Datum::Date(temporal::INFINITE_DATE) => temporal::INFINITE,
+            Datum::Date(i32::MIN) => i64::MIN,
+            Datum::Date(days) => temporal::checked_timestamp(i128::from(*days) * i128::from(temporal::DAY))?,
+            Datum::Text(text) => return self.lenient_moment(text),
+            _ => return Err(self.impossible()),
+        };
+        Ok(made(temporal::round_timestamp(time, self.digits(digits), self.dialect)))
     }
 
     fn array(&self, datum: &Datum, element: &SqlType) -> Result<Datum, SqlError> {
         match (datum, self.from) {
-            (Datum::Array(elements), SqlType::Array(from)) => {
+            (Datum::Array(elements), SqlType::Array(from) | SqlType::Vector(from)) => {
                 let cast_one = |one: &Datum| cast(one, from, element, self.kind, self.dialect);
                 Ok(Datum::Array(elements.iter().map(cast_one).collect::<Result<_, _>>()?))
             }
             (Datum::Array(_), _) => Ok(datum.clone()),
+            (Datum::Text(text), _) if matches!(self.to, SqlType::Vector(_)) => text::input(text, self.to, self.dialect),
             (Datum::Text(text), _) => {
                 let read = text::input(text, &SqlType::Array(Box::new(element.unbounded())), self.dialect)?;
                 let from = SqlType::Array(Box::new(element.unbounded()));

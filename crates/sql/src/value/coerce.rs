@@ -6,7 +6,7 @@
 //!   explicit     also text → anything, integer ↔ boolean
 //! ```
 //!
-//! In MySQL anything becomes anything without being asked.
+//! In MySQL anything becomes anything without being asked, except an interval.
 
 use super::cast::CastKind;
 use super::types::{IntegerWidth, SqlType};
@@ -21,7 +21,7 @@ impl SqlType {
 
     /// Whether it is text of some kind.
     pub fn is_text(&self) -> bool {
-        matches!(self, SqlType::Text(_) | SqlType::Character(_))
+        matches!(self, SqlType::Text(_) | SqlType::Character(_) | SqlType::Name | SqlType::Letter)
     }
 
     /// Whether it is a date or a timestamp.
@@ -76,12 +76,14 @@ pub fn can_coerce(from: &SqlType, to: &SqlType, kind: CastKind, dialect: Dialect
     if *from == SqlType::Unknown || *to == SqlType::Unknown || from.is_same_kind(to) {
         return true;
     }
-    if let (SqlType::Array(from), SqlType::Array(to)) = (from, to) {
+    if let (SqlType::Array(from) | SqlType::Vector(from), SqlType::Array(to) | SqlType::Vector(to)) = (from, to) {
         return can_coerce(from, to, kind, dialect);
     }
     let has_array = matches!(from, SqlType::Array(_)) || matches!(to, SqlType::Array(_));
     if dialect == Dialect::MySql {
-        return !has_array;
+        // An interval is no value of MySQL: it stands beside a date or nowhere.
+        let has_interval = *from == SqlType::Interval || *to == SqlType::Interval;
+        return !has_array && !has_interval;
     }
     is_implicit(from, to)
         || (kind >= CastKind::Assignment && is_assignment(from, to))
@@ -95,11 +97,13 @@ fn is_implicit(from: &SqlType, to: &SqlType) -> bool {
     }
     matches!(
         (from, to),
-        (Text(_) | Character(_), Text(_) | Character(_))
+        (Text(_) | Character(_) | Name | Letter, Text(_) | Character(_) | Name)
             | (Date, Timestamp(_) | TimestampZoned(_))
             | (Timestamp(_), TimestampZoned(_))
             | (Time(_), Interval)
-            | (Integer { .. }, ObjectId)
+            | (Integer { .. }, ObjectId | Registered(_))
+            | (ObjectId, Registered(_))
+            | (Registered(_), ObjectId)
     )
 }
 
@@ -107,11 +111,12 @@ fn is_assignment(from: &SqlType, to: &SqlType) -> bool {
     use SqlType::*;
     match (from, to) {
         _ if from.is_number() && to.is_number() => true,
-        (_, Text(_) | Character(_)) => true,
+        (_, Text(_) | Character(_) | Name) => true,
+        (Text(_) | Character(_) | Name, Letter) => true,
         (Timestamp(_) | TimestampZoned(_), Date | Time(_)) | (TimestampZoned(_), Timestamp(_)) => true,
         (Interval, Time(_)) => true,
         (Json, JsonBinary) | (JsonBinary, Json) => true,
-        (ObjectId, Integer { .. }) => true,
+        (ObjectId | Registered(_), Integer { .. }) => true,
         _ => false,
     }
 }
@@ -119,7 +124,7 @@ fn is_assignment(from: &SqlType, to: &SqlType) -> bool {
 fn is_explicit(from: &SqlType, to: &SqlType) -> bool {
     use SqlType::*;
     match (from, to) {
-        (Text(_) | Character(_), _) => true,
+        (Text(_) | Character(_) | Name | Letter, _) => true,
         (Integer { width: IntegerWidth::Normal, .. }, Boolean) => true,
         (Boolean, Integer { width: IntegerWidth::Normal, .. }) => true,
         (JsonBinary, Boolean) => true,
@@ -130,6 +135,11 @@ fn is_explicit(from: &SqlType, to: &SqlType) -> bool {
 
 /// The type that holds values of all these, as UNION, CASE, COALESCE, VALUES and IN want it.
 pub fn common_type(types: &[SqlType], dialect: Dialect) -> Result<SqlType, SqlError> {
+    // In MySQL an enumeration beside anything is a text, another enumeration included.
+    if dialect == Dialect::MySql && types.len() > 1 && types.iter().any(|one| matches!(one, SqlType::Enumeration(_))) {
+        let text = |one: &SqlType| if matches!(one, SqlType::Enumeration(_)) { SqlType::TEXT } else { one.clone() };
+        return common_type(&types.iter().map(text).collect::<Vec<SqlType>>(), dialect);
+    }
     let mut known = types.iter().filter(|one| **one != SqlType::Unknown);
     let Some(first) = known.next() else { return Ok(SqlType::TEXT) };
     let mut common = first.clone();

@@ -7,7 +7,7 @@
 //! in MySQL 'a' and 'A'.
 
 use super::collation::Collation;
-use super::json::Json;
+use super::json::{Document, Json};
 use super::{Datum, Interval};
 use bigdecimal::num_bigint::BigInt;
 use bigdecimal::{BigDecimal, ToPrimitive};
@@ -65,7 +65,7 @@ pub enum GroupKey {
     /// A date, time, timestamp or interval in its unit.
     Span(i128),
     /// A document.
-    Json(Box<Json>),
+    Json(Box<Document>),
     /// A UUID.
     Uuid(u128),
     /// An array.
@@ -90,7 +90,7 @@ impl GroupKey {
             Datum::Time(time) | Datum::Timestamp(time) | Datum::TimestampZoned(time) => GroupKey::Span((*time).into()),
             Datum::Interval(interval) => GroupKey::Span(interval.length()),
             Datum::Json(text) => match Json::parse(text) {
-                Ok(document) => GroupKey::Json(Box::new(document)),
+                Ok(document) => GroupKey::Json(Box::new(Document(document))),
                 Err(_) => GroupKey::Text(text.clone()),
             },
             Datum::Uuid(value) => GroupKey::Uuid(*value),

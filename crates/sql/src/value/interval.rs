@@ -100,7 +100,7 @@ impl Interval {
 
     /// A timestamp this much later.
     pub fn after(self, time: i64) -> Result<i64, SqlError> {
-        if time == temporal::INFINITE || time == i64::MIN {
+        if temporal::is_infinite(time) {
             return Ok(time);
         }
         let (days, clock) = (time.div_euclid(DAY), time.rem_euclid(DAY));

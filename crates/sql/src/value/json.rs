@@ -14,7 +14,7 @@ use std::cmp::Ordering;
 /// How deep documents may nest: reading and dropping them recurse.
 pub const DEEPEST: usize = 256;
 
-/// A document. The order of the variants is the order of jsonb.
+/// A document. The order of the variants is the order of jsonb, inside of a document; [`Document`] has that of whole ones.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Json {
     /// null
@@ -47,17 +47,34 @@ impl<Item: Ord> PartialOrd for Sized<Item> {
     }
 }
 
-/// A key of an object.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// A key of an object. Objects keep their keys by length first, but compare them as texts.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Key(pub String);
 
-impl Ord for Key {
-    fn cmp(&self, other: &Self) -> Ordering {
+impl Key {
+    /// Where it stands in its object: by length, then bytes.
+    fn place(&self, other: &Key) -> Ordering {
         self.0.len().cmp(&other.0.len()).then_with(|| self.0.cmp(&other.0))
     }
 }
 
-impl PartialOrd for Key {
+/// A whole document. PostgreSQL keeps a scalar as an array of one and compares the lengths: an empty array is below any scalar,
+/// which it is above everywhere else.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Document(pub Json);
+
+impl Ord for Document {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let is_empty = |one: &Json| matches!(one, Json::Array(elements) if elements.0.is_empty());
+        match (is_empty(&self.0), is_empty(&other.0)) {
+            (true, false) if other.0.is_scalar() => Ordering::Less,
+            (false, true) if self.0.is_scalar() => Ordering::Greater,
+            _ => self.0.cmp(&other.0),
+        }
+    }
+}
+
+impl PartialOrd for Document {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -76,7 +93,7 @@ impl Json {
     pub fn object(pairs: Vec<(String, Json)>) -> Json {
         let mut pairs: Vec<(Key, Json)> = pairs.into_iter().map(|(key, value)| (Key(key), value)).collect();
         pairs.reverse();
-        pairs.sort_by(|left, right| left.0.cmp(&right.0));
+        pairs.sort_by(|left, right| left.0.place(&right.0));
         pairs.dedup_by(|later, kept| later.0 == kept.0);
         Json::Object(Sized(pairs))
     }
@@ -84,6 +101,11 @@ impl Json {
     /// An array.
     pub fn array(elements: Vec<Json>) -> Json {
         Json::Array(Sized(elements))
+    }
+
+    /// Whether it is neither array nor object.
+    pub fn is_scalar(&self) -> bool {
+        !matches!(self, Json::Array(_) | Json::Object(_))
     }
 
     /// The value of a key.

@@ -38,6 +38,15 @@ fn exponent_end(text: &str, place: usize) -> Option<usize> {
     (digits > 0 && digits < 4).then_some(place + 1 + sign + digits)
 }
 
+/// The whole number that a text starts with; none is 0. CAST('2.9' AS SIGNED) reads the digits and stops at the point.
+pub(crate) fn leading_integer(text: &str) -> i128 {
+    let text = text.trim_start();
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let end = digits.bytes().take_while(u8::is_ascii_digit).count();
+    let size = if end == 0 { 0 } else { digits[..end].parse().unwrap_or(i128::MAX) };
+    if text.starts_with('-') { -size } else { size }
+}
+
 /// The float that a text starts with.
 pub(crate) fn leading_real(text: &str) -> f64 {
     number::real_of_decimal(&leading_decimal(text))
@@ -51,7 +60,7 @@ pub(crate) fn mysql_time(text: &str) -> Option<i64> {
         None => (1, text),
     };
     let (days, clock) = match text.split_once(' ') {
-        Some((days, clock)) => (days.parse::<i64>().ok()?, clock),
+        Some((days, clock)) => (temporal::number_of(days)?, clock),
         None => (0, text),
     };
     let time = if clock.contains(':') { colon_time(clock)? } else { bare_time(clock)? };
@@ -61,15 +70,15 @@ pub(crate) fn mysql_time(text: &str) -> Option<i64> {
 
 fn colon_time(clock: &str) -> Option<i64> {
     let mut fields = clock.splitn(3, ':');
-    let hours: i64 = fields.next()?.parse().ok()?;
-    let minutes: i64 = fields.next()?.parse().ok()?;
+    let hours = fields.next().and_then(temporal::number_of)?;
+    let minutes = fields.next().and_then(temporal::number_of)?;
     let micros = fields.next().map_or(Some(0), temporal::parse_seconds)?;
     (hours < 1000 && minutes < 60 && micros < 60 * SECOND).then_some((hours * 3600 + minutes * 60) * SECOND + micros)
 }
 
 fn bare_time(clock: &str) -> Option<i64> {
     let (whole, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
-    let number: i64 = whole.parse().ok()?;
+    let number = temporal::number_of(whole)?;
     let (hours, minutes, seconds) = (number / 10_000, number / 100 % 100, number % 100);
     let fraction = temporal::parse_seconds(&format!("0.{fraction}"))?;
     let sound = number < 10_000_000 && minutes < 60 && seconds < 60;

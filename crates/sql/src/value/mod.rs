@@ -12,6 +12,7 @@ pub mod json;
 pub(crate) mod lenient;
 mod names;
 pub mod number;
+pub(crate) mod oid;
 pub mod temporal;
 pub mod text;
 pub mod types;
@@ -20,6 +21,7 @@ pub use cast::{CastKind, cast};
 pub use coerce::{can_coerce, common_type, number_type};
 pub use collation::Collation;
 pub use compare::{GroupKey, NumberKey, compare, compare_in, compare_reals};
+pub use oid::FIRST_USER_OBJECT;
 pub use text::{input, output};
 
 use bigdecimal::BigDecimal;
@@ -57,7 +59,7 @@ pub enum Datum {
     Json(Arc<str>),
     /// UUID.
     Uuid(u128),
-    /// An array of one dimension.
+    /// An array of one dimension, or the fields of a row value.
     Array(Arc<[Datum]>),
 }
 

@@ -8,7 +8,7 @@
 //! SERIAL and its kin are an integer with a sequence behind it: whoever defines tables knows them. Names of enumerations are in the
 //! catalog, so they are looked up before these.
 
-use super::types::{IntegerWidth, SqlType};
+use super::types::{IntegerWidth, Registry, SqlType};
 use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState};
 
@@ -43,8 +43,12 @@ fn postgres(name: &str, numbers: &[u32]) -> Result<Option<SqlType>, SqlError> {
         "double precision" | "float8" => SqlType::Double,
         "float" => float(numbers)?,
         "numeric" | "decimal" | "dec" => decimal(numbers, 1000)?,
-        "text" | "name" | "\"char\"" => SqlType::TEXT,
-        "varchar" | "character varying" | "char varying" => SqlType::Text(length(numbers)?),
+        "text" => SqlType::TEXT,
+        "name" => SqlType::Name,
+        "\"char\"" => SqlType::Letter,
+        "varchar" | "character varying" | "char varying" => {
+            length(numbers)?.map_or(SqlType::VARYING, |length| SqlType::Text(Some(length)))
+        }
         "char" | "character" => SqlType::Character(length(numbers)?.unwrap_or(1)),
         "bpchar" => length(numbers)?.map_or(SqlType::TEXT, SqlType::Character),
         "bytea" => SqlType::Bytes,
@@ -56,7 +60,14 @@ fn postgres(name: &str, numbers: &[u32]) -> Result<Option<SqlType>, SqlError> {
         "json" => SqlType::Json,
         "jsonb" => SqlType::JsonBinary,
         "uuid" => SqlType::Uuid,
-        "oid" | "regclass" | "regtype" | "regproc" | "regnamespace" | "xid" | "cid" => SqlType::ObjectId,
+        "oid" | "xid" | "cid" => SqlType::ObjectId,
+        "regclass" => SqlType::Registered(Registry::Relation),
+        "regtype" => SqlType::Registered(Registry::Type),
+        "regproc" | "regprocedure" => SqlType::Registered(Registry::Function),
+        "regnamespace" => SqlType::Registered(Registry::Namespace),
+        "regrole" => SqlType::Registered(Registry::Role),
+        "int2vector" => SqlType::Vector(Box::new(SqlType::SMALLINT)),
+        "oidvector" => SqlType::Vector(Box::new(SqlType::ObjectId)),
         _ => return Ok(None),
     }))
 }

@@ -52,7 +52,7 @@ pub fn parse_decimal(text: &str) -> Result<BigDecimal, SqlError> {
     let invalid =
         || SqlError::new(SqlState::INVALID_TEXT, format!("invalid input syntax for type numeric: \"{text}\""));
     let (mantissa, exponent) = match text.find(['e', 'E']) {
-        Some(place) => (&text[..place], text[place + 1..].parse::<i64>().map_err(|_| invalid())?),
+        Some(place) => (&text[..place], parse_exponent(&text[place + 1..]).ok_or_else(invalid)?),
         None => (text, 0),
     };
     let unsigned = mantissa.strip_prefix(['-', '+']).unwrap_or(mantissa);
@@ -62,14 +62,32 @@ pub fn parse_decimal(text: &str) -> Result<BigDecimal, SqlError> {
         return Err(invalid());
     }
     let scale = fraction.len() as i64 - exponent;
-    if scale > MOST_SCALE + 1000 || -scale > MOST_WHOLE_DIGITS || (whole.len() as i64) > MOST_WHOLE_DIGITS {
-        return Err(SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, "value overflows numeric format"));
+    let text: String = digits.map(char::from).skip_while(|digit| *digit == '0').collect();
+    if scale > MOST_SCALE || text.len() as i64 - scale > MOST_WHOLE_DIGITS && !text.is_empty() {
+        return Err(overflow());
     }
-    let text: String = digits.map(char::from).collect();
+    if text.is_empty() {
+        return Ok(BigDecimal::new(0.into(), scale.max(0)));
+    }
     let number: BigInt = text.parse().map_err(|_| invalid())?;
     let signed = if mantissa.starts_with('-') { -number } else { number };
     let decimal = BigDecimal::new(signed, scale);
     Ok(if scale < 0 { decimal.with_scale(0) } else { decimal })
+}
+
+/// The number behind `e`; one with more digits than anything could have is as good as the greatest.
+fn parse_exponent(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let size = digits.parse().unwrap_or(i64::MAX).min(1 << 40);
+    Some(if text.starts_with('-') { -size } else { size })
+}
+
+/// More digits than NUMERIC has.
+pub fn overflow() -> SqlError {
+    SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, "value overflows numeric format")
 }
 
 /// The digits of a decimal, without exponent.
@@ -148,7 +166,7 @@ fn quotient_scale(left: &BigDecimal, right: &BigDecimal) -> i64 {
 }
 
 /// The place of the first group of four digits that is not zero (0: the one before the point) and its value.
-fn leading_group(value: &BigDecimal) -> (i64, i64) {
+pub(crate) fn leading_group(value: &BigDecimal) -> (i64, i64) {
     if value.is_zero() {
         return (0, 0);
     }
@@ -165,7 +183,7 @@ fn leading_group(value: &BigDecimal) -> (i64, i64) {
 pub fn checked_decimal(value: BigDecimal) -> Result<BigDecimal, SqlError> {
     let whole = value.digits() as i64 - value.fractional_digit_count();
     if whole > MOST_WHOLE_DIGITS {
-        return Err(SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, "value overflows numeric format"));
+        return Err(overflow());
     }
     if value.fractional_digit_count() > MOST_SCALE { Ok(round_decimal(&value, MOST_SCALE)) } else { Ok(value) }
 }

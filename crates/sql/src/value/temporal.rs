@@ -8,6 +8,7 @@
 //! The calendar is the Gregorian one without beginning, as in PostgreSQL; there is one time zone, UTC, and a text may carry an offset
 //! from it. The greatest and least integers stand for `infinity` and `-infinity`. Intervals are in [`super::interval`].
 
+use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState};
 
 /// Microseconds of a second.
@@ -62,7 +63,7 @@ pub fn out_of_range(what: &str) -> SqlError {
 /// Days as a date, if the calendar of PostgreSQL has it.
 pub fn checked_date(days: i64) -> Result<i32, SqlError> {
     match i32::try_from(days) {
-        Ok(days) if (-2_440_588..2_145_031_949).contains(&days) => Ok(days),
+        Ok(days) if (-2_440_588..2_145_042_906).contains(&days) => Ok(days),
         _ => Err(out_of_range("date")),
     }
 }
@@ -75,13 +76,46 @@ pub fn checked_timestamp(time: i128) -> Result<i64, SqlError> {
     }
 }
 
-/// Rounds microseconds to so many digits of a second.
+/// Whether the microseconds stand for `infinity` or `-infinity`.
+pub fn is_infinite(time: i64) -> bool {
+    time == INFINITE || time == i64::MIN
+}
+
+/// Whether the days stand for `infinity` or `-infinity`.
+pub fn is_infinite_date(days: i32) -> bool {
+    days == INFINITE_DATE || days == i32::MIN
+}
+
+/// The day of a timestamp; an infinite one has an infinite day.
+pub fn day_of(time: i64) -> Result<i32, SqlError> {
+    match time {
+        INFINITE => Ok(INFINITE_DATE),
+        i64::MIN => Ok(i32::MIN),
+        _ => checked_date(time.div_euclid(DAY)),
+    }
+}
+
+/// Rounds microseconds to so many digits of a second, halves away from zero.
 pub fn round_time(time: i64, digits: Option<u8>) -> i64 {
     match digits {
-        Some(digits) if digits < 6 && time != INFINITE && time != i64::MIN => {
+        Some(digits) if digits < 6 && !is_infinite(time) => {
             let unit = 10i64.pow(6 - u32::from(digits));
-            (time.saturating_add(unit / 2)).div_euclid(unit) * unit
+            let half = if time < 0 { -unit / 2 } else { unit / 2 };
+            time.saturating_add(half) / unit * unit
         }
+        _ => time,
+    }
+}
+
+/// Rounds a timestamp. PostgreSQL counts from 2000, and rounds halves away from there: 1999-12-31 23:59:58.5 is rounded down, and
+/// 2000-01-01 00:00:01.5 up. MySQL rounds all halves up.
+pub fn round_timestamp(time: i64, digits: Option<u8>, dialect: Dialect) -> i64 {
+    let origin = match dialect {
+        Dialect::Postgres => 10_957 * DAY,
+        Dialect::MySql => -719_468 * DAY,
+    };
+    match time.checked_sub(origin) {
+        Some(since) if !is_infinite(time) => round_time(since, digits) + origin,
         _ => time,
     }
 }
@@ -229,7 +263,7 @@ impl Words {
     fn take_date(&mut self, word: &str) -> Option<()> {
         let fields: Vec<&str> = word.split(['-', '/', '.']).collect();
         match fields[..] {
-            [all] if all.len() == 8 && self.numbers.is_empty() && self.month.is_none() => {
+            [all] if all.len() == 8 && number_of(all).is_some() && self.numbers.is_empty() && self.month.is_none() => {
                 self.date = Some((all[..4].parse().ok()?, all[4..6].parse().ok()?, all[6..].parse().ok()?));
             }
             [one] => self.numbers.push(one.trim_end_matches(['s', 't', 'n', 'd', 'r', 'h']).parse().ok()?),
@@ -272,7 +306,8 @@ impl Words {
 
     fn day_number(&self, year: i64, month: i64, day: i64) -> Result<i64, bool> {
         let year = if self.before_christ { 1 - year } else { year };
-        let sound = (1..=12).contains(&month) && day >= 1 && (year != 0 || self.before_christ) && year < 6_000_000;
+        let known_year = (-4713..6_000_000).contains(&year) && (year != 0 || self.before_christ);
+        let sound = known_year && (1..=12).contains(&month) && day >= 1;
         if sound && day <= days_of_month(year, month) { Ok(days_of(year, month, day)) } else { Err(false) }
     }
 
@@ -283,10 +318,17 @@ impl Words {
             Some(false) if hour == 12 => 0,
             _ => hour,
         };
+        if !(0..=24).contains(&hour) || !(0..60).contains(&minute) || micros > 60 * SECOND {
+            return Err(false);
+        }
         let time = (hour * 3600 + minute * 60) * SECOND + micros;
-        let sound = (0..=24).contains(&hour) && (0..60).contains(&minute) && micros <= 60 * SECOND && time <= DAY;
-        if sound { Ok(time) } else { Err(false) }
+        if time <= DAY { Ok(time) } else { Err(false) }
     }
+}
+
+/// Digits and nothing else: no sign.
+pub fn number_of(text: &str) -> Option<i64> {
+    if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
 }
 
 fn month_of(text: &str) -> Option<i64> {
@@ -317,7 +359,7 @@ pub fn parse_seconds(text: &str) -> Option<i64> {
     if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let seconds: i64 = if whole.is_empty() && !fraction.is_empty() { 0 } else { whole.parse().ok()? };
+    let seconds = if whole.is_empty() && !fraction.is_empty() { 0 } else { number_of(whole)? };
     let digits = format!("{fraction:0<7}");
     let micros: i64 = digits[..6].parse().ok()?;
     let rounded = micros + i64::from(digits.as_bytes()[6] >= b'5');

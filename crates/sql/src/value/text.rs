@@ -29,11 +29,13 @@ pub fn invalid(text: &str, sql_type: &SqlType) -> SqlError {
 pub fn input(text: &str, sql_type: &SqlType, dialect: Dialect) -> Result<Datum, SqlError> {
     let trimmed = text.trim();
     match sql_type {
-        SqlType::Unknown | SqlType::Text(_) | SqlType::Enumeration(_) => Ok(Datum::text(text)),
+        SqlType::Unknown | SqlType::Text(_) | SqlType::Enumeration(_) | SqlType::Void => Ok(Datum::text(text)),
+        SqlType::Name => Ok(Datum::text(cut(text, 63))),
+        SqlType::Letter => Ok(Datum::text(cut(text, 1))),
         SqlType::Character(_) => Ok(Datum::text(text.trim_end_matches(' '))),
         SqlType::Boolean => boolean(trimmed).map(Datum::Boolean).ok_or_else(|| invalid(text, sql_type)),
         SqlType::Integer { width, unsigned } => integer(trimmed, text, sql_type, *width, *unsigned),
-        SqlType::ObjectId => {
+        SqlType::ObjectId | SqlType::Registered(_) => {
             trimmed.parse::<u32>().map(|id| Datum::Integer(id.into())).map_err(|_| invalid(text, sql_type))
         }
         SqlType::Single | SqlType::Double => real(trimmed, text, sql_type),
@@ -46,8 +48,18 @@ pub fn input(text: &str, sql_type: &SqlType, dialect: Dialect) -> Result<Datum, 
         SqlType::Json if dialect == Dialect::Postgres => Json::parse(text).map(|_| Datum::Json(text.into())),
         SqlType::Json | SqlType::JsonBinary => Json::parse(text).map(|document| Datum::Json(document.print().into())),
         SqlType::Uuid => uuid(trimmed).map(Datum::Uuid).ok_or_else(|| invalid(text, sql_type)),
+        SqlType::Record(_) => Err(SqlError::unsupported("a row value written as text")),
         SqlType::Array(element) => array(text, element, dialect),
+        SqlType::Vector(element) => {
+            let elements = trimmed.split_whitespace().map(|word| input(word, element, dialect));
+            elements.collect::<Result<_, _>>().map(Datum::Array)
+        }
     }
+}
+
+/// The first letters of a text.
+fn cut(text: &str, length: usize) -> &str {
+    text.char_indices().nth(length).map_or(text, |(end, _)| &text[..end])
 }
 
 fn boolean(text: &str) -> Option<bool> {
@@ -107,7 +119,9 @@ fn real(trimmed: &str, text: &str, sql_type: &SqlType) -> Result<Datum, SqlError
     }
     let value: f64 = trimmed.parse().map_err(|_| invalid(text, sql_type))?;
     let rounded = if *sql_type == SqlType::Single { f64::from(value as f32) } else { value };
-    if rounded.is_infinite() {
+    let mantissa = lower.split('e').next().unwrap_or_default();
+    let vanished = rounded == 0.0 && mantissa.contains(|letter: char| matches!(letter, '1'..='9'));
+    if rounded.is_infinite() || vanished {
         let message = format!("\"{trimmed}\" is out of range for type {sql_type}");
         return Err(SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, message));
     }
@@ -213,11 +227,11 @@ fn moment(text: &str, sql_type: &SqlType, dialect: Dialect) -> Result<Datum, Sql
     Ok(match sql_type {
         SqlType::Date => Datum::Date(temporal::checked_date(days)?),
         SqlType::Timestamp(digits) => {
-            Datum::Timestamp(temporal::round_time(temporal::checked_timestamp(micros)?, *digits))
+            Datum::Timestamp(temporal::round_timestamp(temporal::checked_timestamp(micros)?, *digits, dialect))
         }
         SqlType::TimestampZoned(digits) => {
             let micros = micros - i128::from(parts.offset.unwrap_or(0));
-            Datum::TimestampZoned(temporal::round_time(temporal::checked_timestamp(micros)?, *digits))
+            Datum::TimestampZoned(temporal::round_timestamp(temporal::checked_timestamp(micros)?, *digits, dialect))
         }
         _ => return Err(invalid()),
     })
@@ -269,15 +283,30 @@ fn print_uuid(value: u128) -> String {
     [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")
 }
 
+/// `(1,"a b",)`: NULL is nothing at all.
+fn print_record(values: &[Datum], fields: &[(String, SqlType)], dialect: Dialect) -> String {
+    let special = |letter: char| matches!(letter, '(' | ')' | ',' | '"' | '\\') || letter.is_ascii_whitespace();
+    let print = |(value, (_, sql_type)): (&Datum, &(String, SqlType))| match output(value, sql_type, dialect) {
+        _ if value.is_null() => String::new(),
+        text if !text.is_empty() && !text.contains(special) => text,
+        text => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\"\"")),
+    };
+    format!("({})", values.iter().zip(fields).map(print).collect::<Vec<String>>().join(","))
+}
+
 fn print_array(elements: &[Datum], sql_type: &SqlType, dialect: Dialect) -> String {
     let element_type = match sql_type {
-        SqlType::Array(element) => element,
+        SqlType::Record(fields) => return print_record(elements, fields, dialect),
+        SqlType::Array(element) | SqlType::Vector(element) => element,
         other => other,
     };
     let print = |element: &Datum| match element {
         Datum::Null => "NULL".to_owned(),
         other => quote_element(output(other, element_type, dialect)),
     };
+    if matches!(sql_type, SqlType::Vector(_)) {
+        return elements.iter().map(|one| output(one, element_type, dialect)).collect::<Vec<_>>().join(" ");
+    }
     format!("{{{}}}", elements.iter().map(print).collect::<Vec<_>>().join(","))
 }
 

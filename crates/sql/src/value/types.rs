@@ -1,6 +1,7 @@
 //! The static types of expressions, columns and parameters.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// How many bytes an integer has.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -61,10 +62,37 @@ pub enum SqlType {
     Uuid,
     /// An array.
     Array(Box<SqlType>),
-    /// PostgreSQL's OID and its kin, which matter to catalogs only.
+    /// PostgreSQL's OID: the number of a thing of the catalog.
     ObjectId,
+    /// PostgreSQL's REGCLASS and its kin: the number of a thing, written as its name.
+    Registered(Registry),
+    /// PostgreSQL's NAME, which catalogs are full of: text.
+    Name,
+    /// PostgreSQL's `"char"`: one letter, or none.
+    Letter,
+    /// PostgreSQL's INT2VECTOR and OIDVECTOR: an array that counts from 0 and is written without braces.
+    Vector(Box<SqlType>),
+    /// What a function gives that gives nothing.
+    Void,
+    /// A row value: the names and types of its fields.
+    Record(Arc<[(String, SqlType)]>),
     /// An enumeration by its name: stored as text, ordered by declaration.
     Enumeration(EnumerationId),
+}
+
+/// Which things of the catalog a number is for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Registry {
+    /// Tables, views, indexes, sequences: REGCLASS.
+    Relation,
+    /// REGTYPE.
+    Type,
+    /// REGPROC.
+    Function,
+    /// REGNAMESPACE.
+    Namespace,
+    /// REGROLE.
+    Role,
 }
 
 /// An enumeration of the catalog.
@@ -80,6 +108,8 @@ impl SqlType {
     pub const BIGINT: SqlType = SqlType::Integer { width: IntegerWidth::Big, unsigned: false };
     /// TEXT.
     pub const TEXT: SqlType = SqlType::Text(None);
+    /// VARCHAR without a length, which PostgreSQL tells from TEXT by its name alone: the greatest length stands for it.
+    pub const VARYING: SqlType = SqlType::Text(Some(u32::MAX));
     /// NUMERIC without bounds.
     pub const NUMERIC: SqlType = SqlType::Decimal(None);
     /// TIME.
@@ -112,6 +142,7 @@ impl fmt::Display for SqlType {
             SqlType::Decimal(None) => write!(formatter, "numeric"),
             SqlType::Decimal(Some((precision, scale))) => write!(formatter, "numeric({precision},{scale})"),
             SqlType::Text(None) => write!(formatter, "text"),
+            SqlType::Text(Some(u32::MAX)) => write!(formatter, "character varying"),
             SqlType::Text(Some(length)) => write!(formatter, "character varying({length})"),
             SqlType::Character(length) => write!(formatter, "character({length})"),
             SqlType::Bytes => write!(formatter, "bytea"),
@@ -125,8 +156,27 @@ impl fmt::Display for SqlType {
             SqlType::Uuid => write!(formatter, "uuid"),
             SqlType::Array(element) => write!(formatter, "{element}[]"),
             SqlType::ObjectId => write!(formatter, "oid"),
+            SqlType::Registered(registry) => write!(formatter, "{registry}"),
+            SqlType::Name => write!(formatter, "name"),
+            SqlType::Letter => write!(formatter, "\"char\""),
+            SqlType::Vector(element) if **element == SqlType::ObjectId => write!(formatter, "oidvector"),
+            SqlType::Vector(_) => write!(formatter, "int2vector"),
+            SqlType::Void => write!(formatter, "void"),
+            SqlType::Record(_) => write!(formatter, "record"),
             SqlType::Enumeration(EnumerationId(number)) => write!(formatter, "enum {number}"),
         }
+    }
+}
+
+impl fmt::Display for Registry {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Registry::Relation => "regclass",
+            Registry::Type => "regtype",
+            Registry::Function => "regproc",
+            Registry::Namespace => "regnamespace",
+            Registry::Role => "regrole",
+        })
     }
 }
 

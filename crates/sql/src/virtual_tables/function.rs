@@ -4,7 +4,7 @@
 //! the table of all functions. Expressions in `pg_attrdef` and `pg_index` are texts already: `pg_get_expr` only hands them on.
 
 use super::object::{
-    Constraint, TYPES, constraint_number, index_definition, index_terms, number_of, primary_definition,
+    Constraint, DATABASE_OWNER, OWNER, constraint_number, index_definition, index_terms, number_of, primary_definition,
     primary_index_number, quoted, row_type_number, table_number, type_name, type_number,
 };
 use super::relation::view_number;
@@ -14,11 +14,12 @@ use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState};
 use crate::function::Environment;
 use crate::value::Datum;
+use crate::value::oid::{BUILT_IN, BuiltIn};
 use crate::value::types::SqlType;
 use std::sync::Arc;
 
 /// What a function of the catalog computes.
-type Implementation = fn(&[Datum], &Catalog, &Environment) -> Result<Datum, SqlError>;
+pub(super) type Implementation = fn(&[Datum], &Catalog, &Environment) -> Result<Datum, SqlError>;
 
 /// A function that reads the catalog.
 #[derive(Clone, Debug)]
@@ -28,9 +29,16 @@ pub(crate) struct CatalogFunction {
     /// What it gives.
     pub(crate) result: SqlType,
     implementation: Implementation,
+    /// Whether only its first argument must not be NULL.
+    tolerant: bool,
 }
 
 impl CatalogFunction {
+    /// A function by its parts.
+    pub(super) fn new(parameters: Vec<SqlType>, result: SqlType, implementation: Implementation) -> CatalogFunction {
+        CatalogFunction { parameters, result, implementation, tolerant: false }
+    }
+
     /// Calls it; NULL among the arguments gives NULL.
     pub(crate) fn call(
         &self,
@@ -38,7 +46,8 @@ impl CatalogFunction {
         catalog: &Catalog,
         environment: &Environment,
     ) -> Result<Datum, SqlError> {
-        if arguments.iter().any(Datum::is_null) {
+        let counted = if self.tolerant { &arguments[..1] } else { arguments };
+        if counted.iter().any(Datum::is_null) {
             return Ok(Datum::Null);
         }
         (self.implementation)(arguments, catalog, environment)
@@ -64,13 +73,12 @@ const FUNCTIONS: &[Listed] = &[
     ("obj_description", "oid ? text", "text", object_description),
     ("col_description", "oid int", "text", column_description),
     ("shobj_description", "oid text", "text", nothing),
-    ("to_regclass", "text", "oid", to_regclass),
-    ("regclass", "text", "oid", regclass),
-    ("to_regtype", "text", "oid", to_regtype),
-    ("pg_relation_size", "oid ? text", "big", zero),
-    ("pg_table_size", "oid", "big", zero),
-    ("pg_indexes_size", "oid", "big", zero),
-    ("pg_total_relation_size", "oid", "big", zero),
+    ("to_regclass", "text", "regclass", to_regclass),
+    ("to_regtype", "text", "regtype", to_regtype),
+    ("pg_relation_size", "regclass ? text", "big", zero),
+    ("pg_table_size", "regclass", "big", zero),
+    ("pg_indexes_size", "regclass", "big", zero),
+    ("pg_total_relation_size", "regclass", "big", zero),
     ("pg_database_size", "text", "big", zero),
     ("pg_encoding_to_char", "int", "text", encoding),
     ("has_table_privilege", "text text ? text", "bool", always),
@@ -102,7 +110,12 @@ pub(crate) fn find(name: &str, arguments: usize, dialect: Dialect) -> Option<Cat
     let least = parameters.split('?').next().unwrap_or_default().split_whitespace().count();
     let all: Vec<SqlType> = parameters.split_whitespace().filter(|word| *word != "?").map(super::column_type).collect();
     let parameters = all.get(..arguments).filter(|_| arguments >= least)?.to_vec();
-    Some(CatalogFunction { parameters, result: super::column_type(result), implementation: *implementation })
+    Some(CatalogFunction {
+        parameters,
+        result: super::column_type(result),
+        implementation: *implementation,
+        tolerant: name == "format_type",
+    })
 }
 
 fn first(arguments: &[Datum], _: &Catalog, _: &Environment) -> Result<Datum, SqlError> {
@@ -129,8 +142,12 @@ fn encoding(_: &[Datum], _: &Catalog, _: &Environment) -> Result<Datum, SqlError
     Ok(text("UTF8"))
 }
 
-fn user_name(_: &[Datum], _: &Catalog, environment: &Environment) -> Result<Datum, SqlError> {
-    Ok(text(&environment.user))
+fn user_name(arguments: &[Datum], _: &Catalog, environment: &Environment) -> Result<Datum, SqlError> {
+    Ok(match wanted(arguments, 0) {
+        OWNER => text(&environment.user),
+        DATABASE_OWNER => text("pg_database_owner"),
+        other => text(format!("unknown (OID={other})")),
+    })
 }
 
 fn wanted(arguments: &[Datum], place: usize) -> i128 {
@@ -152,14 +169,21 @@ fn table_of(catalog: &Catalog, oid: i128) -> Option<&Arc<Table>> {
 }
 
 /// The name of a type by its number; what bounds it is in the modifier, as `atttypmod` has it.
-fn format_type(arguments: &[Datum], catalog: &Catalog, _: &Environment) -> Result<Datum, SqlError> {
+pub(super) fn format_type(arguments: &[Datum], catalog: &Catalog, _: &Environment) -> Result<Datum, SqlError> {
     let oid = wanted(arguments, 0);
-    let modifier = if arguments.len() > 1 { wanted(arguments, 1) } else { -1 };
-    if let Some((.., name, _, _)) = TYPES.iter().find(|(_, array, ..)| *array == oid && oid != 0) {
-        return Ok(text(format!("{}[]", long_name(name, modifier))));
+    let modifier = match arguments.get(1) {
+        Some(Datum::Integer(modifier)) => *modifier,
+        _ => -1,
+    };
+    let short = u32::try_from(oid).unwrap_or(0);
+    if let Some(built_in) = BuiltIn::of_array(short) {
+        return Ok(text(format!("{}[]", long_name(built_in.name, modifier))));
     }
-    if let Some((_, _, name, ..)) = TYPES.iter().find(|(number, ..)| *number == oid) {
-        return Ok(text(long_name(name, modifier)));
+    if let Some(built_in) = BuiltIn::find(short) {
+        return Ok(text(long_name(built_in.name, modifier)));
+    }
+    if let Some(array @ SqlType::Array(_)) = catalog.type_of_oid(short) {
+        return Ok(text(type_name(catalog, &array)));
     }
     if let Some(enumeration) = catalog.enumerations.values().find(|one| number_of(one.id.0) == oid) {
         return Ok(text(quoted(apart(&enumeration.name).1)));
@@ -198,7 +222,13 @@ fn constraint_definition(arguments: &[Datum], catalog: &Catalog, _: &Environment
     for table in catalog.tables.values() {
         for (place, constraint) in Constraint::of(table).iter().enumerate() {
             if constraint_number(table, place) == oid {
-                return Ok(text(constraint.definition(catalog, table)));
+                let definition = constraint.definition(catalog, table);
+                let pretty = arguments.get(1) == Some(&Datum::Boolean(true));
+                let short = definition.strip_prefix("CHECK ((").and_then(|rest| rest.strip_suffix("))"));
+                return Ok(text(match short.filter(|_| pretty) {
+                    Some(condition) => format!("CHECK ({condition})"),
+                    None => definition,
+                }));
             }
         }
     }
@@ -219,7 +249,10 @@ fn definition_of_index(arguments: &[Datum], catalog: &Catalog, _: &Environment) 
         } else {
             continue;
         };
+        let pretty = arguments.get(2) == Some(&Datum::Boolean(true));
         return Ok(match usize::try_from(place) {
+            // The short form names the namespace only where it must.
+            Ok(0) | Err(_) if pretty => text(definition.replacen(" ON public.", " ON ", 1)),
             Ok(0) | Err(_) => text(definition),
             Ok(place) => terms.get(place - 1).map_or_else(|| text(""), text),
         });
@@ -348,31 +381,26 @@ const SYSTEM_RELATIONS: &[(&str, i128)] = &[
     ("pg_trigger", 2620),
 ];
 
+/// The name of a catalog by its number.
+pub(super) fn system_relation(oid: i128) -> Option<&'static str> {
+    SYSTEM_RELATIONS.iter().find(|(_, known)| *known == oid).map(|(name, _)| *name)
+}
+
 fn to_regclass(arguments: &[Datum], catalog: &Catalog, _: &Environment) -> Result<Datum, SqlError> {
     Ok(relation_number(catalog, written(arguments, 0)).map_or(Datum::Null, number))
 }
 
-/// `'item'::regclass`: a relation that must be there.
-fn regclass(arguments: &[Datum], catalog: &Catalog, _: &Environment) -> Result<Datum, SqlError> {
+/// The number of a type by its name.
+pub(super) fn to_regtype(arguments: &[Datum], catalog: &Catalog, _: &Environment) -> Result<Datum, SqlError> {
     let written = written(arguments, 0);
-    relation_number(catalog, written)
-        .map(number)
-        .ok_or_else(|| SqlError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{written}\" does not exist")))
-}
-
-fn to_regtype(arguments: &[Datum], catalog: &Catalog, _: &Environment) -> Result<Datum, SqlError> {
-    let written = written(arguments, 0);
-    if let Some((oid, ..)) = TYPES.iter().find(|(_, _, name, ..)| *name == written) {
-        return Ok(number(*oid));
+    if let Some(built_in) = BUILT_IN.iter().find(|one| one.name == written) {
+        return Ok(number(built_in.oid));
     }
     if let Some(enumeration) = catalog.enumerations.get(&resolved(catalog, written)) {
         return Ok(number(number_of(enumeration.id.0)));
     }
     let known = SqlType::from_name(&written.to_lowercase(), &[], Dialect::Postgres).ok();
-    Ok(known.map_or(Datum::Null, |sql_type| {
-        debug_assert!(!type_name(catalog, &sql_type).is_empty());
-        number(type_number(&sql_type))
-    }))
+    Ok(known.map_or(Datum::Null, |sql_type| number(type_number(&sql_type))))
 }
 
 #[cfg(test)]

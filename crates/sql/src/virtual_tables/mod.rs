@@ -14,27 +14,37 @@
 //! | file | holds |
 //! |---|---|
 //! | `object` | numbers of things (oid), types, texts of definitions |
-//! | `relation` | `pg_class`, `pg_attribute`, `pg_index`, `pg_constraint`, … |
-//! | `system` | `pg_type`, `pg_namespace`, `pg_database`, `pg_roles`, … |
+//! | `attribute` | `pg_attribute` |
+//! | `relation` | `pg_class`, `pg_index`, `pg_constraint`, … |
+//! | `types` | `pg_type`, `pg_range`, `pg_enum` |
+//! | `operator_class` | `pg_opclass`, `pg_am` |
+//! | `absent` | `pg_policy`, `pg_publication`, …: always empty |
+//! | `system` | `pg_namespace`, `pg_database`, `pg_roles`, … |
 //! | `standard` | `information_schema` |
 //! | `mysql` | what MySQL's `information_schema` has instead |
 //! | `show` | MySQL's SHOW as queries of these |
+//! | `registered` | `'item'::regclass` and back |
 //! | `function` | `format_type`, `pg_get_expr`, `to_regclass`, … |
 
+mod absent;
+mod attribute;
 pub(crate) mod function;
 mod mysql;
 mod object;
+mod operator_class;
+pub(crate) mod registered;
 mod relation;
 pub(crate) mod show;
 mod standard;
 mod system;
+mod types;
 
 use crate::catalog::Catalog;
 use crate::dialect::Dialect;
 use crate::function::Environment;
 use crate::storage::Row;
 use crate::value::Datum;
-use crate::value::types::SqlType;
+use crate::value::types::{Registry, SqlType};
 use std::sync::Arc;
 
 /// A table that is computed.
@@ -58,7 +68,14 @@ struct Listed {
 /// The virtual table of a name, in a namespace if one is named.
 pub(crate) fn find(namespace: Option<&str>, name: &str, dialect: Dialect) -> Option<VirtualTable> {
     let lists: &[&[Listed]] = match (dialect, namespace.map(str::to_ascii_lowercase).as_deref()) {
-        (Dialect::Postgres, None | Some("pg_catalog")) => &[relation::TABLES, system::TABLES],
+        (Dialect::Postgres, None | Some("pg_catalog")) => &[
+            relation::TABLES,
+            attribute::TABLES,
+            types::TABLES,
+            operator_class::TABLES,
+            system::TABLES,
+            absent::TABLES,
+        ],
         (Dialect::Postgres, Some("information_schema")) => &[standard::TABLES, standard::POSTGRES],
         (Dialect::MySql, Some("information_schema")) => &[mysql::TABLES, standard::TABLES],
         _ => &[],
@@ -109,6 +126,18 @@ impl Shape {
 fn column_type(name: &str) -> SqlType {
     match name {
         "text" => SqlType::TEXT,
+        "name" => SqlType::Name,
+        "letter" => SqlType::Letter,
+        "varchar" => SqlType::VARYING,
+        "regproc" => SqlType::Registered(Registry::Function),
+        "regtype" => SqlType::Registered(Registry::Type),
+        "regclass" => SqlType::Registered(Registry::Relation),
+        "int2vector" => SqlType::Vector(Box::new(SqlType::SMALLINT)),
+        "oidvector" => SqlType::Vector(Box::new(SqlType::ObjectId)),
+        "bytes" => SqlType::Bytes,
+        "void" => SqlType::Void,
+        "name[]" => SqlType::Array(Box::new(SqlType::Name)),
+        "letter[]" => SqlType::Array(Box::new(SqlType::Letter)),
         "oid" => SqlType::ObjectId,
         "int" => SqlType::INTEGER,
         "small" => SqlType::SMALLINT,
@@ -132,9 +161,11 @@ fn unreachable_type(name: &str) -> SqlType {
 fn default_value(text: &str, sql_type: &SqlType) -> Datum {
     match sql_type {
         SqlType::Boolean => Datum::Boolean(text == "true"),
-        SqlType::Integer { .. } | SqlType::ObjectId => Datum::Integer(text.parse().unwrap_or(0)),
+        SqlType::Integer { .. } | SqlType::ObjectId | SqlType::Registered(_) => {
+            Datum::Integer(text.parse().unwrap_or(0))
+        }
         SqlType::Single => Datum::Real(text.parse().unwrap_or(0.0)),
-        SqlType::Array(_) => Datum::Array(Arc::from([])),
+        SqlType::Array(_) | SqlType::Vector(_) => Datum::Array(Arc::from([])),
         _ => Datum::text(text.trim_matches('\'')),
     }
 }
@@ -191,7 +222,20 @@ mod tests {
     #[test]
     fn every_virtual_table_has_columns_of_known_types_and_rows_for_an_empty_catalog() {
         for (dialect, lists) in [
-            (Dialect::Postgres, [relation::TABLES, system::TABLES, standard::TABLES, standard::POSTGRES].as_slice()),
+            (
+                Dialect::Postgres,
+                [
+                    relation::TABLES,
+                    attribute::TABLES,
+                    types::TABLES,
+                    operator_class::TABLES,
+                    system::TABLES,
+                    absent::TABLES,
+                    standard::TABLES,
+                    standard::POSTGRES,
+                ]
+                .as_slice(),
+            ),
             (Dialect::MySql, [mysql::TABLES, standard::TABLES].as_slice()),
         ] {
             let environment = Environment::new(dialect, 0, 0);

@@ -11,9 +11,9 @@
 //! ```
 
 use crate::catalog::{Catalog, ForeignKey, Index, IndexColumn, PrimaryKey, ReferentialAction, Table};
-use crate::value::types::{IntegerWidth, SqlType};
+use crate::value::types::SqlType;
 
-const FIRST_USER_OBJECT: i128 = 16_384;
+const FIRST_USER_OBJECT: i128 = crate::value::FIRST_USER_OBJECT as i128;
 const PRIMARY_INDEX: i128 = 1 << 24;
 const CONSTRAINT: i128 = 1 << 25;
 const ROW_TYPE: i128 = 1 << 26;
@@ -26,10 +26,8 @@ pub(super) const PG_CATALOG: i128 = 11;
 pub(super) const INFORMATION_SCHEMA: i128 = 13_000;
 /// The number of the only user.
 pub(super) const OWNER: i128 = 10;
-/// The number of the B-tree access method.
-pub(super) const BTREE: i128 = 403;
-/// The number of the heap access method.
-pub(super) const HEAP: i128 = 2;
+/// The number of whoever owns the database, to whom `public` belongs.
+pub(super) const DATABASE_OWNER: i128 = 6171;
 /// The number of the default collation.
 pub(super) const DEFAULT_COLLATION: i128 = 100;
 
@@ -53,6 +51,11 @@ pub(super) fn row_type_number(table: &Table) -> i128 {
     ROW_TYPE + i128::from(table.space.0)
 }
 
+/// The number of the row type of a view.
+pub(super) fn view_row_type_number(catalog: &Catalog, name: &str) -> i128 {
+    super::relation::view_number(catalog, name) + (1 << 24)
+}
+
 /// The number of a constraint, by its place among the table's constraints.
 pub(super) fn constraint_number(table: &Table, place: usize) -> i128 {
     CONSTRAINT + 256 * i128::from(table.space.0) + place as i128
@@ -71,80 +74,14 @@ pub(super) fn namespace_number(catalog: &Catalog, name: &str) -> i128 {
     }
 }
 
-/// PostgreSQL's built-in types: number, number of the array type, name, length, category.
-pub(super) const TYPES: &[(i128, i128, &str, i128, &str)] = &[
-    (16, 1000, "bool", 1, "B"),
-    (17, 1001, "bytea", -1, "U"),
-    (18, 1002, "char", 1, "Z"),
-    (19, 1003, "name", 64, "S"),
-    (20, 1016, "int8", 8, "N"),
-    (21, 1005, "int2", 2, "N"),
-    (23, 1007, "int4", 4, "N"),
-    (25, 1009, "text", -1, "S"),
-    (26, 1028, "oid", 4, "N"),
-    (114, 199, "json", -1, "U"),
-    (700, 1021, "float4", 4, "N"),
-    (701, 1022, "float8", 8, "N"),
-    (705, 0, "unknown", -2, "X"),
-    (1042, 1014, "bpchar", -1, "S"),
-    (1043, 1015, "varchar", -1, "S"),
-    (1082, 1182, "date", 4, "D"),
-    (1083, 1183, "time", 8, "D"),
-    (1114, 1115, "timestamp", 8, "D"),
-    (1184, 1185, "timestamptz", 8, "D"),
-    (1186, 1187, "interval", 16, "T"),
-    (1700, 1231, "numeric", -1, "N"),
-    (2205, 2210, "regclass", 4, "N"),
-    (2206, 2211, "regtype", 4, "N"),
-    (2249, 2287, "record", -1, "P"),
-    (2278, 0, "void", 4, "P"),
-    (2950, 2951, "uuid", 16, "U"),
-    (3802, 3807, "jsonb", -1, "U"),
-];
-
 /// The number of a type.
 pub(super) fn type_number(sql_type: &SqlType) -> i128 {
-    match sql_type {
-        SqlType::Boolean => 16,
-        SqlType::Bytes => 17,
-        SqlType::Integer { width: IntegerWidth::Tiny | IntegerWidth::Small, .. } => 21,
-        SqlType::Integer { width: IntegerWidth::Medium | IntegerWidth::Normal, .. } => 23,
-        SqlType::Integer { width: IntegerWidth::Big, .. } => 20,
-        SqlType::Text(None) => 25,
-        SqlType::ObjectId => 26,
-        SqlType::Json => 114,
-        SqlType::Single => 700,
-        SqlType::Double => 701,
-        SqlType::Unknown => 705,
-        SqlType::Character(_) => 1042,
-        SqlType::Text(Some(_)) => 1043,
-        SqlType::Date => 1082,
-        SqlType::Time(_) => 1083,
-        SqlType::Timestamp(_) => 1114,
-        SqlType::TimestampZoned(_) => 1184,
-        SqlType::Interval => 1186,
-        SqlType::Decimal(_) => 1700,
-        SqlType::Uuid => 2950,
-        SqlType::JsonBinary => 3802,
-        SqlType::Enumeration(id) => number_of(id.0),
-        SqlType::Array(element) => {
-            let element = type_number(element);
-            TYPES.iter().find(|(number, ..)| *number == element).map_or(element + ROW_TYPE, |(_, array, ..)| *array)
-        }
-    }
+    i128::from(sql_type.oid())
 }
 
 /// What bounds a type, as `atttypmod` has it.
 pub(super) fn type_modifier(sql_type: &SqlType) -> i128 {
-    match sql_type {
-        SqlType::Text(Some(length)) | SqlType::Character(length) => i128::from(*length) + 4,
-        SqlType::Decimal(Some((precision, scale))) => (i128::from(*precision) << 16 | (i128::from(*scale) & 0x7ff)) + 4,
-        SqlType::Time(Some(digits)) | SqlType::Timestamp(Some(digits)) | SqlType::TimestampZoned(Some(digits)) => {
-            i128::from(*digits)
-        }
-        SqlType::Array(element) => type_modifier(element),
-        _ => -1,
-    }
+    i128::from(sql_type.typmod())
 }
 
 /// The name of a type, enumerations included.

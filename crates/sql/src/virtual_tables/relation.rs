@@ -1,9 +1,12 @@
 //! `pg_class` and what hangs on it: columns, defaults, indexes, constraints, sequences, comments.
 
+use super::attribute::view_columns;
+use super::object::view_row_type_number;
 use super::object::{
-    BTREE, Constraint, DEFAULT_COLLATION, HEAP, action_letter, constraint_number, index_definition, namespace_number,
-    number_of, primary_definition, primary_index_number, row_type_number, table_number, type_modifier, type_number,
+    Constraint, DEFAULT_COLLATION, action_letter, constraint_number, index_definition, namespace_number, number_of,
+    primary_definition, primary_index_number, row_type_number, table_number,
 };
+use super::operator_class::{BTREE, HEAP, usual_class};
 use super::{Listed, Shape, apart, count, nothing, number, numbers, optional, text, truth};
 use crate::catalog::{Catalog, Column, ColumnDefault, IndexColumn, Table};
 use crate::function::Environment;
@@ -11,45 +14,39 @@ use crate::storage::Row;
 use crate::value::Datum;
 use crate::value::types::SqlType;
 
-const CLASS: &str = "oid oid, relname text, relnamespace oid, reltype oid=0, reloftype oid=0, relowner oid=10, relam oid=0, \
-    relfilenode oid=0, reltablespace oid=0, relpages int=0, reltuples real=-1, relallvisible int=0, reltoastrelid oid=0, \
-    relhasindex bool=false, relisshared bool=false, relpersistence text='p', relkind text='r', relnatts small=0, \
-    relchecks small=0, relhasrules bool=false, relhastriggers bool=false, relhassubclass bool=false, \
-    relrowsecurity bool=false, relforcerowsecurity bool=false, relispopulated bool=true, relreplident text='d', \
-    relispartition bool=false, relrewrite oid=0, relfrozenxid oid=0, relminmxid oid=0, relacl text[], reloptions text[], \
-    relpartbound text";
-const ATTRIBUTE: &str = "attrelid oid, attname text, atttypid oid, attstattarget int=-1, attlen small=-1, attnum small, \
-    attndims int=0, attcacheoff int=-1, atttypmod int=-1, attbyval bool=false, attalign text='i', attstorage text='p', \
-    attcompression text='', attnotnull bool=false, atthasdef bool=false, atthasmissing bool=false, attidentity text='', \
-    attgenerated text='', attisdropped bool=false, attislocal bool=true, attinhcount int=0, attcollation oid=0, \
-    attacl text[], attoptions text[], attfdwoptions text[], attmissingval text";
+const CLASS: &str = "oid oid, relname name, relnamespace oid, reltype oid=0, reloftype oid=0, relowner oid=10, relam oid=0, \
+    relfilenode oid=0, reltablespace oid=0, relpages int=0, reltuples real=-1, relallvisible int=0, \
+    reltoastrelid oid=0, relhasindex bool=false, relisshared bool=false, relpersistence letter='p', \
+    relkind letter='r', relnatts small=0, relchecks small=0, relhasrules bool=false, relhastriggers bool=false, \
+    relhassubclass bool=false, relrowsecurity bool=false, relforcerowsecurity bool=false, \
+    relispopulated bool=true, relreplident letter='d', relispartition bool=false, relrewrite oid=0, \
+    relfrozenxid oid=0, relminmxid oid=0, relacl text[], reloptions text[], relpartbound text";
 const ATTRDEF: &str = "oid oid, adrelid oid, adnum small, adbin text";
 const INDEX: &str = "indexrelid oid, indrelid oid, indnatts small, indnkeyatts small, indisunique bool, \
     indnullsnotdistinct bool=false, indisprimary bool, indisexclusion bool=false, indimmediate bool=true, \
-    indisclustered bool=false, indisvalid bool=true, indcheckxmin bool=false, indisready bool=true, indislive bool=true, \
-    indisreplident bool=false, indkey small[], indcollation oid[], indclass oid[], indoption small[], indexprs text, \
-    indpred text";
-const CONSTRAINT: &str = "oid oid, conname text, connamespace oid, contype text, condeferrable bool=false, \
-    condeferred bool=false, convalidated bool=true, conrelid oid=0, contypid oid=0, conindid oid=0, conparentid oid=0, \
-    confrelid oid=0, confupdtype text=' ', confdeltype text=' ', confmatchtype text=' ', conislocal bool=true, \
-    coninhcount int=0, connoinherit bool=true, conkey small[], confkey small[], conpfeqop oid[], conppeqop oid[], \
-    conffeqop oid[], confdelsetcols small[], conexclop oid[], conbin text";
-const SEQUENCE: &str = "seqrelid oid, seqtypid oid=20, seqstart big, seqincrement big, seqmax big, seqmin big, \
-    seqcache big=1, seqcycle bool";
+    indisclustered bool=false, indisvalid bool=true, indcheckxmin bool=false, indisready bool=true, \
+    indislive bool=true, indisreplident bool=false, indkey int2vector, indcollation oidvector, \
+    indclass oidvector, indoption int2vector, indexprs text, indpred text";
+const CONSTRAINT: &str = "oid oid, conname name, connamespace oid, contype letter, condeferrable bool=false, condeferred bool=false, \
+    convalidated bool=true, conrelid oid=0, contypid oid=0, conindid oid=0, conparentid oid=0, confrelid oid=0, \
+    confupdtype letter=' ', confdeltype letter=' ', confmatchtype letter=' ', conislocal bool=true, \
+    coninhcount int=0, connoinherit bool=true, conkey small[], confkey small[], conpfeqop oid[], \
+    conppeqop oid[], conffeqop oid[], confdelsetcols small[], conexclop oid[], conbin text";
+const SEQUENCE: &str = "seqrelid oid, seqtypid oid=20, seqstart big, seqincrement big, seqmax big, seqmin big, seqcache big=1, \
+    seqcycle bool";
 const DESCRIPTION: &str = "objoid oid, classoid oid, objsubid int, description text";
-const TABLES_VIEW: &str = "schemaname text, tablename text, tableowner text, tablespace text, hasindexes bool, \
-    hasrules bool=false, hastriggers bool=false, rowsecurity bool=false";
-const INDEXES_VIEW: &str = "schemaname text, tablename text, indexname text, tablespace text, indexdef text";
-const VIEWS_VIEW: &str = "schemaname text, viewname text, viewowner text, definition text";
-const SEQUENCES_VIEW: &str = "schemaname text, sequencename text, sequenceowner text, data_type text='bigint', \
-    start_value big, min_value big, max_value big, increment_by big, cycle bool, cache_size big=1, last_value big";
+const TABLES_VIEW: &str = "schemaname name, tablename name, tableowner name, tablespace name, hasindexes bool, hasrules bool=false, \
+    hastriggers bool=false, rowsecurity bool=false";
+const INDEXES_VIEW: &str = "schemaname name, tablename name, indexname name, tablespace name, indexdef text";
+const VIEWS_VIEW: &str = "schemaname name, viewname name, viewowner name, definition text";
+const SEQUENCES_VIEW: &str = "schemaname name, sequencename name, sequenceowner name, data_type regtype=20, start_value big, \
+    min_value big, max_value big, increment_by big, cycle bool, cache_size big=1, last_value big";
 const DEPEND: &str =
-    "classid oid, objid oid, objsubid int, refclassid oid, refobjid oid, refobjsubid int, deptype text";
+    "classid oid, objid oid, objsubid int, refclassid oid, refobjid oid, refobjsubid int, deptype letter";
 
 /// The tables of this file.
 pub(super) const TABLES: &[Listed] = &[
     Listed { name: "pg_class", shape: CLASS, rows: classes },
-    Listed { name: "pg_attribute", shape: ATTRIBUTE, rows: attributes },
     Listed { name: "pg_attrdef", shape: ATTRDEF, rows: defaults },
     Listed { name: "pg_index", shape: INDEX, rows: indexes },
     Listed { name: "pg_constraint", shape: CONSTRAINT, rows: constraints },
@@ -83,7 +80,9 @@ fn classes(catalog: &Catalog, _: &Environment) -> Vec<Row> {
             ("oid", number(view_number(catalog, &view.name))),
             ("relname", text(name)),
             ("relnamespace", number(namespace_number(catalog, namespace))),
+            ("reltype", number(view_row_type_number(catalog, &view.name))),
             ("relkind", text("v")),
+            ("relnatts", count(view_columns(catalog, view).len())),
             ("relhasrules", truth(true)),
         ]));
     }
@@ -108,7 +107,6 @@ pub(super) fn view_number(catalog: &Catalog, name: &str) -> i128 {
 
 fn table_class(shape: &Shape, catalog: &Catalog, table: &Table) -> Row {
     let (namespace, name) = apart(&table.name);
-    let has_triggers = !table.foreign_keys.is_empty() || catalog.references_to(&table.name).next().is_some();
     shape.row(&[
         ("oid", number(table_number(table))),
         ("relname", text(name)),
@@ -120,8 +118,13 @@ fn table_class(shape: &Shape, catalog: &Catalog, table: &Table) -> Row {
         ("relpersistence", text(if table.temporary { "t" } else { "p" })),
         ("relnatts", count(table.columns.len())),
         ("relchecks", count(table.checks.len())),
-        ("relhastriggers", truth(has_triggers)),
+        ("relhastriggers", truth(has_triggers(catalog, table))),
     ])
+}
+
+/// Foreign keys are kept by triggers, on both sides.
+fn has_triggers(catalog: &Catalog, table: &Table) -> bool {
+    !table.foreign_keys.is_empty() || catalog.references_to(&table.name).next().is_some()
 }
 
 fn index_classes(shape: &Shape, catalog: &Catalog, table: &Table) -> Vec<Row> {
@@ -141,54 +144,40 @@ fn index_classes(shape: &Shape, catalog: &Catalog, table: &Table) -> Vec<Row> {
     primary.chain(others).collect()
 }
 
-fn attributes(catalog: &Catalog, _: &Environment) -> Vec<Row> {
-    let shape = Shape::of(ATTRIBUTE);
-    let mut rows = Vec::new();
-    for table in catalog.tables.values() {
-        for (place, column) in table.columns.iter().enumerate() {
-            rows.push(attribute(&shape, table, place, column));
-        }
-    }
-    rows
-}
-
-fn attribute(shape: &Shape, table: &Table, place: usize, column: &Column) -> Row {
-    let (identity, generated) = match &column.default {
-        Some(ColumnDefault::Identity(_)) => ("a", ""),
-        Some(ColumnDefault::Generated(_)) => ("", "s"),
-        _ => ("", ""),
-    };
-    let is_text = matches!(column.sql_type, SqlType::Text(_) | SqlType::Character(_));
-    let name = if column.dropped { format!("........pg.dropped.{}........", place + 1) } else { column.name.clone() };
-    shape.row(&[
-        ("attrelid", number(table_number(table))),
-        ("attname", text(name)),
-        ("atttypid", number(if column.dropped { 0 } else { type_number(&column.sql_type) })),
-        ("attnum", count(place + 1)),
-        ("attndims", number(i128::from(matches!(column.sql_type, SqlType::Array(_))))),
-        ("atttypmod", number(type_modifier(&column.sql_type))),
-        ("attnotnull", truth(!column.nullable)),
-        ("atthasdef", truth(default_text_known(column))),
-        ("attidentity", text(identity)),
-        ("attgenerated", text(generated)),
-        ("attisdropped", truth(column.dropped)),
-        ("attcollation", number(if is_text { DEFAULT_COLLATION } else { 0 })),
-    ])
-}
-
-fn default_text_known(column: &Column) -> bool {
-    !matches!(column.default, None | Some(ColumnDefault::Identity(_)))
-}
-
 /// The default of a column as text.
 pub(super) fn default_text(catalog: &Catalog, column: &Column) -> Option<String> {
     match column.default.as_ref()? {
-        ColumnDefault::Expression(text) | ColumnDefault::Generated(text) => Some(text.to_string()),
+        ColumnDefault::Expression(text) => Some(told_default(text, &column.sql_type)),
+        ColumnDefault::Generated(text) => Some(text.to_string()),
         ColumnDefault::Sequence(id) => {
-            let sequence = catalog.sequence_by_id(*id)?;
+            let sequence = catalog.sequence_by_id(*id).filter(|sequence| !sequence.identity)?;
             Some(format!("nextval('{}'::regclass)", super::object::quoted(&sequence.name)))
         }
         ColumnDefault::Identity(_) => None,
+    }
+}
+
+/// A default as PostgreSQL tells it: literals have their type behind them, unless they show it.
+fn told_default(written: &str, sql_type: &SqlType) -> String {
+    let written = written.trim();
+    let inner = written.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+    let plain = inner.filter(|inner| !inner[..inner.len().saturating_sub(1)].contains(')') && inner.contains('('));
+    let written = plain.unwrap_or(written);
+    let literal = written.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
+    let Some(literal) = literal.filter(|inner| !inner.replace("''", "").contains('\'')) else {
+        return match written {
+            "TRUE" | "True" => "true".to_owned(),
+            "FALSE" | "False" => "false".to_owned(),
+            other => other.to_owned(),
+        };
+    };
+    match (sql_type, crate::value::input(literal, sql_type, crate::Dialect::Postgres)) {
+        (SqlType::Boolean, Ok(Datum::Boolean(value))) => value.to_string(),
+        (SqlType::Integer { .. }, Ok(Datum::Integer(value))) if value >= 0 => value.to_string(),
+        (SqlType::Character(_), _) => format!("{written}::bpchar"),
+        (SqlType::Text(Some(_)), _) => format!("{written}::character varying"),
+        (SqlType::Enumeration(_), _) => written.to_owned(),
+        _ => format!("{written}::{}", sql_type.unbounded()),
     }
 }
 
@@ -250,7 +239,12 @@ fn index_row(
     predicate: Option<&str>,
 ) -> Row {
     let width = columns.len();
-    let zeros = || numbers(std::iter::repeat_n(0, width));
+    let types = columns.iter().map(|place| {
+        let place = usize::try_from(place - 1).ok();
+        place.and_then(|place| table.columns.get(place)).map_or(SqlType::TEXT, |column| column.sql_type.clone())
+    });
+    let types: Vec<SqlType> = types.collect();
+    let collations = types.iter().map(|one| if one.is_text() { DEFAULT_COLLATION } else { 0 });
     shape.row(&[
         ("indexrelid", number(oid)),
         ("indrelid", number(table_number(table))),
@@ -260,9 +254,9 @@ fn index_row(
         ("indnullsnotdistinct", truth(nulls_not_distinct)),
         ("indisprimary", truth(primary)),
         ("indkey", numbers(columns)),
-        ("indcollation", zeros()),
-        ("indclass", zeros()),
-        ("indoption", zeros()),
+        ("indcollation", numbers(collations)),
+        ("indclass", numbers(types.iter().map(usual_class))),
+        ("indoption", numbers(std::iter::repeat_n(0, width))),
         ("indexprs", optional(expressions)),
         ("indpred", optional(predicate)),
     ])
@@ -328,6 +322,7 @@ fn sequences(catalog: &Catalog, _: &Environment) -> Vec<Row> {
     let row = |sequence: &crate::catalog::Sequence| {
         shape.row(&[
             ("seqrelid", number(number_of(sequence.id.0))),
+            ("seqtypid", number(sequence_type(sequence).oid())),
             ("seqstart", number(sequence.rule.start)),
             ("seqincrement", number(sequence.rule.increment)),
             ("seqmax", number(sequence.rule.greatest)),
@@ -336,6 +331,15 @@ fn sequences(catalog: &Catalog, _: &Environment) -> Vec<Row> {
         ])
     };
     catalog.sequences.values().map(|sequence| row(sequence)).collect()
+}
+
+/// The type of a sequence's values, told by where it ends.
+pub(super) fn sequence_type(sequence: &crate::catalog::Sequence) -> SqlType {
+    match sequence.rule.greatest {
+        greatest if greatest == i64::from(i16::MAX) => SqlType::SMALLINT,
+        greatest if greatest == i64::from(i32::MAX) => SqlType::INTEGER,
+        _ => SqlType::BIGINT,
+    }
 }
 
 fn descriptions(catalog: &Catalog, _: &Environment) -> Vec<Row> {
@@ -385,6 +389,7 @@ fn tables_view(catalog: &Catalog, environment: &Environment) -> Vec<Row> {
             ("tablename", text(name)),
             ("tableowner", text(&environment.user)),
             ("hasindexes", truth(table.primary_key.is_some() || !table.indexes.is_empty())),
+            ("hastriggers", truth(has_triggers(catalog, table))),
         ])
     };
     catalog.tables.values().map(|table| row(table)).collect()
@@ -431,6 +436,7 @@ fn sequences_view(catalog: &Catalog, environment: &Environment) -> Vec<Row> {
             ("schemaname", text(namespace)),
             ("sequencename", text(name)),
             ("sequenceowner", text(&environment.user)),
+            ("data_type", number(sequence_type(sequence).oid())),
             ("start_value", number(sequence.rule.start)),
             ("min_value", number(sequence.rule.least)),
             ("max_value", number(sequence.rule.greatest)),

@@ -1,52 +1,86 @@
 //! `information_schema` as the standard has it and PostgreSQL fills it; what both dialects have in common is in [`TABLES`].
 
-use super::object::{Constraint, action_words, type_number};
-use super::relation::default_text;
+use super::attribute::view_columns;
+use super::object::{Constraint, action_words};
+use super::relation::{default_text, sequence_type};
 use super::{Listed, Shape, apart, count, nothing, number, optional, text, yes};
 use crate::catalog::{Catalog, Column, ColumnDefault, Table};
 use crate::dialect::Dialect;
 use crate::function::Environment;
 use crate::storage::Row;
 use crate::value::Datum;
+use crate::value::oid::BuiltIn;
 use crate::value::types::{IntegerWidth, SqlType};
 
-const SCHEMATA: &str = "catalog_name text, schema_name text, schema_owner text, default_character_set_catalog text, \
-    default_character_set_schema text, default_character_set_name text, default_collation_name text, sql_path text";
-const TABLES_SHAPE: &str = "table_catalog text, table_schema text, table_name text, table_type text, \
-    self_referencing_column_name text, reference_generation text, user_defined_type_catalog text, \
-    user_defined_type_schema text, user_defined_type_name text, is_insertable_into text='YES', is_typed text='NO', \
-    commit_action text";
-const COLUMNS_SHAPE: &str = "table_catalog text, table_schema text, table_name text, column_name text, ordinal_position int, \
-    column_default text, is_nullable text, data_type text, character_maximum_length int, character_octet_length int, \
-    numeric_precision int, numeric_precision_radix int, numeric_scale int, datetime_precision int, interval_type text, \
-    interval_precision int, character_set_catalog text, character_set_schema text, character_set_name text, \
-    collation_catalog text, collation_schema text, collation_name text, domain_catalog text, domain_schema text, \
-    domain_name text, udt_catalog text, udt_schema text='pg_catalog', udt_name text, scope_catalog text, scope_schema text, \
-    scope_name text, maximum_cardinality int, dtd_identifier text, is_self_referencing text='NO', is_identity text='NO', \
-    identity_generation text, identity_start text, identity_increment text, identity_maximum text, identity_minimum text, \
-    identity_cycle text='NO', is_generated text='NEVER', generation_expression text, is_updatable text='YES'";
-const TABLE_CONSTRAINTS: &str = "constraint_catalog text, constraint_schema text, constraint_name text, table_catalog text, \
-    table_schema text, table_name text, constraint_type text, is_deferrable text='NO', initially_deferred text='NO', \
-    enforced text='YES', nulls_distinct text";
-const KEY_COLUMN_USAGE: &str = "constraint_catalog text, constraint_schema text, constraint_name text, table_catalog text, \
-    table_schema text, table_name text, column_name text, ordinal_position int, position_in_unique_constraint int, \
-    referenced_table_schema text, referenced_table_name text, referenced_column_name text";
-const CONSTRAINT_COLUMN_USAGE: &str = "table_catalog text, table_schema text, table_name text, column_name text, \
-    constraint_catalog text, constraint_schema text, constraint_name text";
-const REFERENTIAL: &str = "constraint_catalog text, constraint_schema text, constraint_name text, \
-    unique_constraint_catalog text, unique_constraint_schema text, unique_constraint_name text, match_option text='NONE', \
-    update_rule text, delete_rule text, table_name text, referenced_table_name text";
-const CHECKS: &str = "constraint_catalog text, constraint_schema text, constraint_name text, check_clause text";
-const VIEWS: &str = "table_catalog text, table_schema text, table_name text, view_definition text, check_option text='NONE', \
-    is_updatable text='NO', is_insertable_into text='NO'";
-const SEQUENCES: &str = "sequence_catalog text, sequence_schema text, sequence_name text, data_type text='bigint', \
-    numeric_precision int=64, numeric_precision_radix int=2, numeric_scale int=0, start_value text, minimum_value text, \
-    maximum_value text, increment text, cycle_option text";
-const ROUTINES: &str = "specific_schema text, specific_name text, routine_catalog text, routine_schema text, \
-    routine_name text, routine_type text, data_type text, routine_definition text";
-const TRIGGERS: &str = "trigger_catalog text, trigger_schema text, trigger_name text, event_manipulation text, \
-    event_object_catalog text, event_object_schema text, event_object_table text, action_order int, action_condition text, \
-    action_statement text, action_orientation text, action_timing text";
+const SCHEMATA: &str = "catalog_name name, schema_name name, schema_owner name, default_character_set_catalog name, \
+    default_character_set_schema name, default_character_set_name name, sql_path varchar, \
+    default_collation_name text";
+const TABLES_SHAPE: &str = "table_catalog name, table_schema name, table_name name, table_type varchar, \
+    self_referencing_column_name name, reference_generation varchar, user_defined_type_catalog name, \
+    user_defined_type_schema name, user_defined_type_name name, is_insertable_into varchar='YES', \
+    is_typed varchar='NO', commit_action varchar";
+const COLUMNS_SHAPE: &str = "table_catalog name, table_schema name, table_name name, column_name name, ordinal_position int, \
+    column_default varchar, is_nullable varchar, data_type varchar, character_maximum_length int, \
+    character_octet_length int, numeric_precision int, numeric_precision_radix int, numeric_scale int, \
+    datetime_precision int, interval_type varchar, interval_precision int, character_set_catalog name, \
+    character_set_schema name, character_set_name name, collation_catalog name, collation_schema name, \
+    collation_name name, domain_catalog name, domain_schema name, domain_name name, udt_catalog name, \
+    udt_schema name='pg_catalog', udt_name name, scope_catalog name, scope_schema name, scope_name name, \
+    maximum_cardinality int, dtd_identifier name, is_self_referencing varchar='NO', is_identity varchar='NO', \
+    identity_generation varchar, identity_start varchar, identity_increment varchar, identity_maximum varchar, \
+    identity_minimum varchar, identity_cycle varchar='NO', is_generated varchar='NEVER', \
+    generation_expression varchar, is_updatable varchar='YES'";
+const TABLE_CONSTRAINTS: &str = "constraint_catalog name, constraint_schema name, constraint_name name, table_catalog name, \
+    table_schema name, table_name name, constraint_type varchar, is_deferrable varchar='NO', \
+    initially_deferred varchar='NO', enforced varchar='YES', nulls_distinct varchar";
+const KEY_COLUMN_USAGE: &str = "constraint_catalog name, constraint_schema name, constraint_name name, table_catalog name, \
+    table_schema name, table_name name, column_name name, ordinal_position int, \
+    position_in_unique_constraint int, referenced_table_schema text, referenced_table_name text, \
+    referenced_column_name text";
+const CONSTRAINT_COLUMN_USAGE: &str = "table_catalog name, table_schema name, table_name name, column_name name, constraint_catalog name, \
+    constraint_schema name, constraint_name name";
+const REFERENTIAL: &str = "constraint_catalog name, constraint_schema name, constraint_name name, unique_constraint_catalog name, \
+    unique_constraint_schema name, unique_constraint_name name, match_option varchar='NONE', \
+    update_rule varchar, delete_rule varchar, table_name text, referenced_table_name text";
+const CHECKS: &str = "constraint_catalog name, constraint_schema name, constraint_name name, check_clause varchar";
+const VIEWS: &str = "table_catalog name, table_schema name, table_name name, view_definition varchar, \
+    check_option varchar='NONE', is_updatable varchar='NO', is_insertable_into varchar='NO', \
+    is_trigger_updatable varchar, is_trigger_deletable varchar, is_trigger_insertable_into varchar";
+const SEQUENCES: &str = "sequence_catalog name, sequence_schema name, sequence_name name, data_type varchar='bigint', \
+    numeric_precision int=64, numeric_precision_radix int=2, numeric_scale int=0, start_value varchar, \
+    minimum_value varchar, maximum_value varchar, increment varchar, cycle_option varchar";
+const ROUTINES: &str = "specific_catalog name, specific_schema name, specific_name name, routine_catalog name, routine_schema name, \
+    routine_name name, routine_type varchar, module_catalog name, module_schema name, module_name name, \
+    udt_catalog name, udt_schema name, udt_name name, data_type varchar, character_maximum_length int, \
+    character_octet_length int, character_set_catalog name, character_set_schema name, character_set_name name, \
+    collation_catalog name, collation_schema name, collation_name name, numeric_precision int, \
+    numeric_precision_radix int, numeric_scale int, datetime_precision int, interval_type varchar, \
+    interval_precision int, type_udt_catalog name, type_udt_schema name, type_udt_name name, \
+    scope_catalog name, scope_schema name, scope_name name, maximum_cardinality int, dtd_identifier name, \
+    routine_body varchar, routine_definition varchar, external_name varchar, external_language varchar, \
+    parameter_style varchar, is_deterministic varchar, sql_data_access varchar, is_null_call varchar, \
+    sql_path varchar, schema_level_routine varchar, max_dynamic_result_sets int, is_user_defined_cast varchar, \
+    is_implicitly_invocable varchar, security_type varchar, to_sql_specific_catalog name, \
+    to_sql_specific_schema name, to_sql_specific_name name, as_locator varchar, created time, \
+    last_altered time, new_savepoint_level varchar, is_udt_dependent varchar, \
+    result_cast_from_data_type varchar, result_cast_as_locator varchar, result_cast_char_max_length int, \
+    result_cast_char_octet_length int, result_cast_char_set_catalog name, result_cast_char_set_schema name, \
+    result_cast_char_set_name name, result_cast_collation_catalog name, result_cast_collation_schema name, \
+    result_cast_collation_name name, result_cast_numeric_precision int, \
+    result_cast_numeric_precision_radix int, result_cast_numeric_scale int, result_cast_datetime_precision int, \
+    result_cast_interval_type varchar, result_cast_interval_precision int, result_cast_type_udt_catalog name, \
+    result_cast_type_udt_schema name, result_cast_type_udt_name name, result_cast_scope_catalog name, \
+    result_cast_scope_schema name, result_cast_scope_name name, result_cast_maximum_cardinality int, \
+    result_cast_dtd_identifier name";
+const TRIGGERS: &str = "trigger_catalog name, trigger_schema name, trigger_name name, event_manipulation varchar, \
+    event_object_catalog name, event_object_schema name, event_object_table name, action_order int, \
+    action_condition varchar, action_statement varchar, action_orientation varchar, action_timing varchar, \
+    action_reference_old_table name, action_reference_new_table name, action_reference_old_row name, \
+    action_reference_new_row name, created time";
+
+const CHARACTER_SETS: &str = "character_set_catalog name, character_set_schema name, character_set_name name='UTF8', \
+    character_repertoire name='UCS', form_of_use name='UTF8', default_collate_catalog name, \
+    default_collate_schema name='pg_catalog', default_collate_name name='C'";
 
 /// What both dialects have.
 pub(super) const TABLES: &[Listed] = &[
@@ -66,6 +100,7 @@ pub(super) const TABLES: &[Listed] = &[
 pub(super) const POSTGRES: &[Listed] = &[
     Listed { name: "tables", shape: TABLES_SHAPE, rows: tables },
     Listed { name: "columns", shape: COLUMNS_SHAPE, rows: columns },
+    Listed { name: "character_sets", shape: CHARACTER_SETS, rows: character_sets },
 ];
 
 /// The namespace of a thing as `information_schema` has it: MySQL's is the database.
@@ -104,6 +139,11 @@ fn schemata(catalog: &Catalog, environment: &Environment) -> Vec<Row> {
     fixed.into_iter().chain(own).map(row).collect()
 }
 
+fn character_sets(_: &Catalog, environment: &Environment) -> Vec<Row> {
+    let database = catalog_name(environment);
+    vec![Shape::of(CHARACTER_SETS).row(&[("default_collate_catalog", database)])]
+}
+
 fn tables(catalog: &Catalog, environment: &Environment) -> Vec<Row> {
     let shape = Shape::of(TABLES_SHAPE);
     let row = |name: &str, kind: &str, insertable: bool| {
@@ -135,26 +175,41 @@ fn columns(catalog: &Catalog, environment: &Environment) -> Vec<Row> {
                 ("dtd_identifier", text((place + 1).to_string())),
                 ("udt_catalog", catalog_name(environment)),
             ];
-            values.extend(type_values(catalog, column));
+            values.extend(type_values(catalog, &column.sql_type));
             values.extend(default_values(catalog, column));
+            rows.push(shape.row(&values));
+        }
+    }
+    for view in catalog.views.values() {
+        for (place, column) in view_columns(catalog, view).iter().enumerate() {
+            let mut values = vec![
+                ("table_catalog", catalog_name(environment)),
+                ("table_schema", text(schema(&view.name, environment))),
+                ("table_name", text(apart(&view.name).1)),
+                ("column_name", text(&column.name)),
+                ("ordinal_position", count(place + 1)),
+                ("is_nullable", yes(true)),
+                ("dtd_identifier", text((place + 1).to_string())),
+                ("udt_catalog", catalog_name(environment)),
+                ("is_updatable", yes(false)),
+            ];
+            values.extend(type_values(catalog, &column.sql_type));
             rows.push(shape.row(&values));
         }
     }
     rows
 }
 
-fn type_values(catalog: &Catalog, column: &Column) -> Vec<(&'static str, Datum)> {
-    let sql_type = &column.sql_type;
+fn type_values(catalog: &Catalog, sql_type: &SqlType) -> Vec<(&'static str, Datum)> {
     let enumeration = match sql_type {
         SqlType::Enumeration(id) => catalog.enumerations.values().find(|enumeration| enumeration.id == *id),
         _ => None,
     };
-    let number_of_type = type_number(sql_type);
-    let found = super::object::TYPES.iter().find(|(oid, array, ..)| *oid == number_of_type || *array == number_of_type);
+    let found = BuiltIn::find(sql_type.oid()).or_else(|| BuiltIn::of_array(sql_type.oid()));
     let udt = match (sql_type, found, enumeration) {
         (_, _, Some(enumeration)) => enumeration.name.clone(),
-        (SqlType::Array(_), Some((_, _, name, ..)), _) => format!("_{name}"),
-        (_, Some((_, _, name, ..)), _) => (*name).to_owned(),
+        (SqlType::Array(_), Some(built_in), _) => format!("_{}", built_in.name),
+        (_, Some(built_in), _) => built_in.name.to_owned(),
         _ => sql_type.to_string(),
     };
     let (length, (precision, scale)) = (character_length(sql_type), numeric_bounds(sql_type));
@@ -189,6 +244,7 @@ fn base_type(sql_type: &SqlType) -> String {
 /// How many characters a type holds at most.
 pub(super) fn character_length(sql_type: &SqlType) -> Option<i128> {
     match sql_type {
+        SqlType::Text(Some(u32::MAX)) => None,
         SqlType::Text(Some(length)) | SqlType::Character(length) => Some(i128::from(*length)),
         _ => None,
     }
@@ -236,8 +292,12 @@ fn default_values(catalog: &Catalog, column: &Column) -> Vec<(&'static str, Datu
         Some(ColumnDefault::Generated(expression)) => {
             vec![("is_generated", text("ALWAYS")), ("generation_expression", text(expression))]
         }
-        Some(ColumnDefault::Identity(id)) => {
-            let mut values = vec![("is_identity", yes(true)), ("identity_generation", text("ALWAYS"))];
+        Some(ColumnDefault::Identity(id) | ColumnDefault::Sequence(id))
+            if catalog.sequence_by_id(*id).is_some_and(|one| one.identity) =>
+        {
+            let always = matches!(column.default, Some(ColumnDefault::Identity(_)));
+            let generation = if always { "ALWAYS" } else { "BY DEFAULT" };
+            let mut values = vec![("is_identity", yes(true)), ("identity_generation", text(generation))];
             if let Some(sequence) = catalog.sequence_by_id(*id) {
                 values.push(("identity_start", text(sequence.rule.start.to_string())));
                 values.push(("identity_increment", text(sequence.rule.increment.to_string())));
@@ -392,7 +452,10 @@ fn views(catalog: &Catalog, environment: &Environment) -> Vec<Row> {
 fn sequences(catalog: &Catalog, environment: &Environment) -> Vec<Row> {
     let shape = Shape::of(SEQUENCES);
     let row = |sequence: &crate::catalog::Sequence| {
+        let sql_type = sequence_type(sequence);
         shape.row(&[
+            ("data_type", text(sql_type.to_string())),
+            ("numeric_precision", number(8 * i128::from(sql_type.typlen()))),
             ("sequence_catalog", catalog_name(environment)),
             ("sequence_schema", text(schema(&sequence.name, environment))),
             ("sequence_name", text(apart(&sequence.name).1)),

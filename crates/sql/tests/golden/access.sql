@@ -228,7 +228,7 @@ get 1/1 for share
 -- reads
 SELECT * FROM item WHERE id = 7 FOR UPDATE SKIP LOCKED
 ----
-ERROR 0A000: SKIP LOCKED is not supported
+get 3/7 for update
 
 -- reads
 UPDATE item SET price = price + 1 WHERE id = 7

@@ -65,3 +65,27 @@ SELECT COUNT(*), GROUP_CONCAT(name ORDER BY id DESC SEPARATOR ';') FROM t
 ----
 COUNT(*)|GROUP_CONCAT(name ORDER BY id DESC SEPARATOR ';')
 3|bob;Ann
+
+CREATE TABLE day_of (day date PRIMARY KEY, n int)
+----
+CREATE TABLE
+
+INSERT INTO day_of VALUES ('2020-01-01', 1), ('2020-01-02', 2), ('2020-01-03', 3)
+----
+INSERT 3
+
+SELECT n FROM day_of WHERE day = '2020-01-01'
+----
+n
+1
+
+SELECT n FROM day_of WHERE day >= '2020-01-02'
+----
+n
+2
+3
+
+SELECT n FROM day_of WHERE day > '2020-01-01 12:00:00' AND day < '2020-01-03 00:00:00'
+----
+n
+2

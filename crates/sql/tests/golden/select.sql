@@ -407,3 +407,17 @@ SELECT count(*) FROM t a, t b, t c WHERE a.id = b.id AND b.id = c.id
 ----
 count
 4
+
+CREATE TABLE guarded (id int PRIMARY KEY, day date, amount numeric(5, 2))
+----
+CREATE TABLE
+
+-- parameters: 1 2020-01-01 3.5
+INSERT INTO guarded SELECT $1, $2, $3 WHERE NOT EXISTS (SELECT 1 FROM guarded WHERE id = $1)
+----
+INSERT 1
+
+SELECT * FROM guarded
+----
+id|day|amount
+1|2020-01-01|3.50

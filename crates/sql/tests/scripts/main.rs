@@ -16,7 +16,7 @@
 
 use skew_sql::memory::MemoryStorage;
 use skew_sql::session::{Answer, Control, Rows, Session};
-use skew_sql::{Catalog, Dialect, SqlType, Stop};
+use skew_sql::{Catalog, Dialect, Stop};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -47,6 +47,9 @@ impl Stage {
             Ok(answers) => answers.iter().for_each(|answer| told.push_str(&self.show(answer))),
             Err(Stop::Error(error)) => {
                 let _ = writeln!(told, "ERROR {}: {}", error.state.0, error.message);
+                if let Some(detail) = error.detail {
+                    let _ = writeln!(told, "  detail: {detail}");
+                }
                 if let Some(hint) = error.hint {
                     let _ = writeln!(told, "  hint: {hint}");
                 }
@@ -137,7 +140,7 @@ impl Stage {
                 .zip(rows.columns.iter())
                 .map(|(datum, column)| match datum.is_null() {
                     true => "NULL".to_owned(),
-                    false => shown(datum, &column.sql_type, self.session.dialect()),
+                    false => self.session.text_of(datum, &column.sql_type),
                 })
                 .collect();
             let _ = writeln!(told, "{}", cells.join(" | "));
@@ -156,10 +159,6 @@ impl Stage {
         }
         names
     }
-}
-
-fn shown(datum: &skew_sql::Datum, sql_type: &SqlType, dialect: Dialect) -> String {
-    skew_sql::value::output(datum, sql_type, dialect)
 }
 
 /// The space of an access by its name: the second word starts with its number.
