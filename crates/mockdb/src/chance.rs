@@ -1,6 +1,6 @@
 //! Seeded chance, in streams that do not disturb each other.
 //!
-//! Choices of versions, forced refusals and SQL's `random()` each have a stream of their own: a program that asks for one random
+//! Choices of versions, forced refusals, SQL's `random()` and the order of turns each have a stream of their own: a program that asks for one random
 //! number more still meets the same choices.
 
 use rand_chacha::ChaCha8Rng;
@@ -8,30 +8,38 @@ use rand_chacha::rand_core::{RngCore, SeedableRng};
 
 /// What a stream of chance is for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Stream {
+pub enum Stream {
+    /// Which versions are read.
     Versions = 1,
+    /// What is refused without need.
     Refusals = 2,
+    /// SQL's `random()`.
     Numbers = 3,
+    /// How long somebody waits before it goes on.
+    Delays = 5,
+    /// Whose turn it is.
+    Turns = 7,
 }
 
 /// A seeded stream.
 #[derive(Clone, Debug)]
-pub(crate) struct Chance(ChaCha8Rng);
+pub struct Chance(ChaCha8Rng);
 
 impl Chance {
-    pub(crate) fn new(seed: u64, stream: Stream) -> Chance {
+    /// The stream of a seed.
+    pub fn new(seed: u64, stream: Stream) -> Chance {
         let mut generator = ChaCha8Rng::seed_from_u64(seed);
         generator.set_stream(stream as u64);
         Chance(generator)
     }
 
     /// Any number.
-    pub(crate) fn number(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0.next_u64()
     }
 
     /// A number below `bound`, each equally likely; 0 when there is none.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
+    pub fn below(&mut self, bound: usize) -> usize {
         let bound = bound as u64;
         if bound < 2 {
             return 0;
@@ -47,7 +55,7 @@ impl Chance {
     }
 
     /// Whether something happens that happens with this probability.
-    pub(crate) fn happens(&mut self, probability: f64) -> bool {
+    pub fn happens(&mut self, probability: f64) -> bool {
         const DIGITS: u32 = 53;
         probability > 0.0 && ((self.number() >> (64 - DIGITS)) as f64) < probability * (1u64 << DIGITS) as f64
     }

@@ -11,14 +11,14 @@
 //! the wait is over. The connection remembers how far it was.
 
 use crate::database::Database;
-use crate::statement::Ending;
-use crate::store::Begin;
-use skew_history::{IsolationLevel, SessionId};
-use skew_sql::session::{Answer, Control, DeclaredLevel, Modes, Prepared, Session};
-use skew_sql::{
-    Catalog, Columns, Datum, Dialect, Interrupt, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule,
-    SpaceId, SqlError, SqlState, Stop, Storage, Write,
-};
+use crate::no_storage::NoStorage;
+use crate::settings::Settings;
+use crate::statement::no_savepoint;
+use crate::store::Store;
+use skew_history::SessionId;
+use skew_sql::session::{Answer, Control, Modes, Prepared, Session};
+use skew_sql::{Catalog, Datum, Dialect, Interrupt, SpaceId, SqlError, SqlState, Stop};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Where a connection stands between statements.
@@ -34,23 +34,36 @@ pub enum Status {
 
 /// A client that speaks SQL.
 pub struct Connection {
-    id: SessionId,
-    session: Session,
-    status: Status,
-    /// The transaction of a statement by itself, which may still be waiting.
+    pub(crate) id: SessionId,
+    pub(crate) session: Session,
+    pub(crate) status: Status,
+    /// The transaction of a statement by itself, which may still be waiting, or of the statements of a block.
     implicit: bool,
+    /// Statements by themselves share one transaction, until the block ends.
+    block: bool,
     /// A statement by itself that is done and only waits for its commit.
     done: Option<Answer>,
     /// The transaction changed the schema.
     defines: bool,
-    /// The database's generation when it first did.
-    generation: u64,
-    /// The catalog at each savepoint, and whether it was the transaction's own.
-    savepoints: Vec<(String, Arc<Catalog>, bool)>,
-    /// What transactions begin with.
-    modes: Modes,
-    /// What the next transaction begins with (MySQL's SET TRANSACTION).
-    next_modes: Option<Modes>,
+    /// How many transactions had committed when it first did.
+    defined_at: u64,
+    /// How many transactions had committed when the transaction first wrote.
+    wrote_at: Option<u64>,
+    /// The transaction sees tables as they were before somebody moved their rows.
+    keeps_tables: bool,
+    savepoints: Vec<Savepoint>,
+    /// What the transaction was asked to be; outside of one, what the last one was.
+    pub(crate) modes: Modes,
+    pub(crate) settings: Settings,
+}
+
+/// What comes back with ROLLBACK TO SAVEPOINT, besides rows.
+struct Savepoint {
+    name: String,
+    catalog: Arc<Catalog>,
+    /// Whether that catalog was the transaction's own.
+    defines: bool,
+    settings: BTreeMap<String, String>,
 }
 
 impl Connection {
@@ -61,17 +74,34 @@ impl Connection {
             session: Session::new(dialect, Arc::clone(&database.catalog)),
             status: Status::Idle,
             implicit: false,
+            block: false,
             done: None,
             defines: false,
-            generation: 0,
+            defined_at: 0,
+            wrote_at: None,
+            keeps_tables: false,
             savepoints: Vec::new(),
             modes: Modes::default(),
-            next_modes: None,
+            settings: Settings::default(),
         }
+    }
+
+    /// Gives the session another name, as long as no transaction of it is part of the history; whether it did.
+    pub fn rename(&mut self, database: &mut Database, name: &str) -> bool {
+        match database.store.rename(self.id, name) {
+            Some(id) => self.id = id,
+            None => return false,
+        }
+        true
     }
 
     /// Disconnects; what is open is rolled back.
     pub fn close(mut self, database: &mut Database) {
+        self.disconnect(database);
+    }
+
+    /// The same for whoever cannot give it away.
+    pub(crate) fn disconnect(&mut self, database: &mut Database) {
         database.store.disconnect(self.id);
         self.forget_definitions(database);
     }
@@ -91,6 +121,11 @@ impl Connection {
         &self.session
     }
 
+    /// The same, to say who is connected.
+    pub fn session_mut(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
     /// Binds a statement against the catalog of now.
     pub fn prepare(
         &mut self,
@@ -99,13 +134,23 @@ impl Connection {
         parameter_types: &[skew_sql::SqlType],
     ) -> Result<Prepared, SqlError> {
         self.see_catalog(database);
-        self.session.prepare(statement, parameter_types)
+        let prepared = self.session.prepare(statement, parameter_types);
+        if self.status == Status::Failed && prepared.as_ref().map_or(true, Prepared::uses_storage) {
+            // Whatever is wrong with it, nothing is listened to.
+            return Err(failed());
+        }
+        prepared
     }
 
     fn see_catalog(&mut self, database: &Database) {
-        if !self.defines {
-            self.session.set_catalog(Arc::clone(&database.catalog));
+        if self.defines {
+            return;
         }
+        let own = self.session.catalog();
+        let changed = own.version != database.catalog.version && database.store.sees_one_state(self.id);
+        let old = changed.then(|| database.catalog_with_tables_of(own)).flatten();
+        self.keeps_tables = old.is_some();
+        self.session.set_catalog(old.map_or_else(|| Arc::clone(&database.catalog), Arc::new));
     }
 
     /// Runs a statement, or goes on with it after a wait.
@@ -121,30 +166,57 @@ impl Connection {
         if self.status == Status::Failed {
             return self.execute_failed(database, prepared, parameters);
         }
-        if !database.store.in_transaction(self.id) {
-            self.begin(database, Modes::default())?;
-            self.implicit = true;
-        }
         self.see_catalog(database);
         let before = Arc::clone(self.session.catalog());
-        let text = prepared.statement().text().to_owned();
-        database
-            .store
-            .begin_statement(self.id, Some(&text))
-            .inspect_err(|stop| self.stopped(database, stop, &before))?;
-        let result = self.session.execute(prepared, parameters, &mut database.store.view(self.id));
-        database.store.end_statement(self.id, ending_of(&result));
+        if !prepared.uses_storage() {
+            let answer = self.session.execute(prepared, parameters, &mut NoStorage(&database.store));
+            let answer = answer.and_then(|answer| self.answered(database, answer));
+            return answer.inspect_err(|stop| self.stopped(database, stop, &before));
+        }
+        if !database.store.in_transaction(self.id) {
+            self.begin(database, Modes::default())?;
+            self.implicit = self.commits_by_itself();
+            self.status = if self.implicit { Status::Idle } else { Status::Open };
+        }
+        let (id, session) = (self.id, &mut self.session);
+        let run = |store: &mut Store| session.execute(prepared, parameters, &mut store.view(id));
+        let result = database.store.run_statement(id, Some(prepared.statement().text()), run);
         let answer = result.inspect_err(|stop| self.stopped(database, stop, &before))?;
         self.answered(database, answer)
     }
 
-    fn begin(&mut self, database: &mut Database, modes: Modes) -> Result<(), Stop> {
-        let next = self.next_modes.take().unwrap_or_default();
-        let level = modes.level.or(next.level).or(self.modes.level);
-        let read_only = modes.read_only.or(next.read_only).or(self.modes.read_only).unwrap_or(false);
-        let level = level.filter(|_| database.obeys_levels).map(level_of);
-        database.store.begin(self.id, Begin { level, read_only, chooser: None })?;
+    /// From here to [`Connection::end_block`] statements by themselves are one transaction: the statements of one message, or of a
+    /// pipeline up to its end.
+    pub fn begin_block(&mut self) {
+        self.block = true;
+    }
+
+    /// Commits what statements by themselves did since [`Connection::begin_block`]; after a wait it is called again.
+    pub fn end_block(&mut self, database: &mut Database) -> Result<(), Stop> {
+        self.block = false;
+        if self.implicit {
+            return self.commit(database);
+        }
+        if self.status == Status::Idle {
+            self.end_settings(true);
+        }
         Ok(())
+    }
+
+    /// Whether what is set may be taken back with what else is done.
+    pub(crate) fn is_in_block(&self) -> bool {
+        self.block || self.status == Status::Open
+    }
+
+    /// A statement failed before it could be executed, or is waited for no longer: to its transaction that is as bad as any failure.
+    pub fn fail(&mut self, database: &mut Database) {
+        let before = Arc::clone(self.session.catalog());
+        database.store.stop_waiting(self.id);
+        (self.done, self.block) = (None, false);
+        self.stopped(database, &Stop::Interrupted(Interrupt::Cancelled), &before);
+        if self.status == Status::Idle {
+            self.end_settings(false);
+        }
     }
 
     /// A statement did not come to its end.
@@ -155,6 +227,9 @@ impl Connection {
         }
         let over = !database.store.in_transaction(self.id);
         let explicit = !std::mem::take(&mut self.implicit);
+        if explicit && self.status != Status::Open {
+            return;
+        }
         // In PostgreSQL a transaction with an error is lost; in MySQL only the statement is, unless the store ended it all.
         let lost = self.session.dialect() == Dialect::Postgres || over;
         if explicit && !lost {
@@ -162,8 +237,7 @@ impl Connection {
         }
         if !explicit || over {
             database.store.abort(self.id);
-            self.session.forget_deferred();
-            self.forget_definitions(database);
+            self.end_transaction(database, false);
         }
         self.status = match self.session.dialect() {
             Dialect::Postgres if explicit => Status::Failed,
@@ -171,8 +245,16 @@ impl Connection {
         };
     }
 
+    /// What the transaction was for its client alone ends with it.
+    fn end_transaction(&mut self, database: &mut Database, committed: bool) {
+        self.session.forget_deferred();
+        self.end_settings(committed);
+        self.forget_definitions(database);
+    }
+
     fn forget_definitions(&mut self, database: &mut Database) {
-        if std::mem::take(&mut self.defines) {
+        self.wrote_at = None;
+        if std::mem::take(&mut self.defines) | std::mem::take(&mut self.keeps_tables) {
             database.forget_catalog(self.session.catalog());
         }
         self.savepoints.clear();
@@ -186,9 +268,10 @@ impl Connection {
         prepared: &Prepared,
         parameters: &[Datum],
     ) -> Result<Answer, Stop> {
-        let before = Arc::clone(self.session.catalog());
-        let answer = self.session.execute(prepared, parameters, &mut NoStorage);
-        self.session.set_catalog(before);
+        if prepared.uses_storage() {
+            return Err(failed().into());
+        }
+        let answer = self.session.execute(prepared, parameters, &mut NoStorage(&database.store));
         let open = database.store.in_transaction(self.id);
         match answer {
             Ok(Answer::Transaction(Control::Commit { chain } | Control::Rollback { chain })) => {
@@ -206,19 +289,31 @@ impl Connection {
     }
 
     fn answered(&mut self, database: &mut Database, answer: Answer) -> Result<Answer, Stop> {
-        if let Answer::Transaction(control) = answer {
-            return self.control(database, control);
+        let answer = match answer {
+            Answer::Transaction(control) => return self.control(database, control),
+            Answer::Set { .. } | Answer::SetSeveral(_) | Answer::Show(_) => return self.set_or_show(database, answer),
+            Answer::Done(words) if words == "DISCARD ALL" => {
+                let all = Answer::Set { name: "all".to_owned(), value: None, local: false };
+                self.set_or_show(database, all)?;
+                Answer::Done(words)
+            }
+            answer => answer,
+        };
+        // What is done to a table that is kept is done to one that is no longer.
+        let now = if self.keeps_tables { 0 } else { database.commits };
+        if self.wrote_at.is_none() && database.store.has_written(self.id) {
+            self.wrote_at = Some(now);
         }
         if matches!(answer, Answer::Defined(_)) {
             if !std::mem::replace(&mut self.defines, true) {
-                self.generation = database.generation;
+                self.defined_at = now;
             }
             database.reserve_numbers(self.session.catalog());
             database.store.describe_catalog(self.session.catalog());
             // In MySQL a change of the schema commits.
             self.implicit |= self.session.dialect() == Dialect::MySql;
         }
-        if self.implicit { self.finish_implicit(database, answer) } else { Ok(answer) }
+        if self.implicit && !self.block { self.finish_implicit(database, answer) } else { Ok(answer) }
     }
 
     /// A statement by itself commits.
@@ -234,10 +329,10 @@ impl Connection {
         }
     }
 
-    fn commit(&mut self, database: &mut Database) -> Result<(), Stop> {
-        if self.defines && self.generation != database.generation {
+    pub(crate) fn commit(&mut self, database: &mut Database) -> Result<(), Stop> {
+        let written = database.store.written_spaces(self.id);
+        if let Some(message) = self.schema_conflict(database, &written) {
             self.roll_back(database, false)?;
-            let message = "another transaction changed the schema at the same time";
             return Err(SqlError::new(SqlState("40001"), message).with_hint("run the transaction again").into());
         }
         if let Err(stop) = self.check_deferred(database) {
@@ -251,14 +346,29 @@ impl Connection {
             return Err(Interrupt::Wait.into());
         }
         (self.implicit, self.status) = (false, Status::Idle);
+        if result.is_ok() {
+            database.note_commit(written);
+        }
         if self.defines && result.is_ok() {
             database.publish(self.session.catalog());
             // Whoever finds the new table finds the rows that were there when it was made.
             database.store.settle();
             self.defines = false;
         }
-        self.forget_definitions(database);
+        self.end_transaction(database, result.is_ok());
         Ok(result?)
+    }
+
+    /// Why what this transaction did does not go together with what others did to the same tables meanwhile.
+    fn schema_conflict(&self, database: &Database, written: &BTreeSet<SpaceId>) -> Option<&'static str> {
+        if self.defines && database.published_at > self.defined_at {
+            return Some("another transaction changed the schema at the same time");
+        }
+        if self.defines && database.written_since(self.defined_at, self.session.catalog()) {
+            return Some("another transaction changed rows of a table whose definition this one changes");
+        }
+        let altered = self.wrote_at.is_some_and(|wrote_at| database.altered_since(wrote_at, written));
+        altered.then_some("another transaction changed the definition of a table whose rows this one changed")
     }
 
     /// Foreign keys that wait for the commit. The look at them is a statement of its own, which may have to wait.
@@ -266,22 +376,22 @@ impl Connection {
         if !self.session.has_deferred() {
             return Ok(());
         }
-        database.store.begin_statement(self.id, Some("COMMIT"))?;
-        let result = self.session.check_deferred(&mut database.store.view(self.id));
-        database.store.end_statement(self.id, ending_of(&result));
-        result
+        let (id, session) = (self.id, &mut self.session);
+        database.store.run_statement(id, Some("COMMIT"), |store| session.check_deferred(&mut store.view(id)))
     }
 
     fn roll_back(&mut self, database: &mut Database, chain: bool) -> Result<(), Stop> {
         database.store.abort(self.id);
-        self.session.forget_deferred();
         (self.implicit, self.status) = (false, Status::Idle);
-        self.forget_definitions(database);
-        if chain { self.begin_explicit(database, Modes::default()) } else { Ok(()) }
+        self.end_transaction(database, false);
+        if chain { self.begin_explicit(database, self.modes) } else { Ok(()) }
     }
 
     fn begin_explicit(&mut self, database: &mut Database, modes: Modes) -> Result<(), Stop> {
-        if !database.store.in_transaction(self.id) {
+        if database.store.in_transaction(self.id) {
+            // In a block the statements before this one become part of the transaction; PostgreSQL warns of a second BEGIN.
+            self.change_transaction(database, modes)?;
+        } else {
             self.begin(database, modes)?;
         }
         (self.implicit, self.status) = (false, Status::Open);
@@ -290,32 +400,30 @@ impl Connection {
 
     fn control(&mut self, database: &mut Database, control: Control) -> Result<Answer, Stop> {
         let done = |words: &str| Ok(Answer::Done(words.to_owned()));
-        let alone = self.implicit;
         match control {
             Control::Begin(modes) => {
-                // The transaction that this statement would have had by itself goes; the asked one begins. In MySQL an open one commits.
-                if alone {
-                    database.store.abort(self.id);
-                } else if self.session.dialect() == Dialect::MySql {
+                // In MySQL an open transaction commits.
+                if self.session.dialect() == Dialect::MySql {
                     self.commit(database)?;
                 }
                 self.begin_explicit(database, modes)?;
                 done("BEGIN")
             }
             Control::Commit { chain } => {
+                let chain = chain && database.store.in_transaction(self.id);
                 self.commit(database)?;
                 if chain {
-                    self.begin_explicit(database, Modes::default())?;
+                    self.begin_explicit(database, self.modes)?;
                 }
                 done("COMMIT")
             }
             Control::Rollback { chain } => {
+                let chain = chain && database.store.in_transaction(self.id);
                 self.roll_back(database, chain)?;
                 done("ROLLBACK")
             }
             Control::SetSession(modes) => {
-                self.modes = together(modes, self.modes);
-                self.end_alone(database)?;
+                self.set_session_modes(database, modes);
                 done("SET")
             }
             Control::SetTransaction(modes) => {
@@ -326,62 +434,53 @@ impl Connection {
         }
     }
 
-    fn end_alone(&mut self, database: &mut Database) -> Result<(), Stop> {
-        if self.implicit { self.commit(database) } else { Ok(()) }
-    }
-
-    fn set_transaction(&mut self, database: &mut Database, modes: Modes) -> Result<(), Stop> {
-        if self.session.dialect() == Dialect::MySql {
-            self.next_modes = Some(modes);
-            return self.end_alone(database);
-        }
-        if self.implicit {
-            // PostgreSQL warns that there is no transaction that it could be about.
-            return self.commit(database);
-        }
-        let level = modes.level.filter(|_| database.obeys_levels).map(level_of);
-        let read_only = modes.read_only.or(self.modes.read_only).unwrap_or(false);
-        database.store.begin_anew(self.id, Begin { level, read_only, chooser: None })?;
-        Ok(())
-    }
-
     fn savepoint(&mut self, database: &mut Database, control: Control) -> Result<Answer, Stop> {
-        if self.implicit && self.session.dialect() == Dialect::Postgres {
-            self.roll_back(database, false)?;
-            let message = "a savepoint can only be used in a transaction";
-            return Err(SqlError::new(SqlState("25P01"), message).with_hint("BEGIN one first").into());
-        }
         let (store, id) = (&mut database.store, self.id);
+        if self.status != Status::Open {
+            return match (self.session.dialect(), &control) {
+                // A savepoint of a statement by itself ends with it.
+                (Dialect::MySql, Control::Savepoint(_)) => Ok(Answer::Done("SAVEPOINT".to_owned())),
+                (Dialect::MySql, Control::Release(name) | Control::RollbackTo(name)) => Err(no_savepoint(name)),
+                _ => {
+                    let message = "a savepoint can only be used in a transaction";
+                    Err(SqlError::new(SqlState("25P01"), message).with_hint("BEGIN one first").into())
+                }
+            };
+        }
         let (result, words) = match &control {
             Control::Savepoint(name) => (store.savepoint(id, name), "SAVEPOINT"),
             Control::Release(name) => (store.release_savepoint(id, name), "RELEASE"),
             Control::RollbackTo(name) => (store.rollback_to_savepoint(id, name), "ROLLBACK"),
             _ => (Ok(()), "SET"),
         };
-        let before = Arc::clone(self.session.catalog());
-        result.inspect_err(|stop| self.stopped(database, stop, &before))?;
+        result?;
         self.move_savepoints(&control);
-        self.end_alone(database)?;
         Ok(Answer::Done(words.to_owned()))
     }
 }
 
 impl Connection {
-    /// The catalog follows the savepoints.
+    /// The catalog and the settings follow the savepoints.
     fn move_savepoints(&mut self, control: &Control) {
-        let place = |savepoints: &[(String, Arc<Catalog>, bool)], name: &str| {
-            savepoints.iter().rposition(|savepoint| savepoint.0 == name).unwrap_or(savepoints.len())
+        let place = |savepoints: &[Savepoint], name: &str| {
+            savepoints.iter().rposition(|savepoint| savepoint.name == name).unwrap_or(savepoints.len())
         };
         match control {
-            Control::Savepoint(name) => {
-                self.savepoints.push((name.clone(), Arc::clone(self.session.catalog()), self.defines));
-            }
+            Control::Savepoint(name) => self.savepoints.push(Savepoint {
+                name: name.clone(),
+                catalog: Arc::clone(self.session.catalog()),
+                defines: self.defines,
+                settings: self.session.settings_mut().clone(),
+            }),
             Control::Release(name) => self.savepoints.truncate(place(&self.savepoints, name)),
             Control::RollbackTo(name) => {
                 self.savepoints.truncate(place(&self.savepoints, name) + 1);
-                if let Some((_, catalog, defines)) = self.savepoints.last() {
-                    self.defines = *defines;
-                    self.session.set_catalog(Arc::clone(catalog));
+                if let Some(savepoint) = self.savepoints.last() {
+                    self.defines = savepoint.defines;
+                    self.session.set_catalog(Arc::clone(&savepoint.catalog));
+                    if self.session.dialect() == Dialect::Postgres {
+                        self.session.settings_mut().clone_from(&savepoint.settings);
+                    }
                 }
             }
             _ => {}
@@ -403,70 +502,4 @@ pub fn error_of(interrupt: Interrupt) -> SqlError {
 fn failed() -> SqlError {
     let message = "current transaction is aborted, commands ignored until end of transaction block";
     SqlError::new(SqlState("25P02"), message)
-}
-
-fn together(first: Modes, second: Modes) -> Modes {
-    Modes { level: first.level.or(second.level), read_only: first.read_only.or(second.read_only) }
-}
-
-/// What PostgreSQL means by the words of the standard; MySQL's repeatable read is not a level of the axioms, and comes closest to this.
-fn level_of(level: DeclaredLevel) -> IsolationLevel {
-    match level {
-        DeclaredLevel::ReadUncommitted | DeclaredLevel::ReadCommitted => IsolationLevel::ReadCommitted,
-        DeclaredLevel::RepeatableRead | DeclaredLevel::Snapshot => IsolationLevel::Snapshot,
-        DeclaredLevel::Serializable => IsolationLevel::Serializable,
-    }
-}
-
-fn ending_of<T>(result: &Result<T, Stop>) -> Ending {
-    match result {
-        Ok(_) => Ending::Done,
-        Err(Stop::Interrupted(Interrupt::Wait)) => Ending::Waiting,
-        Err(_) => Ending::Failed,
-    }
-}
-
-/// What a failed transaction may read and write: nothing.
-struct NoStorage;
-
-impl Storage for NoStorage {
-    fn get(&mut self, _: &RowKey, _: &Columns, _: Lock) -> Result<Option<Row>, Stop> {
-        Err(failed().into())
-    }
-
-    fn scan(&mut self, _: &KeyRange, _: &Columns) -> Result<Vec<(RowKey, Row)>, Stop> {
-        Err(failed().into())
-    }
-
-    fn present(&mut self, _: &KeyRange) -> Result<Option<Vec<(RowKey, Row)>>, Stop> {
-        Err(failed().into())
-    }
-
-    fn put(&mut self, _: &RowKey, _: Write) -> Result<(), Stop> {
-        Err(failed().into())
-    }
-
-    fn next_value(&mut self, _: SequenceId, _: &SequenceRule) -> Result<i64, Stop> {
-        Err(failed().into())
-    }
-
-    fn set_value(&mut self, _: SequenceId, _: i64, _: bool) -> Result<(), Stop> {
-        Err(failed().into())
-    }
-
-    fn current_value(&mut self, _: SequenceId) -> Option<i64> {
-        None
-    }
-
-    fn fresh_key(&mut self, _: SpaceId) -> Result<KeyPart, Stop> {
-        Err(failed().into())
-    }
-
-    fn now(&self) -> i64 {
-        0
-    }
-
-    fn random(&mut self) -> u64 {
-        0
-    }
 }

@@ -2,10 +2,27 @@
 //!
 //! The catalog is outside the weak choice: everybody sees the latest one. A transaction that changes it works on a catalog of its own, and
 //! publishes that when it commits; two that change it at the same time would lose one of the changes, so the second is refused.
+//!
+//! A change of a table and a change of its rows at the same time are two such changes too: the new table does not have the row, or
+//! the row does not have what the new table asks of it. There is no lock on tables, which histories would have to tell; instead
+//! whoever commits second is refused:
+//!
+//! ```text
+//!   a  INSERT INTO item …                              COMMIT    refused: item changed since it wrote
+//!   b                      ALTER TABLE item … COMMIT
+//!
+//!   a                      INSERT INTO item … COMMIT
+//!   b  ALTER TABLE item …                              COMMIT    refused: item's rows changed since it looked
+//! ```
+//!
+//! Whoever only reads goes on with the table as it was when its transaction began, unless the level shows each statement the latest.
 
 use crate::keys::SpaceShape;
 use crate::store::Store;
-use skew_sql::Catalog;
+use skew_history::{IsolationLevel, SessionId};
+use skew_sql::session::DeclaredLevel;
+use skew_sql::{Catalog, SpaceId};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A store and what is in it.
@@ -15,17 +32,32 @@ pub struct Database {
     /// What exists, as the last commit left it. Its version and its numbers are ahead of every catalog that a transaction has for
     /// itself, so that a number is never used twice even when what it was used for is rolled back.
     pub(crate) catalog: Arc<Catalog>,
-    /// How often a transaction published another catalog.
-    pub(crate) generation: u64,
+    /// How many transactions have committed.
+    pub(crate) commits: u64,
+    /// Which of them last published another catalog, wrote into a space, changed the table of a space.
+    pub(crate) published_at: u64,
+    written_at: BTreeMap<SpaceId, u64>,
+    altered_at: BTreeMap<SpaceId, u64>,
     /// Whether levels that clients ask for count; else all transactions run at the store's.
     pub obeys_levels: bool,
+    /// Levels that were asked for, were not obeyed, and were told of.
+    pub(crate) overruled: BTreeSet<DeclaredLevel>,
 }
 
 impl Database {
     /// A database over a store that may still be loading.
     pub fn new(mut store: Store, catalog: Arc<Catalog>) -> Database {
         store.describe_catalog(&catalog);
-        Database { store, catalog, generation: 0, obeys_levels: true }
+        Database {
+            store,
+            catalog,
+            commits: 0,
+            published_at: 0,
+            written_at: BTreeMap::new(),
+            altered_at: BTreeMap::new(),
+            obeys_levels: true,
+            overruled: BTreeSet::new(),
+        }
     }
 
     /// What exists.
@@ -47,16 +79,71 @@ impl Database {
         Arc::make_mut(&mut self.catalog).version = version;
     }
 
+    /// The tables that a transaction's own catalog has otherwise, or no longer.
+    fn altered_spaces<'a>(&'a self, own: &'a Catalog) -> impl Iterator<Item = SpaceId> + 'a {
+        let kept = |name: &str, table| own.tables.get(name).is_some_and(|known| Arc::ptr_eq(known, table));
+        self.catalog.tables.iter().filter(move |(name, table)| !kept(name, table)).map(|(_, table)| table.space)
+    }
+
+    /// Whether a table was changed that a transaction wrote into, which it first did after so many commits.
+    pub(crate) fn altered_since(&self, wrote_at: u64, written: &BTreeSet<SpaceId>) -> bool {
+        written.iter().any(|space| self.altered_at.get(space).is_some_and(|&altered| altered > wrote_at))
+    }
+
+    /// Whether rows were changed of a table that a transaction changes, which it first did after so many commits.
+    pub(crate) fn written_since(&self, defined_at: u64, own: &Catalog) -> bool {
+        self.altered_spaces(own).any(|space| self.written_at.get(&space).is_some_and(|&written| written > defined_at))
+    }
+
+    /// A transaction that wrote into these spaces has committed.
+    pub(crate) fn note_commit(&mut self, written: BTreeSet<SpaceId>) {
+        self.commits += 1;
+        self.written_at.extend(written.into_iter().map(|space| (space, self.commits)));
+    }
+
+    /// The latest catalog, but tables whose rows moved meanwhile as they are in another one; nothing if there are no such tables.
+    pub(crate) fn catalog_with_tables_of(&self, own: &Catalog) -> Option<Catalog> {
+        let moved = |table: &&Arc<skew_sql::catalog::Table>| {
+            self.catalog.tables.get(&table.name).is_some_and(|latest| latest.space != table.space)
+        };
+        let kept: Vec<_> = own.tables.values().filter(moved).cloned().collect();
+        if kept.is_empty() {
+            return None;
+        }
+        let mut catalog = Catalog::clone(&self.catalog);
+        catalog.version = own.version.max(catalog.version) + 1;
+        catalog.tables.extend(kept.into_iter().map(|table| (table.name.clone(), table)));
+        Some(catalog)
+    }
+
     /// A transaction's own catalog becomes everybody's.
     pub(crate) fn publish(&mut self, own: &Catalog) {
+        let altered: Vec<SpaceId> = self.altered_spaces(own).collect();
+        self.altered_at.extend(altered.into_iter().map(|space| (space, self.commits)));
         let version = own.version.max(self.catalog.version) + 1;
         let next_number = own.next_number.max(self.catalog.next_number);
         self.catalog = Arc::new(Catalog { version, next_number, ..own.clone() });
-        self.generation += 1;
+        self.published_at = self.commits;
     }
 }
 
 impl Store {
+    /// The spaces that the open transaction of a session has written into.
+    pub(crate) fn written_spaces(&self, session: SessionId) -> BTreeSet<SpaceId> {
+        let writes = self.transaction(session).ok().map(|transaction| transaction.writes.keys());
+        writes.into_iter().flatten().map(|&key| self.keys.row_of(key).space).collect()
+    }
+
+    /// Whether the open transaction of a session has written anything.
+    pub(crate) fn has_written(&self, session: SessionId) -> bool {
+        self.transaction(session).is_ok_and(|transaction| !transaction.writes.is_empty())
+    }
+
+    /// Whether the open transaction of a session sees one state of the database rather than a newer one with each statement.
+    pub(crate) fn sees_one_state(&self, session: SessionId) -> bool {
+        self.transaction(session).is_ok_and(|transaction| transaction.level.implies(IsolationLevel::ReadAtomic))
+    }
+
     /// Says how the keys and rows of all tables and indexes are told in the history.
     pub fn describe_catalog(&mut self, catalog: &Catalog) {
         for table in catalog.tables.values() {

@@ -15,9 +15,9 @@
 //! Nobody blocks others for ever: a wait for a lock has an end, a client that goes away while it waits leaves the queue, and a
 //! transaction whose client is silent for too long is rolled back.
 
-use crate::kv::{self, KvValue, row_key};
+use crate::kv::{self, KvValue};
 use crate::record::Record;
-use crate::statement::Ending;
+use crate::shared::{Bell, HasStore, Shared, Work as CoreWork};
 use crate::store::{Begin, Counts, Store};
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -27,13 +27,12 @@ use axum::response::Response;
 use axum::routing::post;
 use serde_json::{Map, Value, json};
 use skew_history::{IsolationLevel, SessionId};
-use skew_sql::{Columns, Interrupt, Lock, Stop, Write};
+use skew_sql::{Interrupt, Lock, Stop};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::Notify;
 
 const LARGEST_BODY: usize = 1 << 20;
 const MOST_SESSIONS: usize = 10_000;
@@ -58,6 +57,8 @@ pub struct HttpSummary {
     pub counts: Counts,
     /// What went wrong with recording, if anything.
     pub recording_failure: Option<String>,
+    /// How often a replay was asked for something else than its log tells.
+    pub divergences: usize,
 }
 
 struct Client {
@@ -71,10 +72,14 @@ struct Core {
     clients: BTreeMap<String, Client>,
 }
 
-struct Shared {
-    core: Mutex<Core>,
-    /// Something ended: locks may be free.
-    ended: Notify,
+impl HasStore for Core {
+    fn store(&mut self) -> &mut Store {
+        &mut self.store
+    }
+}
+
+struct Served {
+    core: Shared<Core>,
     settings: HttpSettings,
 }
 
@@ -83,7 +88,7 @@ pub struct HttpServer {
     runtime: tokio::runtime::Runtime,
     listener: tokio::net::TcpListener,
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<Served>,
 }
 
 impl HttpServer {
@@ -92,8 +97,8 @@ impl HttpServer {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let listener = runtime.block_on(tokio::net::TcpListener::bind(settings.address))?;
         let address = listener.local_addr()?;
-        let core = Mutex::new(Core { store: kv::loaded(store, &[], record), clients: BTreeMap::new() });
-        let shared = Arc::new(Shared { core, ended: Notify::new(), settings });
+        let core = Shared::new(Core { store: kv::loaded(store, &[], record), clients: BTreeMap::new() });
+        let shared = Arc::new(Served { core, settings });
         Ok(HttpServer { runtime, listener, address, shared })
     }
 
@@ -123,34 +128,33 @@ impl HttpServer {
         let sessions: Vec<SessionId> = core.clients.values().map(|client| client.session).collect();
         sessions.into_iter().for_each(|session| core.store.disconnect(session));
         let recording_failure = core.store.recording_failure().map(str::to_owned);
-        served.map(|()| HttpSummary { counts: core.store.counts(), recording_failure })
+        served.map(|()| HttpSummary {
+            counts: core.store.counts(),
+            recording_failure,
+            divergences: core.store.divergences(),
+        })
     }
 }
 
 /// Rolls back what is silent for too long, until the server is stopped.
-async fn watch(shared: &Shared, stopped: impl Fn() -> bool) {
+async fn watch(shared: &Served, stopped: impl Fn() -> bool) {
     while !stopped() {
         tokio::time::sleep(GLANCE).await;
         shared.roll_back_idle();
     }
 }
 
-impl Shared {
-    fn core(&self) -> MutexGuard<'_, Core> {
-        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+impl Served {
+    fn core(&self) -> CoreWork<'_, Core> {
+        self.core.work()
     }
 
     fn roll_back_idle(&self) {
         let mut core = self.core();
         let Core { store, clients } = &mut *core;
         let idle = clients.values().filter(|client| !client.busy && client.last_used.elapsed() >= self.settings.idle);
-        let mut any = false;
         for client in idle.filter(|client| store.in_transaction(client.session)).collect::<Vec<_>>() {
             store.abort(client.session);
-            any = true;
-        }
-        if any {
-            self.ended.notify_waiters();
         }
     }
 }
@@ -216,7 +220,7 @@ fn failure(failure: &Failure) -> Response {
 }
 
 async fn answer(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<Served>>,
     Path(path): Path<String>,
     body: Result<Bytes, axum::extract::rejection::BytesRejection>,
 ) -> Response {
@@ -281,7 +285,7 @@ impl Request {
         Ok(Request { session: text("session")?, work })
     }
 
-    async fn run(self, shared: &Arc<Shared>) -> Result<Value, Failure> {
+    async fn run(self, shared: &Arc<Served>) -> Result<Value, Failure> {
         let turn = Turn::take(shared, &self.session)?;
         match self.work {
             Work::Begin(begin) => {
@@ -327,15 +331,18 @@ fn begin_of(members: &Map<String, Value>) -> Result<Begin, Failure> {
 
 /// A session while it answers a request: nobody else uses it, and whatever happens it is given back.
 struct Turn {
-    shared: Arc<Shared>,
+    shared: Arc<Served>,
     name: String,
     session: SessionId,
+    bell: Arc<Bell>,
     /// The statement waits: whoever goes away now must leave the queue.
     waits: bool,
+    /// The transaction is of this statement alone: whoever goes away now takes it along.
+    alone: bool,
 }
 
 impl Turn {
-    fn take(shared: &Arc<Shared>, name: &str) -> Result<Turn, Failure> {
+    fn take(shared: &Arc<Served>, name: &str) -> Result<Turn, Failure> {
         let mut core = shared.core();
         if !core.clients.contains_key(name) {
             if core.clients.len() >= MOST_SESSIONS {
@@ -350,7 +357,9 @@ impl Turn {
         }
         let session = client.session;
         drop(core);
-        Ok(Turn { shared: Arc::clone(shared), name: name.to_owned(), session, waits: false })
+        let bell = Arc::new(Bell::default());
+        shared.core.hang(session, &bell);
+        Ok(Turn { shared: Arc::clone(shared), name: name.to_owned(), session, bell, waits: false, alone: false })
     }
 
     fn end(&self, end: impl FnOnce(&mut Store, SessionId) -> Result<(), Interrupt>) -> Result<Value, Failure> {
@@ -359,7 +368,6 @@ impl Turn {
             return Err(Failure::wrong(409, "transaction_state", "there is no transaction in progress"));
         }
         let ended = end(&mut core.store, self.session);
-        self.shared.ended.notify_waiters();
         ended.map_err(Stop::from)?;
         Ok(json!({}))
     }
@@ -367,100 +375,66 @@ impl Turn {
     /// A read or a write, in the open transaction or one by itself.
     async fn statement(mut self, work: &Work) -> Result<Value, Failure> {
         let deadline = tokio::time::Instant::now() + self.shared.settings.lock_wait;
-        let alone = {
-            let mut core = self.shared.core();
-            let alone = !core.store.in_transaction(self.session);
-            if alone {
-                core.store.begin(self.session, Begin::default()).map_err(Stop::from)?;
-            }
-            alone
-        };
+        self.begin_alone()?;
         loop {
-            let shared = Arc::clone(&self.shared);
-            let ended = shared.ended.notified();
-            let result = self.attempt(work, alone);
-            self.waits = matches!(result, Err(Stop::Interrupted(Interrupt::Wait)));
-            if !self.waits {
-                return Ok(result?);
-            }
-            if tokio::time::timeout_at(deadline, ended).await.is_err() {
-                self.stop_waiting(alone);
+            let result = self.attempt(work);
+            if !self.waits || tokio::time::timeout_at(deadline, self.bell.rung()).await.is_err() {
                 return Ok(result?);
             }
         }
     }
 
-    fn stop_waiting(&mut self, alone: bool) {
-        self.waits = false;
+    /// Where no transaction is open the statement gets one of its own.
+    fn begin_alone(&mut self) -> Result<(), Failure> {
         let mut core = self.shared.core();
-        core.store.stop_waiting(self.session);
-        if alone {
-            core.store.abort(self.session);
+        if !core.store.in_transaction(self.session) {
+            core.store.begin(self.session, Begin::default()).map_err(Stop::from)?;
+            self.alone = true;
         }
-        self.shared.ended.notify_waiters();
+        Ok(())
     }
 
-    fn attempt(&self, work: &Work, alone: bool) -> Result<Value, Stop> {
+    fn attempt(&mut self, work: &Work) -> Result<Value, Stop> {
         let mut core = self.shared.core();
         let (store, session) = (&mut core.store, self.session);
-        let result = store.begin_statement(session, None).and_then(|()| perform(store, session, work));
-        let waits = matches!(result, Err(Stop::Interrupted(Interrupt::Wait)));
-        store.end_statement(
-            session,
-            match &result {
-                Ok(_) => Ending::Done,
-                Err(_) if waits => Ending::Waiting,
-                Err(_) => Ending::Failed,
-            },
-        );
-        if alone && !waits {
-            match &result {
-                Ok(_) => store.commit(session)?,
-                Err(_) => store.abort(session),
-            }
-        }
-        if !waits {
-            self.shared.ended.notify_waiters();
+        let result = store.run_statement(session, None, |store| perform(store, session, work));
+        self.waits = matches!(result, Err(Stop::Interrupted(Interrupt::Wait)));
+        if self.alone && result.is_ok() {
+            store.commit(session)?;
         }
         result
     }
 }
 
 impl Drop for Turn {
+    /// Answered, out of patience, or left by its client: nothing of the request stays behind but what it did in a transaction that goes on.
     fn drop(&mut self) {
+        self.shared.core.take_down(self.session);
         let mut core = self.shared.core();
         if self.waits {
             core.store.stop_waiting(self.session);
         }
+        if self.alone {
+            // What has committed is no longer there to be rolled back.
+            core.store.abort(self.session);
+        }
         if let Some(client) = core.clients.get_mut(&self.name) {
             (client.busy, client.last_used) = (false, Instant::now());
         }
-        self.shared.ended.notify_waiters();
     }
 }
 
 fn perform(store: &mut Store, session: SessionId, work: &Work) -> Result<Value, Stop> {
-    let all = &Columns::All;
     match work {
         Work::Get(key) => {
-            let found = store.get(session, &row_key(key), all, Lock::None)?;
-            Ok(json!({"value": found.map(|row| json_of(&KvValue::of_row(&row)))}))
+            let found = store.get_value(session, key, Lock::None)?;
+            Ok(json!({"value": found.as_ref().map(json_of)}))
         }
-        Work::Put(key, value) => {
-            store.put(session, &row_key(key), Write::Row(value.to_row()))?;
-            Ok(json!({}))
-        }
-        Work::Delete(key) => {
-            store.put(session, &row_key(key), Write::Delete)?;
-            Ok(json!({}))
-        }
+        Work::Put(key, value) => store.put_value(session, key, Some(value)).map(|()| json!({})),
+        Work::Delete(key) => store.put_value(session, key, None).map(|()| json!({})),
         Work::Cas(key, expected, value) => {
-            let found = store.get(session, &row_key(key), all, Lock::Update)?;
-            let equal = found.map(|row| KvValue::of_row(&row)) == *expected;
-            if equal {
-                store.put(session, &row_key(key), Write::Row(value.to_row()))?;
-            }
-            Ok(json!({"swapped": equal}))
+            let swapped = store.swap_value(session, key, expected.as_ref(), value)?;
+            Ok(json!({"swapped": swapped}))
         }
         Work::Begin(_) | Work::Commit | Work::Abort => Ok(json!({})),
     }

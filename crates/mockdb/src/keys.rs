@@ -65,10 +65,12 @@ pub(crate) struct KeyTable {
 }
 
 impl KeyTable {
-    /// Says what a space is; its name is final, its columns may change.
+    /// Says what a space is. Its name and those of its columns are final, because a version is told in one way by whoever wrote it and by
+    /// all who read it; columns may be added.
     pub(crate) fn describe(&mut self, id: SpaceId, shape: SpaceShape) {
         if let Some(space) = self.spaces.get_mut(&id) {
-            space.shape = shape;
+            let known = space.shape.columns.len();
+            space.shape.columns.extend(shape.columns.into_iter().skip(known));
             return;
         }
         let wanted = KeyPart::Text(shape.name.as_str().into()).to_string();

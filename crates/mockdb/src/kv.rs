@@ -20,7 +20,6 @@ use crate::chooser::{Campaign, Chooser, ChooserKind};
 use crate::keys::SpaceShape;
 use crate::options::Options;
 use crate::record::Record;
-use crate::statement::Ending;
 use crate::store::{Begin, Counts, Store};
 use crate::tape::Tape;
 use skew_history::format::ReadError;
@@ -100,14 +99,14 @@ impl KvValue {
         }
     }
 
-    pub(crate) fn to_row(&self) -> Row {
+    fn to_row(&self) -> Row {
         Row::from([match self {
             KvValue::Integer(number) => Datum::Integer((*number).into()),
             KvValue::Text(text) => Datum::text(text.as_str()),
         }])
     }
 
-    pub(crate) fn of_row(row: &Row) -> KvValue {
+    fn of_row(row: &Row) -> KvValue {
         match row.first() {
             Some(Datum::Integer(number)) => KvValue::Integer(*number as i64),
             Some(Datum::Text(text)) => KvValue::Text(text.to_string()),
@@ -116,7 +115,7 @@ impl KvValue {
     }
 }
 
-pub(crate) fn row_key(key: &str) -> RowKey {
+fn row_key(key: &str) -> RowKey {
     let part = |part: &str| match part.parse::<i64>() {
         // Only what is spelt as the number is shown: `007` is another key than `7`.
         Ok(number) if number.to_string() == part => KeyPart::Number(number.into()),
@@ -255,10 +254,8 @@ impl Shared {
             if !core.store.in_transaction(session) {
                 return Err(KvError::Ended);
             }
-            let result = core.store.begin_statement(session, None).and_then(|()| statement(&mut core.store));
-            let waits = matches!(result, Err(Stop::Interrupted(Interrupt::Wait)));
-            core.store.end_statement(session, ending_of(&result));
-            if !waits {
+            let result = core.store.run_statement(session, None, &mut statement);
+            if !matches!(result, Err(Stop::Interrupted(Interrupt::Wait))) {
                 self.ended.notify_all();
                 return result.map_err(error_of);
             }
@@ -277,11 +274,31 @@ impl Shared {
     }
 }
 
-fn ending_of<T>(result: &Result<T, Stop>) -> Ending {
-    match result {
-        Ok(_) => Ending::Done,
-        Err(Stop::Interrupted(Interrupt::Wait)) => Ending::Waiting,
-        Err(_) => Ending::Failed,
+/// What the faces of keys and values ask of a store, inside a statement.
+impl Store {
+    pub(crate) fn get_value(&mut self, session: SessionId, key: &str, lock: Lock) -> Result<Option<KvValue>, Stop> {
+        Ok(self.get(session, &row_key(key), &Columns::All, lock)?.as_ref().map(KvValue::of_row))
+    }
+
+    /// Writes a value; none is a deletion.
+    pub(crate) fn put_value(&mut self, session: SessionId, key: &str, value: Option<&KvValue>) -> Result<(), Stop> {
+        let write = value.map_or(Write::Delete, |value| Write::Row(value.to_row()));
+        self.put(session, &row_key(key), write)
+    }
+
+    /// Writes a value if the key has the expected one, read as an update reads; whether it had.
+    pub(crate) fn swap_value(
+        &mut self,
+        session: SessionId,
+        key: &str,
+        expected: Option<&KvValue>,
+        value: &KvValue,
+    ) -> Result<bool, Stop> {
+        let equal = self.get_value(session, key, Lock::Update)?.as_ref() == expected;
+        if equal {
+            self.put_value(session, key, Some(value))?;
+        }
+        Ok(equal)
     }
 }
 
@@ -368,9 +385,8 @@ impl KvTransaction<'_> {
     }
 
     fn read(&mut self, key: &str, lock: Lock) -> Result<Option<KvValue>, KvError> {
-        let (row, session) = (row_key(key), self.session.id);
-        let found = self.run(key, |store| store.get(session, &row, &Columns::All, lock))?;
-        Ok(found.as_ref().map(KvValue::of_row))
+        let session = self.session.id;
+        self.run(key, |store| store.get_value(session, key, lock))
     }
 
     /// The value of a key: any version that the level allows.
@@ -384,33 +400,25 @@ impl KvTransaction<'_> {
         self.read(key, Lock::Update)
     }
 
-    fn write(&mut self, key: &str, write: Write) -> Result<(), KvError> {
-        let (row, session) = (row_key(key), self.session.id);
-        self.run(key, |store| store.put(session, &row, write.clone()))
+    fn write(&mut self, key: &str, value: Option<&KvValue>) -> Result<(), KvError> {
+        let session = self.session.id;
+        self.run(key, |store| store.put_value(session, key, value))
     }
 
     /// Writes a key.
     pub fn put(&mut self, key: &str, value: impl Into<KvValue>) -> Result<(), KvError> {
-        let row = value.into().to_row();
-        self.write(key, Write::Row(row))
+        self.write(key, Some(&value.into()))
     }
 
     /// Deletes a key.
     pub fn delete(&mut self, key: &str) -> Result<(), KvError> {
-        self.write(key, Write::Delete)
+        self.write(key, None)
     }
 
     /// Writes a key if it has the expected value, read as an update reads; whether it had.
     pub fn cas(&mut self, key: &str, expected: Option<KvValue>, value: impl Into<KvValue>) -> Result<bool, KvError> {
-        let (row, session, new) = (row_key(key), self.session.id, value.into().to_row());
-        self.run(key, |store| {
-            let found = store.get(session, &row, &Columns::All, Lock::Update)?;
-            let equal = found.as_ref().map(KvValue::of_row) == expected;
-            if equal {
-                store.put(session, &row, Write::Row(new.clone()))?;
-            }
-            Ok(equal)
-        })
+        let (session, value) = (self.session.id, value.into());
+        self.run(key, |store| store.swap_value(session, key, expected.as_ref(), &value))
     }
 
     /// Commits, or is refused.

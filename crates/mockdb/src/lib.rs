@@ -15,12 +15,14 @@
 //! | [`chooser`] | the strategies, a page each |
 //! | `record`, [`log`] | what is written |
 //! | [`view`] | a transaction as `skew_sql::Storage` |
-//! | [`connection`], `database` | SQL over it: autocommit, transactions, savepoints, the catalog |
-//! | [`http`] | the same over HTTP with JSON |
+//! | [`connection`], `settings`, `database` | SQL over it: autocommit, transactions, savepoints, what clients set, the catalog |
+//! | `shared`, [`http`] | many tasks and one store; keys and values over HTTP with JSON |
+//! | [`wire`] | SQL over the protocol of PostgreSQL |
 //! | [`kv`] | keys and values, in a test of five lines and from many threads |
 //!
 //! Everything but the faces is a function of its seed and of the order in which it is asked: the same requests give the same bytes.
 
+mod advisory;
 mod chance;
 pub mod chooser;
 pub mod connection;
@@ -31,17 +33,22 @@ mod keys;
 pub mod kv;
 mod lock;
 pub mod log;
+mod no_storage;
 mod options;
 mod record;
 mod rows;
 mod scan;
+mod settings;
+mod shared;
 mod statement;
 mod store;
 mod tape;
 mod transaction;
 mod versions;
 pub mod view;
+pub mod wire;
 
+pub use chance::{Chance, Stream};
 pub use chooser::{Campaign, Chooser, ChooserKind, Script};
 pub use connection::{Connection, Status};
 pub use database::Database;

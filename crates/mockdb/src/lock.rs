@@ -100,6 +100,19 @@ impl LockTable {
         Answer::Waits
     }
 
+    /// Whether a transaction that asked for a lock would have to wait.
+    pub(crate) fn would_wait(&self, transaction: GrowingId, key: KeyId, mode: Mode) -> bool {
+        let Some(row) = self.rows.get(&key) else { return false };
+        let held = row.mode_of(transaction);
+        let place = if held.is_some() { 0 } else { row.queue.len() };
+        held.is_none_or(|held| held < mode) && row.ahead(transaction, mode, place).next().is_some()
+    }
+
+    /// Whether a transaction holds a lock of at least this mode.
+    pub(crate) fn holds(&self, transaction: GrowingId, key: KeyId, mode: Mode) -> bool {
+        self.rows.get(&key).and_then(|row| row.mode_of(transaction)).is_some_and(|held| held >= mode)
+    }
+
     /// Whether a transaction stands in a queue.
     pub(crate) fn is_waiting(&self, transaction: GrowingId) -> bool {
         self.waits.contains_key(&transaction)

@@ -2,10 +2,13 @@
 //!
 //! ```text
 //!   {"choices":1,"seed":7}
-//!   {"session":"a","read":"x","from":"t1"}          a read returned t1's version
-//!   {"session":"b","read":"x","from":null}          … the initial one
+//!   {"session":"a","read":"x","from":"b[1]"}        a read returned what the first transaction of session b wrote
+//!   {"session":"b","read":"x","from":null}          … the initial version
 //!   {"session":"b","refused":"commit"}              --abort-rate refused what could have gone well
 //! ```
+//!
+//! A writer is named by its place in its session, not by its id in the history: ids are given in the order in which transactions of all
+//! sessions begin, which a replay may not repeat.
 //!
 //! The seed is there for what is not a choice of the store, such as SQL's `random()`.
 
@@ -19,7 +22,7 @@ pub enum Choice {
     Read {
         /// The name of the key.
         key: String,
-        /// The id of the transaction that wrote it; nothing for the initial state.
+        /// The transaction that wrote it, as [`writer_name`] says; nothing for the initial state.
         from: Option<String>,
     },
     /// A commit or a wait was refused without need.
@@ -41,7 +44,7 @@ pub struct ChoiceLog {
 /// A line that is no part of a log.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "line {line}: {what}; a log starts with {{\"choices\":1,\"seed\":7}}, and its lines are like {{\"session\":\"a\",\"read\":\"x\",\"from\":\"t1\"}}"
+    "line {line}: {what}; a log starts with {{\"choices\":1,\"seed\":7}}, and its lines are like {{\"session\":\"a\",\"read\":\"x\",\"from\":\"b[1]\"}}"
 )]
 pub struct LogError {
     /// The line, counted from 1.
@@ -50,7 +53,12 @@ pub struct LogError {
     pub what: String,
 }
 
-/// What a transaction is called in history and log.
+/// A transaction by its place in its session, of which so many were before it.
+pub(crate) fn writer_name(session: &str, before: u32) -> String {
+    format!("{session}[{}]", u64::from(before) + 1)
+}
+
+/// Who wrote a version, as the history tells it.
 pub(crate) fn version_name(version: Version) -> Option<String> {
     match version {
         Version::Initial => None,
@@ -113,7 +121,7 @@ mod tests {
     #[test]
     fn a_log_reads_back_as_it_was_written() {
         let read = |key: &str, from: Option<&str>| Choice::Read { key: key.into(), from: from.map(str::to_owned) };
-        let choices = [read("x", Some("t1")), read("a\"b", None), Choice::Refused { what: "commit".into() }];
+        let choices = [read("x", Some("b[1]")), read("a\"b", None), Choice::Refused { what: "commit".into() }];
         let text = choices.iter().fold(header(7), |text, choice| text + &line("a", choice));
         let log = ChoiceLog::parse(&text).unwrap();
         assert_eq!(log.seed, 7);

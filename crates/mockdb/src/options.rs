@@ -33,7 +33,7 @@ pub struct Options {
     pub seed: u64,
     /// How often a commit that could go well is refused (where the level refuses at all), and a wait is called a deadlock.
     pub abort_rate: f64,
-    /// Whether every event waits for [`Store::grant`](crate::Store::grant).
+    /// Whether every read, every lock and every commit waits for [`Store::grant`](crate::Store::grant).
     pub turns: bool,
 }
 

@@ -18,7 +18,7 @@ use crate::transaction::{Action, Listed, Operation, ScanBound, Source, Transacti
 use serde_json::Value;
 use skew_check::GrowingId;
 use skew_history::KeyId;
-use skew_sql::{Datum, Row};
+use skew_sql::{Datum, Dialect, Row, SqlType};
 use std::fmt::Write as _;
 use std::io::Write;
 
@@ -200,17 +200,11 @@ fn scalar(datum: &Datum) -> String {
     }
 }
 
-/// A value among others.
+/// A value among others, as PostgreSQL shows it; only a character and a single precision would look different with their type.
 fn text(datum: &Datum) -> String {
     match datum {
         Datum::Null => "NULL".to_owned(),
         Datum::Boolean(truth) => truth.to_string(),
-        Datum::Integer(number) => number.to_string(),
-        Datum::Real(number) => number.to_string(),
-        Datum::Decimal(number) => number.to_string(),
-        Datum::Text(text) | Datum::Json(text) => text.to_string(),
-        Datum::Bytes(bytes) => bytes.iter().fold("\\x".to_owned(), |text, byte| text + &format!("{byte:02x}")),
-        Datum::Array(elements) => format!("{{{}}}", elements.iter().map(text).collect::<Vec<_>>().join(",")),
-        other => format!("{other:?}"),
+        datum => skew_sql::value::output(datum, &SqlType::TEXT, Dialect::Postgres),
     }
 }

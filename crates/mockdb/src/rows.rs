@@ -9,11 +9,12 @@
 //! existence alone: whoever sees that the row exists has seen its INSERT, and with it a version of every cell.
 //!
 //! A read is, in this order: of an own write; answered already in this statement; a new event, for which its session needs its turn
-//! and, if it locks, the row's lock. A lock is taken on the row, whatever the granularity.
+//! and, if it locks, the row's lock. A lock is taken on the row, whatever the granularity. A write needs a turn only when it is the first
+//! to want the row's lock: nobody sees it before the commit.
 
 use crate::chooser::{Reading, VersionWriter};
 use crate::lock::{Answer, Mode};
-use crate::log::{self, Choice, version_name};
+use crate::log::{self, Choice};
 use crate::options::{Granularity, refuses};
 use crate::store::Store;
 use crate::transaction::{Action, Source};
@@ -53,6 +54,17 @@ impl Store {
         if self.has_cells(row.space) { self.cells(session, key, columns, manner).map(Some) } else { Ok(Some(found)) }
     }
 
+    /// Whether a read with a lock would have to wait: asked when it is the session's turn, so that the read may follow at once.
+    pub(crate) fn would_wait(&mut self, session: SessionId, row: &RowKey, lock: Lock) -> Result<bool, Stop> {
+        let key = self.keys.row(row);
+        if lock == Lock::None || self.options.updates != Updates::Atomic || self.is_answered(session, key, true)? {
+            return Ok(false);
+        }
+        self.has_turn(session)?;
+        let mode = if lock == Lock::Share { Mode::Share } else { Mode::Update };
+        Ok(self.locks.would_wait(self.transaction(session)?.id, key, mode))
+    }
+
     /// Writes under a key.
     pub fn put(&mut self, session: SessionId, row: &RowKey, write: Write) -> Result<(), Stop> {
         let transaction = self.transaction(session)?;
@@ -63,7 +75,7 @@ impl Store {
         let loading = transaction.loading;
         let key = self.keys.row(row);
         if !loading && self.options.updates == Updates::Atomic {
-            self.lock(session, key, Mode::Update)?;
+            self.lock_for_write(session, key)?;
         }
         if !self.has_cells(row.space) {
             let value = match write {
@@ -87,6 +99,25 @@ impl Store {
                 assigned.into_iter().try_for_each(|column| self.write_cell(session, key, column, &row))
             }
         }
+    }
+
+    /// A write is seen by nobody before the commit, so it needs no turn but for the lock that it takes; the read of an update has taken both.
+    fn lock_for_write(&mut self, session: SessionId, key: KeyId) -> Result<(), Stop> {
+        if !self.options.turns {
+            return self.lock(session, key, Mode::Update);
+        }
+        let held = self.locks.holds(self.transaction(session)?.id, key, Mode::Update);
+        let statement = self.transaction_mut(session)?.statement.as_mut();
+        if statement.is_none_or(|statement| *statement.turns.entry(key).or_insert(held)) {
+            return self.lock(session, key, Mode::Update);
+        }
+        self.has_turn(session)?;
+        self.lock(session, key, Mode::Update)?;
+        self.take_turn(session)?;
+        if let Some(statement) = &mut self.transaction_mut(session)?.statement {
+            statement.turns.insert(key, true);
+        }
+        Ok(())
     }
 
     pub(crate) fn has_cells(&self, space: SpaceId) -> bool {
@@ -220,15 +251,17 @@ impl Store {
             updating,
             versions,
             writers,
+            sessions: &self.sessions,
             place: (&name, ordinal, number),
             key_name: &key_name,
         };
         let chosen = chooser.choose(&mut reading);
-        self.put_chooser(kind, chooser);
-        if let Some(version) = chosen.filter(|_| self.recorder.wants_choices()) {
-            let choice = Choice::Read { key: key_name.to_string(), from: version_name(version) };
+        let place = reading.versions.iter().position(|&version| Some(version) == chosen);
+        if let Some(place) = place.filter(|_| self.recorder.wants_choices()) {
+            let choice = Choice::Read { key: key_name.to_string(), from: reading.writer_name(place) };
             self.recorder.choice(&log::line(&name, &choice));
         }
+        self.put_chooser(kind, chooser);
         Ok(chosen)
     }
 

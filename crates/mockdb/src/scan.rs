@@ -152,7 +152,9 @@ impl Store {
             Some(rows) => rows,
             None if self.transaction(session)?.loading => self.loaded(range),
             None => {
-                self.take_turn(session)?;
+                if !self.was_dissolved(session, range)? {
+                    self.take_turn(session)?;
+                }
                 self.scan_anew(session, range)?
             }
         };
@@ -179,7 +181,8 @@ impl Store {
     fn remembered(&self, session: SessionId, range: &KeyRange) -> Result<Option<ReadRows>, Stop> {
         let transaction = self.transaction(session)?;
         let Some(statement) = &transaction.statement else { return Ok(None) };
-        let Some(memory) = statement.scans.iter().find(|memory| memory.range == *range) else { return Ok(None) };
+        let known = |memory: &&ScanMemory| memory.range == *range && !memory.dissolved;
+        let Some(memory) = statement.scans.iter().find(known) else { return Ok(None) };
         let external = memory.rows.iter().filter(|key| !transaction.writes.contains_key(key));
         let answer = |key: &KeyId| statement.answer(*key, false).and_then(|answer| answer.1.clone());
         let mut rows: ReadRows = external.map(|key| (*key, answer(key))).collect();
@@ -190,6 +193,13 @@ impl Store {
         // A scan that stopped early does not know what lies behind when its own statement deleted what it had found.
         let enough = memory.whole || range.limit.is_some_and(|limit| existing >= limit);
         Ok(enough.then_some(rows))
+    }
+
+    /// Whether this statement had its turn for the range already, and only lost what was told of it.
+    fn was_dissolved(&self, session: SessionId, range: &KeyRange) -> Result<bool, Stop> {
+        let statement = self.transaction(session)?.statement.as_ref();
+        let dissolved = |memory: &ScanMemory| memory.range == *range && memory.dissolved;
+        Ok(statement.is_some_and(|statement| statement.scans.iter().any(dissolved)))
     }
 
     fn scan_anew(&mut self, session: SessionId, range: &KeyRange) -> Result<ReadRows, Stop> {
@@ -207,8 +217,10 @@ impl Store {
             let value = self.read_key(session, candidate.key, PLAIN)?;
             found.rows.push((candidate.key, value));
         }
-        let memory = ScanMemory { range: range.clone(), rows: found.rows.iter().map(|row| row.0).collect(), whole };
+        let rows = found.rows.iter().map(|row| row.0).collect();
+        let memory = ScanMemory { range: range.clone(), rows, whole, dissolved: false };
         if let Some(statement) = &mut self.transaction_mut(session)?.statement {
+            statement.scans.retain(|memory| memory.range != *range || !memory.dissolved);
             statement.scans.push(memory);
         }
         Ok(found.rows)

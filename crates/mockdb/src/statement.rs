@@ -27,6 +27,24 @@ pub enum Ending {
 }
 
 impl Store {
+    /// Runs a statement, or runs it again after a wait, and ends it as it came out.
+    pub fn run_statement<T>(
+        &mut self,
+        session: SessionId,
+        sql: Option<&str>,
+        work: impl FnOnce(&mut Store) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
+        self.begin_statement(session, sql)?;
+        let result = work(self);
+        let ending = match &result {
+            Ok(_) => Ending::Done,
+            Err(Stop::Interrupted(Interrupt::Wait)) => Ending::Waiting,
+            Err(_) => Ending::Failed,
+        };
+        self.end_statement(session, ending);
+        result
+    }
+
     /// A statement begins, or begins again. A transaction that cannot commit any more is refused here.
     pub fn begin_statement(&mut self, session: SessionId, sql: Option<&str>) -> Result<(), Stop> {
         let transaction = self.transaction(session)?;
@@ -48,6 +66,7 @@ impl Store {
                     scans_before: transaction.scan_count,
                     plain: FxHashMap::default(),
                     locked: FxHashMap::default(),
+                    turns: FxHashMap::default(),
                     own: FxHashSet::default(),
                     scans: Vec::new(),
                     told: Vec::new(),
@@ -97,7 +116,13 @@ impl Store {
         self.undo_to(session, first_undo);
         if let Some(transaction) = &mut self.sessions[session.index()].transaction {
             let id = transaction.id;
-            for scan in transaction.keep_external_reads(first_operation) {
+            let dissolved = transaction.keep_external_reads(first_operation);
+            if !dissolved.is_empty()
+                && let Some(statement) = &mut transaction.statement
+            {
+                statement.scans.iter_mut().for_each(|memory| memory.dissolved = true);
+            }
+            for scan in dissolved {
                 self.live_scans.remove_one(id, scan);
             }
         }
@@ -142,6 +167,6 @@ impl Store {
     }
 }
 
-fn no_savepoint(name: &str) -> Stop {
+pub(crate) fn no_savepoint(name: &str) -> Stop {
     SqlError::new(SqlState("3B001"), format!("there is no savepoint {name}")).into()
 }

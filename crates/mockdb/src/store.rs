@@ -10,6 +10,7 @@
 //! One thread at a time works on a store, and nothing in it sleeps: who has to wait is told so, and [`Store::take_woken`] says whose wait
 //! is over. Statements are in [`crate::statement`], reads and writes in [`crate::rows`], ranges in [`crate::scan`].
 
+use crate::advisory::AdvisoryTable;
 use crate::chance::{Chance, Stream};
 use crate::chooser::{Campaign, Chooser, ChooserKind, Latest};
 use crate::keys::{KeyTable, SpaceShape};
@@ -86,9 +87,15 @@ pub struct Store {
     pub(crate) recorder: Recorder,
     pub(crate) loading: bool,
     clock: i64,
-    woken: Vec<SessionId>,
+    pub(crate) woken: Vec<SessionId>,
+    pub(crate) advisory: AdvisoryTable,
     counts: Counts,
+    /// Says whether the statement that runs should stop; whoever runs statements knows that.
+    pub(crate) brake: Option<Brake>,
 }
+
+/// Whether the statement that runs should stop.
+pub(crate) type Brake = Box<dyn Fn() -> bool + Send>;
 
 /// The first of January 2024, in microseconds since 1970.
 const EPOCH: i64 = 1_704_067_200_000_000;
@@ -122,9 +129,16 @@ impl Store {
             loading: true,
             clock: EPOCH + (options.seed % 86_400) as i64 * SECOND,
             woken: Vec::new(),
+            advisory: AdvisoryTable::default(),
             counts: Counts::default(),
+            brake: None,
             options,
         }
+    }
+
+    /// Whether the statement that runs should stop.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.brake.as_ref().is_some_and(|brake| brake())
     }
 
     /// Ends the loading: what was committed so far is the initial state, everything from here on is history.
@@ -193,9 +207,23 @@ impl Store {
         session
     }
 
+    /// The connection gets another name; nothing if a transaction of it is part of the history under the old one.
+    pub(crate) fn rename(&mut self, session: SessionId, name: &str) -> Option<SessionId> {
+        let state = &self.sessions[session.index()];
+        if state.begun > 0 || state.transaction.is_some() || state.name == name {
+            return None;
+        }
+        let current_values = std::mem::take(&mut self.sessions[session.index()].current_values);
+        self.disconnect(session);
+        let renamed = self.connect(name);
+        self.sessions[renamed.index()].current_values = current_values;
+        Some(renamed)
+    }
+
     /// The connection is gone; what it left open is rolled back.
     pub fn disconnect(&mut self, session: SessionId) {
         self.abort(session);
+        self.free_advisory(session, true);
         let state = &mut self.sessions[session.index()];
         (state.open, state.grants, state.wants_turn) = (false, 0, false);
     }
@@ -235,6 +263,7 @@ impl Store {
             level,
             read_only: begin.read_only,
             chooser,
+            retrying,
             ordinal: state.begun,
             began_at,
             operations: Vec::new(),
@@ -252,7 +281,7 @@ impl Store {
         Ok(())
     }
 
-    fn refuse_level(&self, level: IsolationLevel) -> Result<(), SqlError> {
+    pub(crate) fn refuse_level(&self, level: IsolationLevel) -> Result<(), SqlError> {
         let psi = |level| level == IsolationLevel::ParallelSnapshot;
         if !IsolationLevel::SEVEN.contains(&level) {
             let hint = "use read-committed, read-atomic, causal, prefix, psi, snapshot or serializable";
@@ -265,23 +294,33 @@ impl Store {
         Ok(())
     }
 
-    /// SET TRANSACTION: as long as nothing was read or written, the transaction begins anew with these settings.
-    pub fn begin_anew(&mut self, session: SessionId, begin: Begin) -> Result<(), SqlError> {
-        let transaction = self.transaction(session).map_err(|_| no_transaction())?;
+    /// SET TRANSACTION: as long as nothing was read or written, the transaction begins anew at another level.
+    pub fn begin_anew(
+        &mut self,
+        session: SessionId,
+        level: Option<IsolationLevel>,
+        read_only: Option<bool>,
+    ) -> Result<(), SqlError> {
+        let transaction = self.transaction_mut(session).map_err(|_| no_transaction())?;
+        transaction.read_only = read_only.unwrap_or(transaction.read_only);
+        let Some(level) = level.filter(|level| *level != transaction.level) else { return Ok(()) };
+        if transaction.loading {
+            transaction.level = level;
+            return Ok(());
+        }
         if !transaction.operations.is_empty() {
             let message = "the isolation level must be set before any query of the transaction";
             return Err(SqlError::new(SqlState("25001"), message));
         }
-        self.refuse_level(begin.level.unwrap_or(self.options.level))?;
-        let (loading, chooser) = (transaction.loading, transaction.chooser);
-        let level = begin.level.unwrap_or(transaction.level);
-        if loading {
-            let transaction = self.transaction_mut(session).map_err(|_| no_transaction())?;
-            (transaction.level, transaction.read_only) = (level, begin.read_only);
-            return Ok(());
-        }
+        let (read_only, chooser) = (transaction.read_only, transaction.chooser);
+        self.refuse_level(level)?;
         self.discard(session);
-        self.begin(session, Begin { level: Some(level), chooser: begin.chooser.or(chooser), ..begin })
+        self.begin(session, Begin { level: Some(level), read_only, chooser })
+    }
+
+    /// Whether the open transaction has read or written anything.
+    pub fn has_events(&self, session: SessionId) -> bool {
+        self.transaction(session).is_ok_and(|transaction| !transaction.operations.is_empty())
     }
 
     /// Commits, or says why not: refused, or (where events wait for turns) not yet.
@@ -337,6 +376,7 @@ impl Store {
         let state = &mut self.sessions[session.index()];
         let Some(transaction) = state.transaction.take().filter(|transaction| !transaction.loading) else { return };
         state.begun -= 1;
+        state.after_refusal |= transaction.retrying;
         self.growing.abort(transaction.id, false);
         self.live_scans.remove(transaction.id);
         self.finish(session, transaction.id);
@@ -361,6 +401,7 @@ impl Store {
 
     /// The session waits no longer for a lock: its statement did nothing, its transaction goes on.
     pub fn stop_waiting(&mut self, session: SessionId) {
+        self.advisory.stop_waiting(session);
         let Ok(transaction) = self.transaction(session) else { return };
         for woken in self.locks.stop_waiting(transaction.id) {
             self.woken.extend(self.pending.get(&woken));
@@ -385,6 +426,7 @@ impl Store {
     fn finish(&mut self, session: SessionId, id: GrowingId) {
         self.pending.remove(&id);
         self.sessions[session.index()].wants_turn = false;
+        self.free_advisory(session, false);
         for woken in self.locks.release(id) {
             self.woken.extend(self.pending.get(&woken));
         }
@@ -437,13 +479,18 @@ impl Store {
 
     /// Whether a session's transaction waits for a lock.
     pub fn is_waiting(&self, session: SessionId) -> bool {
-        self.transaction(session).is_ok_and(|transaction| self.locks.is_waiting(transaction.id))
+        let row = self.transaction(session).is_ok_and(|transaction| self.locks.is_waiting(transaction.id));
+        row || self.advisory.is_waiting(session)
     }
 
     /// The sessions that hold what a session waits for.
     pub fn waits_for(&self, session: SessionId) -> Vec<SessionId> {
-        let Ok(transaction) = self.transaction(session) else { return Vec::new() };
-        self.locks.waits_for(transaction.id).iter().filter_map(|id| self.pending.get(id).copied()).collect()
+        let mut holders = self.advisory.waits_for(session);
+        if let Ok(transaction) = self.transaction(session) {
+            let of_rows = self.locks.waits_for(transaction.id);
+            holders.extend(of_rows.iter().filter_map(|id| self.pending.get(id).copied()));
+        }
+        holders
     }
 
     /// Lets a session do one more event; see [`Options::turns`].

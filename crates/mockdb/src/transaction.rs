@@ -93,6 +93,8 @@ pub(crate) struct ScanMemory {
     pub(crate) rows: Vec<KeyId>,
     /// Whether it did not stop early.
     pub(crate) whole: bool,
+    /// Its scan is no longer told as one: it is read anew, and each key is answered as before.
+    pub(crate) dissolved: bool,
 }
 
 /// A statement that runs, or waits to be run again.
@@ -107,6 +109,8 @@ pub(crate) struct Statement {
     pub(crate) scans_before: usize,
     pub(crate) plain: FxHashMap<KeyId, (Version, Option<Row>)>,
     pub(crate) locked: FxHashMap<KeyId, (Version, Option<Row>)>,
+    /// Rows that it writes under a lock of their own, and whether it had its turn for that; a row that was locked before needs none.
+    pub(crate) turns: FxHashMap<KeyId, bool>,
     /// Own writes whose reading is already told.
     pub(crate) own: FxHashSet<KeyId>,
     pub(crate) scans: Vec<ScanMemory>,
@@ -145,6 +149,8 @@ pub(crate) struct Transaction {
     pub(crate) level: IsolationLevel,
     pub(crate) read_only: bool,
     pub(crate) chooser: Option<ChooserKind>,
+    /// The one before was refused; see [`SessionState::after_refusal`](crate::store::SessionState).
+    pub(crate) retrying: bool,
     /// How many transactions of its session came before.
     pub(crate) ordinal: u32,
     pub(crate) began_at: i64,
@@ -177,15 +183,18 @@ impl Transaction {
         }
     }
 
-    /// Drops the writes since then from what the file will say, and the reads of them. A scan that saw such a write can no longer be
-    /// told as one, because it would seem to have seen the key's absence: it becomes the reads that it was. Returns those.
+    /// Drops the writes since then from what the file will say, and the reads of them. A scan that saw a write that is gone can no longer
+    /// be told as one, because it would seem to have seen the key's absence: it becomes the reads that it was. Returns those. A scan that
+    /// saw only older own writes, which are still there, stays what it is.
     pub(crate) fn keep_external_reads(&mut self, first: usize) -> Vec<usize> {
         let mut dissolved = Vec::new();
         let later = self.operations.split_off(first.min(self.operations.len()));
+        let writes = &self.writes;
+        let is_gone = |listed: &Listed| listed.source == Source::Own && writes.get(&listed.key) != Some(&listed.value);
         for Operation { action, sql } in later {
             match action {
                 Action::Write { .. } | Action::Read { source: Source::Own, .. } => {}
-                Action::Scan { number, listed, .. } if listed.iter().any(|listed| listed.source == Source::Own) => {
+                Action::Scan { number, listed, .. } if listed.iter().any(is_gone) => {
                     dissolved.push(number);
                     let external = listed.into_iter().filter(|listed| listed.source != Source::Own);
                     let read = |Listed { key, value, source }| Action::Read { key, value, source, locking: false };

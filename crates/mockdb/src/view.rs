@@ -7,8 +7,8 @@ use crate::store::Store;
 use crate::transaction::Told;
 use skew_history::SessionId;
 use skew_sql::{
-    Columns, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId, SqlError, SqlState, Stop,
-    Storage, Write,
+    AdvisoryRequest, Columns, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId, SqlError,
+    SqlState, Stop, Storage, Write,
 };
 
 /// The open transaction of a session.
@@ -55,6 +55,11 @@ impl Storage for View<'_> {
         self.store.get(self.session, key, columns, lock)
     }
 
+    fn would_wait(&mut self, key: &RowKey, lock: Lock) -> Result<bool, Stop> {
+        let number = self.tell_number(|store, session| store.would_wait(session, key, lock).map(i128::from))?;
+        Ok(number != 0)
+    }
+
     fn scan(&mut self, range: &KeyRange, columns: &Columns) -> Result<Vec<(RowKey, Row)>, Stop> {
         self.store.scan(self.session, range, columns)
     }
@@ -69,7 +74,7 @@ impl Storage for View<'_> {
 
     fn next_value(&mut self, sequence: SequenceId, rule: &SequenceRule) -> Result<i64, Stop> {
         let number = self.tell_number(|store, session| {
-            let next = following(store.sequences.get(&sequence).copied(), rule)?;
+            let next = rule.next(store.sequences.get(&sequence).copied())?;
             store.sequences.insert(sequence, (next, true));
             store.sessions[session.index()].current_values.insert(sequence, next);
             Ok(i128::from(next))
@@ -88,6 +93,16 @@ impl Storage for View<'_> {
         self.tell(set).map(|_| ())
     }
 
+    fn pass_value(&mut self, sequence: SequenceId, rule: &SequenceRule, value: i64) -> Result<(), Stop> {
+        let pass = |store: &mut Store, _| {
+            if let Some(passed) = rule.passed(store.sequences.get(&sequence).copied(), value) {
+                store.sequences.insert(sequence, passed);
+            }
+            Ok(Told::Done)
+        };
+        self.tell(pass).map(|_| ())
+    }
+
     fn current_value(&mut self, sequence: SequenceId) -> Option<i64> {
         self.store.sessions[self.session.index()].current_values.get(&sequence).copied()
     }
@@ -101,6 +116,19 @@ impl Storage for View<'_> {
         Ok(KeyPart::Number(number))
     }
 
+    fn settle(&mut self) -> Result<(), Stop> {
+        let settle = |store: &mut Store, _| {
+            store.settle();
+            Ok(Told::Done)
+        };
+        self.tell(settle).map(|_| ())
+    }
+
+    fn advisory(&mut self, key: i128, request: AdvisoryRequest) -> Result<bool, Stop> {
+        let number = self.tell_number(|store, session| store.advisory(session, key, request).map(i128::from))?;
+        Ok(number != 0)
+    }
+
     fn now(&self) -> i64 {
         self.store.transaction(self.session).map_or(self.store.time(), |transaction| transaction.began_at)
     }
@@ -109,18 +137,8 @@ impl Storage for View<'_> {
         let number = self.tell_number(|store, _| Ok(i128::from(store.numbers.number())));
         number.map_or(0, |number| number as u64)
     }
-}
 
-/// The value after the last one of a sequence.
-fn following(last: Option<(i64, bool)>, rule: &SequenceRule) -> Result<i64, Stop> {
-    let next = match last {
-        None => Some(rule.start),
-        Some((value, false)) => Some(value),
-        Some((value, true)) => value.checked_add(rule.increment),
-    };
-    match next.filter(|next| (rule.least..=rule.greatest).contains(next)) {
-        Some(next) => Ok(next),
-        None if rule.cycles => Ok(if rule.increment > 0 { rule.least } else { rule.greatest }),
-        None => Err(SqlError::new(SqlState("2200H"), "the sequence has reached its last value").into()),
+    fn is_cancelled(&self) -> bool {
+        self.store.is_cancelled()
     }
 }

@@ -140,6 +140,8 @@ fn a_client_that_leaves_while_it_waits_leaves_the_queue() {
     while code(&server.post("/get", &json!({"session": "b", "key": "y"}))) != (409, "busy") {}
     drop(stream);
     while code(&server.post("/get", &json!({"session": "b", "key": "y"}))) == (409, "busy") {}
+    // Its put was a transaction by itself, which is gone with it.
+    assert_eq!(code(&server.post("/commit", &json!({"session": "b"}))), (409, "transaction_state"));
     server.post("/commit", &json!({"session": "a"}));
     assert_eq!(server.post("/put", &body("c")).0, 200);
     server.end(Level::ReadCommitted);

@@ -23,6 +23,8 @@ pub use random::Random;
 pub use script::Script;
 pub use stalest::Stalest;
 
+use crate::log::writer_name;
+use crate::store::SessionState;
 use skew_check::{GrowingHistory, GrowingId, Version};
 use skew_history::{KeyId, SessionId};
 use std::fmt;
@@ -67,6 +69,7 @@ pub struct Reading<'a> {
     pub(crate) updating: bool,
     pub(crate) versions: Vec<Version>,
     pub(crate) writers: Vec<VersionWriter>,
+    pub(crate) sessions: &'a [SessionState],
     /// The name of the session, the number of the transaction in it and of the read in that.
     pub(crate) place: (&'a str, u32, usize),
     pub(crate) key_name: &'a str,
@@ -81,6 +84,16 @@ impl Reading<'_> {
     /// Who wrote each of them.
     pub fn writers(&self) -> &[VersionWriter] {
         &self.writers
+    }
+
+    /// The writer of the version at this place of [`Reading::versions`] as the log names it; nothing for the initial version.
+    pub fn writer_name(&self, place: usize) -> Option<String> {
+        match self.writers[place] {
+            VersionWriter::Initial => None,
+            VersionWriter::Transaction(session, before) => {
+                Some(writer_name(&self.sessions[session.index()].name, before))
+            }
+        }
     }
 
     /// Whether the level allows the version at this place of [`Reading::versions`].

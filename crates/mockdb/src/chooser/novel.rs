@@ -25,13 +25,6 @@ pub struct Campaign {
     seen: Arc<Mutex<FxHashMap<u64, u32>>>,
 }
 
-impl Campaign {
-    /// How many patterns, whole and in part, have come up.
-    pub fn pattern_count(&self) -> usize {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).len()
-    }
-}
-
 /// The strategy, for one run.
 pub struct Novel {
     chance: Chance,

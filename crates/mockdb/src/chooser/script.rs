@@ -4,7 +4,7 @@
 //! same. Where the log has no such choice, or the level does not allow it here, the latest version is taken and the divergence counted.
 
 use super::{Chooser, Latest, Reading};
-use crate::log::{Choice, ChoiceLog, version_name};
+use crate::log::{Choice, ChoiceLog};
 use skew_check::Version;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -31,7 +31,7 @@ impl Script {
         if key != reading.key_name() {
             return None;
         }
-        let place = reading.versions().iter().position(|&version| version_name(version) == from)?;
+        let place = (0..reading.versions().len()).find(|&place| reading.writer_name(place) == from)?;
         reading.allows(place).then_some(place)
     }
 }

@@ -1,5 +1,9 @@
 //! SQL on the weak store: transactions, failures, catalogs, and the anomalies that levels allow.
 
+mod advisory;
+mod locks;
+mod settings;
+
 use skew_check::{Budget, check};
 use skew_history::History;
 use skew_mockdb::{
@@ -219,4 +223,17 @@ fn a_row_that_moves_into_a_range_of_an_index_is_noticed() {
     assert!(test.text().contains("\"scan\":\"item@by_price/\""), "{}", test.text());
     assert_eq!(test.value(&mut b, "SELECT id FROM item WHERE price > 20"), Datum::Integer(1));
     test.assert_level();
+}
+
+#[test]
+fn dates_and_the_like_are_recorded_as_they_are_written() {
+    let schema = [
+        "CREATE TABLE event (id INT PRIMARY KEY, day DATE, hour TIME, moment TIMESTAMP, name UUID, words TEXT[])",
+        "INSERT INTO event VALUES (1, '2024-02-29', '12:30', '2024-02-29 12:30:15', \
+         'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', ARRAY['x', 'y'])",
+    ];
+    let test = Test::new(Options::new(Level::Causal, 1), ChooserKind::Latest, &schema);
+    let row = "day=2024-02-29 hour=12:30:00 moment=2024-02-29 12:30:15 \
+               name=a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11 words={x,y}";
+    assert!(test.text().contains(row), "{}", test.text());
 }

@@ -1,0 +1,68 @@
+//! The storage of statements that have none: BEGIN, SET, SHOW, and all that a failed transaction is told.
+//!
+//! ```text
+//!   BEGIN ── execute over NoStorage ── Answer::Transaction(Begin) ── the connection begins one
+//! ```
+
+use crate::store::Store;
+use skew_sql::{
+    Columns, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId, SqlError, SqlState, Stop,
+    Storage, Write,
+};
+
+/// What a statement may read and write that needs no transaction, or whose transaction is lost: nothing.
+pub(crate) struct NoStorage<'a>(pub(crate) &'a Store);
+
+impl Storage for NoStorage<'_> {
+    fn get(&mut self, _: &RowKey, _: &Columns, _: Lock) -> Result<Option<Row>, Stop> {
+        nothing()
+    }
+
+    fn scan(&mut self, _: &KeyRange, _: &Columns) -> Result<Vec<(RowKey, Row)>, Stop> {
+        nothing()
+    }
+
+    fn present(&mut self, _: &KeyRange) -> Result<Option<Vec<(RowKey, Row)>>, Stop> {
+        nothing()
+    }
+
+    fn put(&mut self, _: &RowKey, _: Write) -> Result<(), Stop> {
+        nothing()
+    }
+
+    fn next_value(&mut self, _: SequenceId, _: &SequenceRule) -> Result<i64, Stop> {
+        nothing()
+    }
+
+    fn set_value(&mut self, _: SequenceId, _: i64, _: bool) -> Result<(), Stop> {
+        nothing()
+    }
+
+    fn pass_value(&mut self, _: SequenceId, _: &SequenceRule, _: i64) -> Result<(), Stop> {
+        nothing()
+    }
+
+    fn current_value(&mut self, _: SequenceId) -> Option<i64> {
+        None
+    }
+
+    fn fresh_key(&mut self, _: SpaceId) -> Result<KeyPart, Stop> {
+        nothing()
+    }
+
+    fn now(&self) -> i64 {
+        0
+    }
+
+    fn random(&mut self) -> u64 {
+        0
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}
+
+fn nothing<T>() -> Result<T, Stop> {
+    Err(SqlError::new(SqlState::INTERNAL, "a statement without a transaction reads or writes").into())
+}

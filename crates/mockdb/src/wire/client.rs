@@ -1,0 +1,458 @@
+//! A connected client: its messages, one after the other, until it goes.
+//!
+//! ```text
+//!   Query "a; b"    a and b in one transaction, unless they say otherwise ── rows … C ── rows … C ── Z
+//!   Parse Bind Describe Execute … Sync    see [`super::extended`]
+//!   an error        E; the rest of the Query is not run, of a series nothing more until Sync
+//! ```
+//!
+//! Between two statements nothing of the database is held. A statement that has to wait is put aside until its bell rings, the client
+//! goes away, somebody cancels it or its time is over; then it is run again from its beginning, which the store makes look like going on.
+
+use super::extended::{Portal, Statement};
+use super::hall::{Hall, Member};
+use super::line::{Gone, Line};
+use super::message::{self, Format, Message};
+use super::reply::Severity;
+use super::running::Reason;
+use super::{settings, value};
+use crate::connection::{Connection, Status, error_of};
+use crate::database::Database;
+use crate::shared::Bell;
+use skew_history::SessionId;
+use skew_sql::session::{Answer, Prepared, Rows};
+use skew_sql::{Datum, Interrupt, SqlError, SqlState, Stop};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A client.
+pub(crate) struct Client {
+    pub(crate) hall: Arc<Hall>,
+    pub(crate) line: Line,
+    pub(crate) process: i32,
+    member: Arc<Member>,
+    bell: Arc<Bell>,
+    /// The session at which the bell hangs; another application_name makes it another one.
+    session: SessionId,
+    pub(crate) connection: Connection,
+    /// The settings when the client was last told of them; they are shared until they change.
+    told: Arc<BTreeMap<String, String>>,
+    pub(crate) statements: BTreeMap<String, Arc<Statement>>,
+    pub(crate) portals: BTreeMap<String, Portal>,
+    /// After an error in a series of messages: nothing more is done until Sync.
+    pub(crate) skipping: bool,
+    /// Where the connection stood before the last statement.
+    before: Status,
+}
+
+/// What goes wrong: with a statement, or with the client.
+pub(crate) enum Trouble {
+    /// The statement; the client is told.
+    Error(SqlError),
+    /// The client.
+    Gone,
+}
+
+impl From<SqlError> for Trouble {
+    fn from(error: SqlError) -> Trouble {
+        Trouble::Error(error)
+    }
+}
+
+impl From<Gone> for Trouble {
+    fn from(_: Gone) -> Trouble {
+        Trouble::Gone
+    }
+}
+
+impl Client {
+    pub(crate) fn new(hall: Arc<Hall>, line: Line, process: i32, secret: i32, connection: Connection) -> Client {
+        let (bell, session) = (Arc::new(Bell::default()), connection.id());
+        hall.database.hang(session, &bell);
+        let member = hall.enter(process, secret, Arc::clone(&bell));
+        Client {
+            hall,
+            line,
+            process,
+            member,
+            bell,
+            session,
+            connection,
+            told: Arc::default(),
+            statements: BTreeMap::new(),
+            portals: BTreeMap::new(),
+            skipping: false,
+            before: Status::Idle,
+        }
+    }
+
+    /// Answers messages until the client goes.
+    pub(crate) async fn serve(&mut self) -> Result<(), Gone> {
+        self.ready();
+        loop {
+            let bytes = match self.line.receive_message().await? {
+                Ok(bytes) if message::is_known(bytes[0]) => bytes,
+                Ok(bytes) => return self.refuse(&format!("invalid frontend message type {}", bytes[0])).await,
+                Err(malformed) => return self.refuse(malformed.0).await,
+            };
+            match message::decode(bytes[0], &bytes[5..]) {
+                Ok(Message::Terminate) => return Ok(()),
+                // A length is right and the rest is not: what comes next can still be read.
+                Err(_) if self.skipping => {}
+                Err(malformed) => self.misunderstood(&protocol_violation(malformed.0), bytes[0] == b'Q'),
+                Ok(message) => self.answer(message).await?,
+            }
+            self.line.flush_much().await?;
+        }
+    }
+
+    async fn refuse(&mut self, what: &str) -> Result<(), Gone> {
+        self.line.replies.error(Severity::Fatal, &protocol_violation(what), "");
+        self.line.flush().await?;
+        Err(Gone)
+    }
+
+    async fn answer(&mut self, message: Message) -> Result<(), Gone> {
+        match message {
+            message if self.skipping && message != Message::Sync => Ok(()),
+            Message::Query(text) => self.query(&text).await,
+            // What is left of a COPY that failed.
+            Message::CopyChunk(_) | Message::CopyDone | Message::CopyFail(_) => Ok(()),
+            Message::FunctionCall => {
+                self.misunderstood(&SqlError::unsupported("the function call message"), true);
+                Ok(())
+            }
+            message => self.extended(message).await,
+        }
+    }
+
+    /// The simple protocol: all statements of a text.
+    async fn query(&mut self, text: &str) -> Result<(), Gone> {
+        self.portals.remove("");
+        match self.query_all(text).await {
+            Ok(()) => {}
+            Err(Trouble::Error(error)) => self.failed(&error, text),
+            Err(Trouble::Gone) => return Err(Gone),
+        }
+        self.ready();
+        Ok(())
+    }
+
+    async fn query_all(&mut self, text: &str) -> Result<(), Trouble> {
+        let statements = self.connection.session().parse(text)?;
+        if statements.is_empty() {
+            self.finish().await?;
+            self.line.replies.empty(b'I');
+        }
+        if statements.len() > 1 {
+            self.connection.begin_block();
+        }
+        let last = statements.len().saturating_sub(1);
+        for (place, statement) in statements.iter().enumerate() {
+            let prepared = self.connection.prepare(&self.hall.database.work(), statement, &[])?;
+            let ends = place == last;
+            if let Some(copy) = prepared.copy() {
+                let tag = self.copy(&prepared, copy).await?;
+                self.finish_if(ends).await?;
+                self.line.replies.complete(&tag);
+                continue;
+            }
+            let answer = self.run(&prepared, &[]).await?;
+            self.finish_if(ends).await?;
+            self.send(answer, &prepared).await?;
+        }
+        Ok(())
+    }
+
+    /// What the last statement of several is told to have done must have been committed.
+    async fn finish_if(&mut self, ends: bool) -> Result<(), Trouble> {
+        if ends { self.finish().await } else { Ok(()) }
+    }
+
+    /// Sends a whole answer in text.
+    async fn send(&mut self, answer: Answer, prepared: &Prepared) -> Result<(), Trouble> {
+        let (tag, rows) = self.take_answer(answer, prepared)?;
+        if let Some(rows) = rows {
+            self.line.replies.columns(&rows.columns, |_| Format::Text);
+            for row in &rows.rows {
+                self.send_row(row, &rows, |_| Format::Text).await?;
+            }
+        }
+        self.tell_settings();
+        self.line.replies.complete(&tag);
+        Ok(())
+    }
+
+    /// A row; returns when there is room for another one.
+    pub(crate) async fn send_row(
+        &mut self,
+        row: &[Datum],
+        rows: &Rows,
+        format: impl Fn(usize) -> Format,
+    ) -> Result<(), Trouble> {
+        let start = self.line.replies.len();
+        let mut failure = None;
+        let session = self.connection.session();
+        self.line.replies.message(b'D', |body| {
+            body.extend_from_slice(&(row.len() as u16).to_be_bytes());
+            for (place, (datum, column)) in row.iter().zip(rows.columns.iter()).enumerate() {
+                if let Err(error) = value::encode(datum, &column.sql_type, format(place), session, body) {
+                    failure = Some(error);
+                    return;
+                }
+            }
+        });
+        if let Some(error) = failure {
+            self.line.replies.truncate(start);
+            return Err(error.into());
+        }
+        Ok(self.line.flush_much().await?)
+    }
+
+    /// The tag of an answer and its rows.
+    pub(crate) fn take_answer(
+        &mut self,
+        answer: Answer,
+        prepared: &Prepared,
+    ) -> Result<(String, Option<Rows>), SqlError> {
+        Ok(match answer {
+            Answer::Rows(rows) => (tag_of_rows(prepared.statement().text(), rows.rows.len()), Some(rows)),
+            Answer::Changed(changed) => {
+                let zero = if changed.command == "INSERT" { " 0" } else { "" };
+                (format!("{}{zero} {}", changed.command, changed.count), changed.returning)
+            }
+            Answer::Done(words) => {
+                self.warn_of(&words);
+                self.forget_statements(&words, prepared.statement().text());
+                (words, None)
+            }
+            Answer::Defined(words) => (words, None),
+            Answer::Transaction(_) => ("SET".to_owned(), None),
+            Answer::Set { .. } | Answer::SetSeveral(_) => (tag_of_set(prepared.statement().text()), None),
+            Answer::Show(name) => return Err(settings::unrecognized(&name)),
+        })
+    }
+
+    /// BEGIN in a transaction and COMMIT outside of one do nothing, which may not have been meant.
+    fn warn_of(&mut self, words: &str) {
+        let (state, message) = match (words, self.before) {
+            ("BEGIN", Status::Open) => ("25001", "there is already a transaction in progress"),
+            ("COMMIT" | "ROLLBACK", Status::Idle) => ("25P01", "there is no transaction in progress"),
+            _ => return,
+        };
+        self.line.replies.error(Severity::Warning, &SqlError::new(SqlState(state), message), "");
+    }
+
+    /// DEALLOCATE and DISCARD are also about what was prepared through the protocol.
+    fn forget_statements(&mut self, words: &str, sql: &str) {
+        match words {
+            "DEALLOCATE" => {
+                let name = sql.split_whitespace().next_back().unwrap_or_default();
+                let name = match name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
+                    Some(quoted) => quoted.replace("\"\"", "\""),
+                    None => name.to_lowercase(),
+                };
+                self.statements.remove(&name);
+            }
+            "DEALLOCATE ALL" | "DISCARD ALL" => self.statements.clear(),
+            _ => {}
+        }
+    }
+
+    /// Runs a statement to its end, however often it has to wait.
+    pub(crate) async fn run(&mut self, prepared: &Prepared, parameters: &[Datum]) -> Result<Answer, Trouble> {
+        self.take_turn().await?;
+        self.before = self.connection.status();
+        let answer = self.until_done(|connection, database| connection.execute(database, prepared, parameters)).await;
+        if let Some(level) = self.connection.take_overruled() {
+            tracing::warn!("a client asked for {level:?}; all transactions are at the level that was asked for here");
+        }
+        if self.connection.id() != self.session {
+            self.hall.database.take_down(std::mem::replace(&mut self.session, self.connection.id()));
+            self.hall.database.hang(self.session, &self.bell);
+        }
+        if let Some(turnstile) = &self.hall.turnstile {
+            // From here on it is the client that lets others wait: a series without its end, an answer that nobody reads.
+            turnstile.rest(self.process, true);
+        }
+        answer
+    }
+
+    /// Commits the transaction of statements that stayed together.
+    pub(crate) async fn finish(&mut self) -> Result<(), Trouble> {
+        self.until_done(Connection::end_block).await
+    }
+
+    /// Waits until the next statement may begin; who goes or is cancelled meanwhile does not begin it.
+    async fn take_turn(&mut self) -> Result<(), Trouble> {
+        // What was cancelled before it began was another statement.
+        self.member.take_cancelled();
+        if self.hall.settings.delay.is_none() && self.hall.turnstile.is_none() {
+            return Ok(());
+        }
+        let (hall, process) = (Arc::clone(&self.hall), self.process);
+        let turn = async move {
+            if let Some(longest) = hall.settings.delay {
+                tokio::time::sleep(hall.delay(longest)).await;
+            }
+            if let Some(turnstile) = &hall.turnstile {
+                turnstile.enter(process).await;
+            }
+        };
+        self.unless_stopped(turn).await
+    }
+
+    /// Waits for something, unless the client goes or is cancelled.
+    async fn unless_stopped(&mut self, something: impl Future<Output = ()>) -> Result<(), Trouble> {
+        let mut something = std::pin::pin!(something);
+        loop {
+            tokio::select! {
+                () = &mut something => return Ok(()),
+                () = self.line.hung_up() => return Err(Trouble::Gone),
+                () = self.bell.rung() => {}
+            }
+            if self.member.take_cancelled() {
+                return Err(error_of(Interrupt::Cancelled).into());
+            }
+        }
+    }
+
+    async fn until_done<T>(
+        &mut self,
+        mut attempt: impl FnMut(&mut Connection, &mut Database) -> Result<T, Stop>,
+    ) -> Result<T, Trouble> {
+        let timeouts = settings::timeouts(&self.connection);
+        let deadline = timeouts.statement.and_then(|limit| Instant::now().checked_add(limit));
+        loop {
+            self.hall.running.begin(&self.member, deadline);
+            let result = attempt(&mut self.connection, &mut self.hall.database.work());
+            let stopped = self.hall.running.end();
+            match result {
+                Ok(done) => return Ok(done),
+                Err(Stop::Error(error)) => return Err(error.into()),
+                Err(Stop::Interrupted(Interrupt::Wait)) => {
+                    if let Some(turnstile) = &self.hall.turnstile {
+                        turnstile.rest(self.process, false);
+                    }
+                    self.wait(deadline, timeouts.lock).await?;
+                    self.wait_for_turn().await?;
+                }
+                Err(Stop::Interrupted(Interrupt::Cancelled)) => {
+                    self.member.take_cancelled();
+                    return Err(stopped.unwrap_or(Reason::Cancelled).error().into());
+                }
+                Err(Stop::Interrupted(interrupt)) => return Err(error_of(interrupt).into()),
+            }
+        }
+    }
+
+    /// After a wait for a row, which gave the turn to others: whoever has the row may need it to let go.
+    async fn wait_for_turn(&mut self) -> Result<(), Trouble> {
+        let hall = Arc::clone(&self.hall);
+        match &hall.turnstile {
+            Some(turnstile) => self.unless_stopped(turnstile.enter(self.process)).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Waits until the statement may be tried again.
+    async fn wait(&mut self, deadline: Option<Instant>, lock: Option<Duration>) -> Result<(), Trouble> {
+        let patience = lock.and_then(|limit| Instant::now().checked_add(limit));
+        tokio::select! {
+            biased;
+            () = self.bell.rung() => {}
+            () = self.line.hung_up() => return Err(Trouble::Gone),
+            () = until(deadline) => return Err(Reason::Late.error().into()),
+            () = until(patience) => {
+                return Err(SqlError::new(SqlState("55P03"), "canceling statement due to lock timeout").into());
+            }
+        }
+        if self.member.take_cancelled() {
+            return Err(Reason::Cancelled.error().into());
+        }
+        Ok(())
+    }
+
+    /// Tells of an error, which is the end of the transaction.
+    pub(crate) fn failed(&mut self, error: &SqlError, sql: &str) {
+        self.connection.fail(&mut self.hall.database.work());
+        self.line.replies.error(Severity::Error, error, sql);
+    }
+
+    /// Tells of a message that is no message: those of a series are skipped until its end, others are answered at once.
+    fn misunderstood(&mut self, error: &SqlError, alone: bool) {
+        self.failed(error, "");
+        self.skipping = !alone;
+        if alone {
+            self.ready();
+        }
+    }
+
+    /// The client may go on.
+    pub(crate) fn ready(&mut self) {
+        self.tell_settings();
+        let status = self.connection.status();
+        if status == Status::Idle {
+            self.portals.clear();
+        }
+        if let Some(turnstile) = &self.hall.turnstile {
+            turnstile.rest(self.process, status != Status::Idle);
+        }
+        self.line.replies.ready(status);
+    }
+
+    /// Tells of settings that have changed.
+    fn tell_settings(&mut self) {
+        let settings = self.connection.session().settings();
+        if Arc::ptr_eq(settings, &self.told) {
+            return;
+        }
+        for (name, key) in settings::REPORTED {
+            let value = settings.get(key).map(String::as_str);
+            if let Some(value) = value.filter(|value| self.told.get(key).is_none_or(|told| told != value)) {
+                self.line.replies.parameter_status(name, value);
+            }
+        }
+        self.told = Arc::clone(settings);
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.hall.leave(self.process);
+        self.hall.database.take_down(self.session);
+        self.connection.disconnect(&mut self.hall.database.work());
+        if let Some(turnstile) = &self.hall.turnstile {
+            turnstile.leave(self.process);
+        }
+        tracing::debug!(client = self.process, "disconnected");
+    }
+}
+
+/// Waits until a moment, or for ever.
+async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+pub(crate) fn protocol_violation(what: &str) -> SqlError {
+    SqlError::new(SqlState("08P01"), what)
+}
+
+fn tag_of_set(sql: &str) -> String {
+    let reset = sql.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("reset"));
+    if reset { "RESET" } else { "SET" }.to_owned()
+}
+
+/// Queries of all kinds select; what only tells something says what it is.
+fn tag_of_rows(sql: &str, count: usize) -> String {
+    match sql.split_whitespace().next() {
+        Some(word) if word.eq_ignore_ascii_case("explain") => "EXPLAIN".to_owned(),
+        Some(word) if word.eq_ignore_ascii_case("show") => "SHOW".to_owned(),
+        Some(word) if word.eq_ignore_ascii_case("fetch") => format!("FETCH {count}"),
+        _ => format!("SELECT {count}"),
+    }
+}

@@ -1,0 +1,119 @@
+//! What all clients of a server share: the database, who is connected, and whose turn it is.
+
+use super::running::Running;
+use super::schedule::Turnstile;
+use super::{Schedule, WireSettings};
+use crate::chance::{Chance, Stream};
+use crate::database::Database;
+use crate::shared::{Bell, HasStore, Shared};
+use crate::store::Store;
+use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+impl HasStore for Database {
+    fn store(&mut self) -> &mut Store {
+        &mut self.store
+    }
+}
+
+/// Somebody who is connected, as others see it.
+#[derive(Debug)]
+pub(crate) struct Member {
+    secret: i32,
+    cancelled: AtomicBool,
+    bell: Arc<Bell>,
+}
+
+impl Member {
+    /// Whether somebody asked to stop its statement.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Whether somebody asked to stop its statement since this was last asked.
+    pub(crate) fn take_cancelled(&self) -> bool {
+        self.cancelled.swap(false, Ordering::Relaxed)
+    }
+}
+
+/// The hall.
+pub(crate) struct Hall {
+    pub(crate) database: Shared<Database>,
+    pub(crate) settings: WireSettings,
+    pub(crate) turnstile: Option<Turnstile>,
+    /// The statement that runs.
+    pub(crate) running: Arc<Running>,
+    members: Mutex<FxHashMap<i32, Arc<Member>>>,
+    last_process: AtomicI32,
+    delays: Mutex<Chance>,
+    /// How many clients there ever were.
+    pub(crate) connections: AtomicU64,
+}
+
+impl Hall {
+    pub(crate) fn new(mut database: Database, settings: WireSettings) -> Hall {
+        let turnstile = match settings.schedule {
+            Schedule::Interleaved => None,
+            Schedule::Serial { patience } => Some(Turnstile::new(patience)),
+        };
+        let seed = database.store.options().seed;
+        let running = Arc::new(Running::default());
+        let asked = Arc::clone(&running);
+        database.store.brake = Some(Box::new(move || asked.should_stop().is_some()));
+        Hall {
+            database: Shared::new(database),
+            settings,
+            turnstile,
+            running,
+            members: Mutex::default(),
+            last_process: AtomicI32::new(0),
+            delays: Mutex::new(Chance::new(seed, Stream::Delays)),
+            connections: AtomicU64::new(0),
+        }
+    }
+
+    fn members(&self) -> MutexGuard<'_, FxHashMap<i32, Arc<Member>>> {
+        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many clients are connected.
+    pub(crate) fn population(&self) -> usize {
+        self.members().len()
+    }
+
+    /// A number for a new client.
+    pub(crate) fn next_process(&self) -> i32 {
+        self.connections.fetch_add(1, Ordering::Relaxed);
+        // Numbers begin again rather than become negative.
+        self.last_process.fetch_add(1, Ordering::Relaxed).rem_euclid(i32::MAX - 1) + 1
+    }
+
+    /// A client comes in; the secret is for whoever wants to cancel its statement.
+    pub(crate) fn enter(&self, process: i32, secret: i32, bell: Arc<Bell>) -> Arc<Member> {
+        let member = Arc::new(Member { secret, cancelled: AtomicBool::new(false), bell });
+        self.members().insert(process, Arc::clone(&member));
+        member
+    }
+
+    /// A client leaves.
+    pub(crate) fn leave(&self, process: i32) {
+        self.members().remove(&process);
+    }
+
+    /// Stops the statement of a client, whether it runs or waits, if the secret is right.
+    pub(crate) fn cancel(&self, process: i32, secret: i32) {
+        if let Some(member) = self.members().get(&process).filter(|member| member.secret == secret) {
+            member.cancelled.store(true, Ordering::Relaxed);
+            member.bell.ring();
+        }
+    }
+
+    /// A pause of chance, at most this long.
+    pub(crate) fn delay(&self, longest: Duration) -> Duration {
+        let most = usize::try_from(longest.as_micros()).unwrap_or(usize::MAX - 1);
+        let chosen = self.delays.lock().unwrap_or_else(PoisonError::into_inner).below(most + 1);
+        Duration::from_micros(chosen as u64)
+    }
+}
