@@ -109,6 +109,13 @@ impl Console {
         !self.quiet && io::stderr().is_terminal()
     }
 
+    /// Shows what goes on, in one line of a terminal that the next one replaces; the empty one erases it.
+    pub(crate) fn progress(&mut self, text: &str) {
+        if self.shows_progress() {
+            let _ = io::stderr().write_all(format!("\r\x1b[K{}", clean(text)).as_bytes());
+        }
+    }
+
     /// Writes what is still to be written; a full disk is bad news even when all levels hold.
     pub(crate) fn finish(&mut self, mut exit: Exit) -> Exit {
         let _ = self.flush();

@@ -6,6 +6,7 @@
 mod check;
 mod convert;
 mod generate;
+mod judge;
 mod play;
 mod serve;
 mod view;

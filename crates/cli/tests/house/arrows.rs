@@ -97,8 +97,9 @@ fn code_with(crates: &[&str], words: &[&str]) -> Vec<String> {
 
 const LIBRARIES: [&str; 6] = ["history", "check", "sql", "mockdb", "generate", "view"];
 
-/// The parts of libraries that face the world: threads that wait for each other, and a socket.
-const FACES: [&str; 2] = ["crates/mockdb/src/kv.rs", "crates/mockdb/src/http.rs"];
+/// The parts of libraries that face the world: threads and tasks that wait for each other, and sockets.
+const FACES: [&str; 4] =
+    ["crates/mockdb/src/kv.rs", "crates/mockdb/src/shared.rs", "crates/mockdb/src/http.rs", "crates/mockdb/src/wire/"];
 
 #[test]
 fn libraries_use_no_clock_no_files_no_threads_and_no_sockets() {

@@ -6,6 +6,8 @@
 //!   ...                                   stands for any number of lines
 //! ```
 //!
+//! A block of the kind `console clients` needs the clients that `./test` installs, and is left alone where they are not.
+//!
 //! All blocks of one document share one copy of the folder, so that a later block may use what an earlier one wrote. With
 //! `SKEW_UPDATE_CONSOLE=1` in the environment blocks that differ are rewritten instead of refused.
 
@@ -13,6 +15,14 @@ use crate::{assert_none, files_below, read, root, shown, skipped};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+const CLIENTS_FENCE: &str = "```console clients";
+
+/// The folder of the installed clients, when there is one.
+fn clients() -> Option<PathBuf> {
+    let named = std::env::var("SKEW_CLIENTS").ok().filter(|name| !name.is_empty() && name != "no");
+    named.map(|name| root().join(name))
+}
 
 /// A command of a block and the lines that should follow it.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,7 +45,7 @@ fn parse(text: &str) -> Vec<Part> {
     for line in text.lines() {
         let fence = line.starts_with("```");
         if fence {
-            inside = !inside && line == "```console";
+            inside = !inside && (line == "```console" || line == CLIENTS_FENCE && clients().is_some());
         }
         match parts.last_mut() {
             _ if inside && line.starts_with("$ ") => {
@@ -90,12 +100,14 @@ fn matches(expected: &[String], actual: &[String]) -> bool {
 
 fn run(command: &str, folder: &Path, skew: &Path) -> Vec<String> {
     let own = skew.parent().expect("a binary lies in a folder").to_string_lossy().into_owned();
-    let path = format!("{own}:{}", std::env::var("PATH").unwrap_or_default());
+    let python = clients().map_or_else(String::new, |clients| format!("{}:", clients.join("python/bin").display()));
+    let path = format!("{own}:{python}{}", std::env::var("PATH").unwrap_or_default());
     let output = Command::new("sh")
         .args(["-c", &format!("{{ {command}\n}} 2>&1")])
         .current_dir(folder)
         .env("PATH", path)
         .env("NO_COLOR", "1")
+        .env("PYTHONDONTWRITEBYTECODE", "1")
         .output()
         .expect("sh runs");
     String::from_utf8_lossy(&output.stdout).lines().map(|line| line.trim_end().to_owned()).collect()
@@ -108,8 +120,11 @@ fn copy_of_examples(document: &Path) -> PathBuf {
     // What an earlier run left there is not part of this one.
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("a folder to work in");
-    for file in files_below(&root().join("examples"), "") {
-        fs::copy(&file, folder.join(file.file_name().unwrap_or_default())).expect("a copy");
+    let examples = root().join("examples");
+    for file in files_below(&examples, "") {
+        let target = folder.join(file.strip_prefix(&examples).expect("a file of examples/"));
+        fs::create_dir_all(target.parent().expect("a file lies in a folder")).expect("a folder of the copy");
+        fs::copy(&file, target).expect("a copy");
     }
     folder
 }

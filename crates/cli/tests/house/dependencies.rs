@@ -25,7 +25,12 @@ const LICENCES: [&str; 14] = [
 ];
 
 /// Crates that may be there in two versions, each with its reason.
-const DUPLICATES: [(&str, &str); 0] = [];
+const DUPLICATES: [(&str, &str); 4] = [
+    ("rand_core", "the client that tests the server has another one than our seeded generators"),
+    ("phf", "time zones and the client that tests the server"),
+    ("phf_shared", "part of the one above"),
+    ("fallible-iterator", "that client and the SQLite that tests compare with, neither of which is in the program"),
+];
 
 /// The packages that a build for this machine uses. They are on the disk when they were built; else cargo gets them.
 fn packages() -> Vec<Value> {

@@ -3,6 +3,7 @@
 //! One test binary, a module per subject. Here is only how to run it.
 
 mod anomalies;
+mod campaign;
 mod certificates;
 mod convert;
 mod corpus;

@@ -154,3 +154,69 @@ fn runs_can_be_compared_with_another_level() {
     assert!(ran.out.contains("write skew"), "{}", ran.out);
     play("play-against-weaker", &program, &["--level", "snapshot", "--against", "causal"]).expect(0);
 }
+
+#[test]
+fn a_scan_that_lists_an_own_row_still_notices_phantoms() {
+    let program = "
+        CREATE TABLE a (id INT PRIMARY KEY, n INT NOT NULL);
+        CREATE TABLE b (id INT PRIMARY KEY);
+        INSERT INTO b VALUES (1);
+        CREATE PROCEDURE p(IN k INT, OUT n INT)
+        BEGIN INSERT INTO a VALUES (k, 1); SELECT COUNT(*) INTO n FROM a, b; END;
+        SESSION s: CALL p(1, @x); SESSION t: CALL p(2, @y);
+        ASSERT 'one of them counts both': s[1].n + t[1].n = 3;";
+    play("play-own-phantom", program, &["--level", "serializable", "--runs", "200"]).expect(0);
+    play("play-own-phantom-si", program, &["--level", "snapshot", "--runs", "200"]).expect(1);
+}
+
+#[test]
+fn blind_writes_take_turns_so_that_they_can_wait_for_each_other() {
+    let program = "
+        CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL);
+        CREATE PROCEDURE put(IN a INT, IN b INT) BEGIN REPLACE INTO t VALUES (a, 1); REPLACE INTO t VALUES (b, 2); END;
+        SESSION s: CALL put(1, 2); SESSION t: CALL put(2, 1);";
+    let ran = play("play-blind-turns", program, &["--level", "read-committed", "--format", "json"]).expect(0);
+    assert!(ran.json()["refused"]["transactions"].as_u64().unwrap() > 0, "{}", ran.out);
+}
+
+#[test]
+fn assertions_that_no_run_could_be_asked_stay_open() {
+    let never =
+        PHANTOM.replace("INSERT INTO booking", "WHILE 1 = 1 DO SET number = number; END WHILE; INSERT INTO booking");
+    let ran = play("play-open", &never, &["--max-steps", "50", "--runs", "3"]).expect(3);
+    assert!(ran.out.contains("open   booked once: no run was judged"), "{}", ran.out);
+    // Without another try most runs have a call that is refused for good; with one run there may be nothing left to judge.
+    let opposite = "
+        CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL);
+        INSERT INTO t VALUES (1, 0), (2, 0);
+        CREATE PROCEDURE skew(IN a INT, IN b INT)
+        BEGIN DECLARE x INT; SELECT n INTO x FROM t WHERE id = a; UPDATE t SET n = x + 1 WHERE id = b; END;
+        SESSION s: CALL skew(1, 2); SESSION t: CALL skew(2, 1);
+        ASSERT 'never asked': 1 = 1;";
+    let refused = (1..100).find_map(|seed| {
+        let seed = seed.to_string();
+        let ran = play("play-unjudged", opposite, &["--level", "ser", "--retry", "0", "--runs", "1", "--seed", &seed]);
+        ran.out.contains("not judged: 1 run").then_some(ran)
+    });
+    assert!(refused.unwrap().expect(3).out.contains("open   never asked: no run was judged"));
+    play("play-no-runs", PHANTOM, &["--runs", "0"]).expect(2);
+}
+
+#[test]
+fn a_call_whose_argument_does_not_fit_is_aborted() {
+    let program = "
+        CREATE PROCEDURE far(OUT x BIGINT) BEGIN SET x = 5000000000; END;
+        CREATE PROCEDURE near(IN y INT) BEGIN SET y = 1; END;
+        SESSION s: CALL far(@a); CALL near(@a); CALL far(@a);
+        ASSERT 'it is told': s[2].outcome = 'aborted' AND s[3].outcome = 'committed';";
+    let ran = play("play-inconvertible", program, &["--runs", "1"]).expect(0);
+    assert!(ran.out.contains("s[2] near: aborted"), "{}", ran.out);
+}
+
+#[test]
+fn the_replay_says_everything_that_decided_the_run() {
+    let arguments = ["--level", "causal", "--max-steps", "5000", "--budget", "77777", "--retry", "3"];
+    let ran = play("play-replay-all", WITHDRAW, &arguments).expect(1);
+    let command = ran.out.lines().last().unwrap();
+    assert!(command.contains(" --retry 3 --max-steps 5000 --budget 77777 --seed "), "{command}");
+}

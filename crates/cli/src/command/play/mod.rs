@@ -10,16 +10,15 @@
 //!
 //! A seed decides everything about a run: run number n of `--seed s` is the only run of `--seed s+n --runs 1`.
 
-mod judge;
 mod stage;
 mod store;
 mod tally;
 
+use super::judge::{Answer, Judge};
 use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::{Complaint, cannot};
-use judge::{Answer, Judge};
 use skew_history::IsolationLevel;
 use skew_mockdb::{Campaign, ChooserKind, Granularity, Updates};
 use skew_sql::program::{MOST_STEPS, Program, ProgramError};
@@ -33,6 +32,12 @@ use tally::{Failure, Tally};
 
 /// The largest program that is read.
 const LARGEST_PROGRAM: u64 = 16 << 20;
+
+/// How long the check of a run may take.
+const BUDGET: u64 = 1_000_000;
+
+/// How often a refused transaction is tried again.
+const RETRIES: u32 = 10;
 
 /// Run a program on a database as weak as its level allows, and report failed assertions
 #[derive(clap::Args)]
@@ -51,7 +56,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
     /// How many runs
-    #[arg(long, default_value_t = 100, value_name = "M")]
+    #[arg(long, default_value_t = 100, value_name = "M", value_parser = clap::value_parser!(u64).range(1..))]
     runs: u64,
     /// Whether updates lock their rows and read the latest version, or are plain reads and writes
     #[arg(long, value_enum, default_value_t = UpdatesArgument::Atomic)]
@@ -66,7 +71,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t = Schedule::Interleaved)]
     schedule: Schedule,
     /// How often a transaction that the database refused is tried again
-    #[arg(long, default_value_t = 10, value_name = "N")]
+    #[arg(long, default_value_t = RETRIES, value_name = "N")]
     retry: u32,
     /// Compare runs with this level; given, a run that violates it is a failure [default: serializable]
     #[arg(long, value_name = "LEVEL")]
@@ -84,7 +89,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = MOST_STEPS, value_name = "N")]
     max_steps: u64,
     /// Give up the check of a run after so many steps of search
-    #[arg(long, default_value_t = 1_000_000, value_name = "STEPS")]
+    #[arg(long, default_value_t = BUDGET, value_name = "STEPS")]
     budget: u64,
     /// How to show the results
     #[arg(long, value_enum, default_value_t = Format::Human)]
@@ -98,6 +103,15 @@ pub(super) enum UpdatesArgument {
     Atomic,
     /// Ordinary reads and writes, as in the papers
     Plain,
+}
+
+impl From<UpdatesArgument> for Updates {
+    fn from(argument: UpdatesArgument) -> Updates {
+        match argument {
+            UpdatesArgument::Atomic => Updates::Atomic,
+            UpdatesArgument::Plain => Updates::Plain,
+        }
+    }
 }
 
 /// What is one key.
@@ -202,20 +216,13 @@ impl Arguments {
         Rules {
             weakness: Weakness {
                 level: self.level,
-                updates: self.updates(),
+                updates: self.updates.into(),
                 granularity: self.granularity(),
                 chooser: self.chooser,
                 turns: self.schedule == Schedule::Interleaved,
             },
             retries: self.retry,
             most_steps: self.max_steps,
-        }
-    }
-
-    fn updates(&self) -> Updates {
-        match self.updates {
-            UpdatesArgument::Atomic => Updates::Atomic,
-            UpdatesArgument::Plain => Updates::Plain,
         }
     }
 
@@ -244,8 +251,14 @@ impl Arguments {
         if self.schedule == Schedule::Serial {
             command.push_str(" --schedule serial");
         }
-        if self.retry != 10 {
+        if self.retry != RETRIES {
             command.push_str(&format!(" --retry {}", self.retry));
+        }
+        if self.max_steps != MOST_STEPS {
+            command.push_str(&format!(" --max-steps {}", self.max_steps));
+        }
+        if self.budget != BUDGET {
+            command.push_str(&format!(" --budget {}", self.budget));
         }
         if let Some(against) = self.against {
             command.push_str(&format!(" --against {against}"));
@@ -292,7 +305,7 @@ impl<'a> RunningCampaign<'a> {
             let path = folder.join(format!("{seed}.jsonl"));
             fs::write(&path, &played.history).map_err(|error| unwritable(&path, &error))?;
         }
-        let judged = self.judge.judge(&played).map_err(|what| self.mistake(seed, &what))?;
+        let judged = self.judge.judge(&played.history).map_err(|what| self.mistake(seed, &what))?;
         if let Answer::Fails(found) = &judged.own_level {
             let what = format!("a run is not what {} allows ({})", self.own_level, found.kind.name());
             return Err(self.mistake(seed, &what));
@@ -311,12 +324,12 @@ impl<'a> RunningCampaign<'a> {
         Complaint::new(&self.arguments.name(), what.to_owned(), &advice)
     }
 
-    /// The assertions that fail in some final state; none are asked after a call that never came through.
-    fn failures(&self, played: &Played) -> Vec<(usize, Failure)> {
-        let mut failures = Vec::new();
-        if played.given_up > 0 || played.endless.is_some() || self.program.assertions().is_empty() {
-            return failures;
+    /// The assertions that fail in some final state; none are asked, and there is no answer, after a call that never came through.
+    fn failures(&self, played: &Played) -> Option<Vec<(usize, Failure)>> {
+        if played.given_up > 0 || played.endless.is_some() {
+            return None;
         }
+        let mut failures = Vec::new();
         for (number, assertion) in self.program.assertions().iter().enumerate() {
             let mut outcome = if played.final_states.is_none() { Some(Failure::Unknown) } else { None };
             for state in played.final_states.iter().flatten() {
@@ -329,7 +342,7 @@ impl<'a> RunningCampaign<'a> {
             }
             failures.extend(outcome.map(|outcome| (number, outcome)));
         }
-        failures
+        Some(failures)
     }
 }
 

@@ -9,11 +9,8 @@
 //! is over.
 
 use super::store::{self, Weakness};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{RngCore, SeedableRng};
 use skew_history::SessionId;
-use skew_mockdb::Tape;
-use skew_mockdb::{Begin, Campaign, Ending as StatementEnding, Store};
+use skew_mockdb::{Begin, Campaign, Chance, Store, Stream, Tape};
 use skew_sql::program::{CallOutcome, Client, Ending, Program, ProgramError, Results, Run, Step};
 use skew_sql::{Interrupt, MemoryStorage, Session, SqlError, SqlState, Stop, Storage, Write};
 
@@ -111,16 +108,14 @@ pub(super) fn play(program: &Program, rules: Rules, seed: u64, campaign: &Campai
 
 impl Stage<'_> {
     fn everything(mut self, tape: &Tape) -> Result<Played, SqlError> {
-        // Not the stream of the versions: other programs must not meet other choices.
-        let mut chance = ChaCha8Rng::seed_from_u64(self.played.seed);
-        chance.set_stream(7);
+        let mut chance = Chance::new(self.played.seed, Stream::Turns);
         while self.played.endless.is_none() {
             let unfinished = (0..self.seats.len()).filter(|&number| !self.is_finished(number));
             let ready: Vec<usize> = unfinished.clone().filter(|&number| !self.is_blocked(number)).collect();
             match (ready.is_empty(), unfinished.count()) {
                 (_, 0) => break,
                 (true, _) => return Err(SqlError::new(SqlState::INTERNAL, "every session waits for another one")),
-                (false, _) => self.turn(ready[below(&mut chance, ready.len())])?,
+                (false, _) => self.turn(ready[chance.below(ready.len())])?,
             }
         }
         self.played.history = tape.text();
@@ -194,7 +189,7 @@ impl Stage<'_> {
             Err(error) => {
                 self.store.abort(seat.session);
                 self.played.aborts.push(Abort::Error(self.program.error(error)));
-                seat.call += 1;
+                self.finish(number, CallOutcome::Aborted, false);
                 Ok(false)
             }
         }
@@ -203,20 +198,13 @@ impl Stage<'_> {
     fn step(&mut self, number: usize) -> Result<Step, Stop> {
         let seat = &mut self.seats[number];
         let Some(run) = &mut seat.run else { return Ok(Step::Done(Ending::Rollback)) };
-        let statement = run.statement().cloned();
-        if let Some(text) = &statement {
-            self.store.begin_statement(seat.session, Some(text.as_ref()))?;
+        let (session, sql) = (seat.session, &mut seat.sql);
+        match run.statement().cloned() {
+            Some(text) => {
+                self.store.run_statement(session, Some(text.as_ref()), |store| run.step(sql, &mut store.view(session)))
+            }
+            None => run.step(sql, &mut self.store.view(session)),
         }
-        let outcome = run.step(&mut seat.sql, &mut self.store.view(seat.session));
-        let ending = match &outcome {
-            Ok(_) => StatementEnding::Done,
-            Err(Stop::Interrupted(_)) => StatementEnding::Waiting,
-            Err(Stop::Error(_)) => StatementEnding::Failed,
-        };
-        if statement.is_some() {
-            self.store.end_statement(seat.session, ending);
-        }
-        outcome
     }
 
     fn end(&mut self, number: usize, ending: Ending) -> Result<Turn, SqlError> {
@@ -272,23 +260,12 @@ impl Stage<'_> {
 
     fn finish(&mut self, number: usize, outcome: CallOutcome, hands_out: bool) {
         let seat = &mut self.seats[number];
-        if let Some(run) = seat.run.take() {
-            let result = seat.client.finish(self.program, seat.call, &run, outcome, hands_out);
-            self.played.results.set(number, seat.call, result);
-        }
+        let result = match seat.run.take() {
+            Some(run) => seat.client.finish(self.program, seat.call, &run, outcome, hands_out),
+            None => seat.client.refuse(self.program, seat.call, outcome),
+        };
+        self.played.results.set(number, seat.call, result);
         seat.call += 1;
         seat.tries = 0;
-    }
-}
-
-/// A number below a bound, each equally likely.
-fn below(chance: &mut ChaCha8Rng, bound: usize) -> usize {
-    let bound = bound as u64;
-    let fair = u64::MAX - u64::MAX % bound;
-    loop {
-        let number = chance.next_u64();
-        if number < fair {
-            return (number % bound) as usize;
-        }
     }
 }

@@ -6,9 +6,9 @@
 //!   37 runs are not serializable: lost update (37)
 //! ```
 
-use super::judge::Answer;
+use super::super::judge::Answer;
 use super::stage::{Abort, Played};
-use super::{Arguments, unwritable};
+use super::{Arguments, UpdatesArgument, unwritable};
 use crate::clock;
 use crate::exit::Exit;
 use crate::input::Complaint;
@@ -62,6 +62,8 @@ pub(super) struct Tally {
     pub(super) distinct: usize,
     against: IsolationLevel,
     runs: u64,
+    /// Runs whose assertions were asked.
+    judged: u64,
     assertions: Vec<AssertionTally>,
     anomalies: BTreeMap<AnomalyKind, AnomalyTally>,
     /// What the run that is being counted violates.
@@ -83,6 +85,7 @@ impl Tally {
             distinct: 0,
             against,
             runs: 0,
+            judged: 0,
             assertions: program.assertions().iter().map(|found| assertion(&found.name)).collect(),
             anomalies: BTreeMap::new(),
             current: None,
@@ -108,9 +111,10 @@ impl Tally {
         }
     }
 
-    /// Counts a run.
-    pub(super) fn run(&mut self, played: Played, failures: Vec<(usize, Failure)>) {
+    /// Counts a run; without failures its assertions were not asked.
+    pub(super) fn run(&mut self, played: Played, failures: Option<Vec<(usize, Failure)>>) {
         self.runs += 1;
+        self.judged += u64::from(failures.is_some());
         self.refusals += played.refusals;
         self.given_up_runs += u64::from(played.given_up > 0);
         for abort in &played.aborts {
@@ -122,7 +126,7 @@ impl Tally {
                 }
             }
         }
-        for (number, failure) in failures {
+        for (number, failure) in failures.into_iter().flatten() {
             let error = match failure {
                 Failure::Unknown => {
                     self.assertions[number].unknown += 1;
@@ -152,6 +156,7 @@ impl Tally {
         let open = self.unknown > 0
             || self.endless.is_some()
             || self.assertions.iter().any(|assertion| assertion.unknown > 0)
+            || (self.judged == 0 && !self.assertions.is_empty())
             || clock::is_stopped();
         match (self.has_failed(against_was_asked), open) {
             (true, _) => Exit::Found,
@@ -243,6 +248,7 @@ impl Tally {
                         "  {doubtful}open{end}   {name}: {runs} may have left other final states than were looked at"
                     )
                 }
+                None if self.judged == 0 => writeln!(text, "  {doubtful}open{end}   {name}: no run was judged"),
                 None => writeln!(text, "  {good}holds{end}  {name}"),
             };
         }
@@ -335,11 +341,12 @@ impl Tally {
             "skew": 1,
             "file": arguments.name(),
             "level": arguments.level.name(),
-            "updates": if arguments.updates() == skew_mockdb::Updates::Atomic { "atomic" } else { "plain" },
+            "updates": if arguments.updates == UpdatesArgument::Atomic { "atomic" } else { "plain" },
             "granularity": if arguments.granularity() == skew_mockdb::Granularity::Row { "row" } else { "cell" },
             "chooser": arguments.chooser.name(),
             "seed": arguments.seed,
             "runs": self.runs,
+            "judged": self.judged,
             "histories": self.distinct,
             "assertions": assertions,
             "against": self.against.name(),

@@ -1,0 +1,88 @@
+//! `skew serve` by itself: PostgreSQL's protocol until Ctrl-C, a line of what goes on, and what went on.
+
+use super::{Arguments, cannot_listen, create, database, read_log, tell_divergences, tell_recording_failure};
+use crate::clock;
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::input::Complaint;
+use skew_mockdb::wire::{RunningServer, WireActivity, WireServer, WireSettings, WireSummary};
+use skew_mockdb::{Campaign, Record};
+use std::io::Write;
+use std::time::Duration;
+
+/// How often somebody looks whether to stop, and at what goes on.
+const GLANCE: Duration = Duration::from_millis(100);
+
+pub(super) fn serve(arguments: &Arguments, console: &mut Console) -> Result<Exit, Complaint> {
+    let log = arguments.replay_file().map(read_log).transpose()?;
+    let seed = arguments.first_seed(log.as_ref());
+    let initial = database::initial(arguments)?;
+    let record = Record {
+        history: arguments.record.as_deref().map(create).transpose()?,
+        choices: arguments.choices.as_deref().map(create).transpose()?,
+    };
+    let database = database::fresh(arguments, initial.as_ref(), log.as_ref(), seed, &Campaign::default(), record)?;
+    let settings = WireSettings {
+        address: arguments.address(),
+        password: arguments.password.clone(),
+        schedule: arguments.schedule(),
+        delay: arguments.delay,
+    };
+    let listening = WireServer::bind(database, settings).and_then(WireServer::start);
+    let server = listening.map_err(|error| cannot_listen(arguments.address(), &error))?;
+    console.note(&format!("seed {seed}"));
+    console.result(&greeting(arguments, &server));
+    // Whoever started this reads the address before anything else happens.
+    let _ = console.flush();
+    clock::something_to_keep();
+    watch(&server, console);
+    Ok(tell(&server.stop(), console))
+}
+
+fn greeting(arguments: &Arguments, server: &RunningServer) -> String {
+    let level =
+        arguments.level.map_or_else(|| "the level that each client asks for".to_owned(), |level| level.to_string());
+    let address = server.address();
+    format!(
+        "serving {level} over PostgreSQL's protocol at postgresql://skew@{address}/skew\n\
+         host {}, port {}, any user and database\n",
+        address.ip(),
+        address.port()
+    )
+}
+
+/// Until Ctrl-C; on a terminal a line says what goes on.
+fn watch(server: &RunningServer, console: &mut Console) {
+    let mut shown = None;
+    while !clock::is_interrupted() {
+        std::thread::sleep(GLANCE);
+        let activity = console.shows_progress().then(|| server.activity()).flatten();
+        if let Some(activity) = activity.filter(|activity| shown != Some(*activity)) {
+            console.progress(&format!("{}, {}", clients(activity.clients as u64), told(&activity)));
+            shown = Some(activity);
+        }
+    }
+    console.progress("");
+}
+
+fn clients(count: u64) -> String {
+    if count == 1 { "1 client".to_owned() } else { format!("{count} clients") }
+}
+
+fn told(activity: &WireActivity) -> String {
+    let counts = activity.counts;
+    format!(
+        "{} committed, {} rolled back, {} refused, {} deadlocks",
+        counts.committed, counts.rolled_back, counts.refused, counts.deadlocks
+    )
+}
+
+fn tell(summary: &WireSummary, console: &mut Console) -> Exit {
+    console.say(&format!("{}, {}\n", clients(summary.activity.connections), told(&summary.activity)));
+    tell_divergences(summary.divergences, console);
+    if summary.passed > 0 {
+        console
+            .note(&format!("{} times a silent client lost its turn to the next: not all was serial", summary.passed));
+    }
+    tell_recording_failure(summary.recording_failure.as_deref(), console)
+}

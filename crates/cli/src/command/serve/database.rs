@@ -1,0 +1,84 @@
+//! A fresh database: as weak as the arguments say, with the initial state that `--init` makes, recording where it is told.
+
+use super::{Arguments, read_text};
+use crate::input::Complaint;
+use skew_history::IsolationLevel;
+use skew_mockdb::connection::error_of;
+use skew_mockdb::{Campaign, ChoiceLog, Chooser, Connection, Database, Options, Record, Script, Store};
+use skew_sql::{Catalog, Dialect, SqlError, Stop};
+use std::sync::Arc;
+
+/// The settings of a store.
+pub(super) fn options(arguments: &Arguments, level: IsolationLevel, seed: u64) -> Options {
+    let defaults = Options::new(level, seed);
+    Options {
+        updates: arguments.updates.into(),
+        horizon: arguments.horizon.map_or(defaults.horizon, |horizon| (horizon > 0).then_some(horizon)),
+        bare: arguments.bare,
+        abort_rate: arguments.abort_rate,
+        ..defaults
+    }
+}
+
+/// What decides which version is read.
+pub(super) fn chooser(
+    arguments: &Arguments,
+    log: Option<&ChoiceLog>,
+    seed: u64,
+    novelty: &Campaign,
+) -> Box<dyn Chooser> {
+    match log {
+        Some(log) => Box::new(Script::new(log)),
+        None => arguments.chooser.build(seed, novelty),
+    }
+}
+
+/// The SQL of `--init`, if there is any: its file and its text.
+pub(super) fn initial(arguments: &Arguments) -> Result<Option<(String, String)>, Complaint> {
+    let read = |path: &std::path::PathBuf| Ok((path.to_string_lossy().into_owned(), read_text(path)?));
+    arguments.init.as_ref().map(read).transpose()
+}
+
+/// A database that is ready for clients. Without `--level` the level is what each client asks for.
+pub(super) fn fresh(
+    arguments: &Arguments,
+    initial: Option<&(String, String)>,
+    log: Option<&ChoiceLog>,
+    seed: u64,
+    novelty: &Campaign,
+    record: Record,
+) -> Result<Database, Complaint> {
+    let level = arguments.level.unwrap_or(IsolationLevel::ReadCommitted);
+    let store = Store::new(options(arguments, level, seed), chooser(arguments, log, seed, novelty));
+    let mut database = Database::new(store, Arc::new(Catalog::default()));
+    database.obeys_levels = arguments.level.is_none();
+    if let Some((file, text)) = initial {
+        load(&mut database, text).map_err(|error| complaint(file, &error))?;
+    }
+    database.store.start(record, "");
+    Ok(database)
+}
+
+/// Nobody else is there yet, so what is committed here is the initial state.
+fn load(database: &mut Database, text: &str) -> Result<(), SqlError> {
+    let mut loader = Connection::open(database, "skew/init", Dialect::Postgres);
+    let statements = loader.session().parse(text)?;
+    for statement in &statements {
+        let prepared = loader.prepare(database, statement, &[]).map_err(|error| error.at(statement.place()))?;
+        loader.execute(database, &prepared, &[]).map_err(|stop| match stop {
+            Stop::Error(error) => error.at(statement.place()),
+            Stop::Interrupted(interrupt) => error_of(interrupt).at(statement.place()),
+        })?;
+    }
+    loader.close(database);
+    Ok(())
+}
+
+fn complaint(file: &str, error: &SqlError) -> Complaint {
+    let place = error.place.map_or_else(String::new, |place| format!("line {}, column {}: ", place.line, place.column));
+    Complaint::new(
+        file,
+        format!("{place}{}", error.message),
+        error.hint.as_deref().or(error.detail.as_deref()).unwrap_or_default(),
+    )
+}

@@ -1,0 +1,47 @@
+//! `skew serve --http`: keys and values over HTTP, until Ctrl-C.
+
+use super::{Arguments, cannot_listen, create, database, read_log, tell_divergences, tell_recording_failure};
+use crate::clock;
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::input::Complaint;
+use skew_history::IsolationLevel;
+use skew_mockdb::http::{HttpServer, HttpSettings, HttpSummary};
+use skew_mockdb::{Campaign, Record, Store};
+use std::io::Write;
+
+pub(super) fn serve(arguments: &Arguments, console: &mut Console) -> Result<Exit, Complaint> {
+    let log = arguments.replay_file().map(read_log).transpose()?;
+    let seed = arguments.first_seed(log.as_ref());
+    let level = arguments.level.unwrap_or(IsolationLevel::Causal);
+    let store = Store::new(
+        database::options(arguments, level, seed),
+        database::chooser(arguments, log.as_ref(), seed, &Campaign::default()),
+    );
+    let record = Record {
+        history: arguments.record.as_deref().map(create).transpose()?,
+        choices: arguments.choices.as_deref().map(create).transpose()?,
+    };
+    let address = arguments.address();
+    let settings = HttpSettings { address, lock_wait: arguments.lock_wait, idle: arguments.idle };
+    let server = HttpServer::bind(store, record, settings).map_err(|error| cannot_listen(address, &error))?;
+    console.note(&format!("seed {seed}"));
+    console.result(&format!("serving {level} over HTTP at http://{}\n", server.address()));
+    // Whoever started this reads the address before anything else happens.
+    let _ = console.flush();
+    clock::something_to_keep();
+    let served = server.run(clock::is_interrupted);
+    let summary =
+        served.map_err(|error| Complaint::new("skew serve", format!("cannot go on: {error}"), "start it again"))?;
+    Ok(tell(&summary, console))
+}
+
+fn tell(summary: &HttpSummary, console: &mut Console) -> Exit {
+    let counts = summary.counts;
+    console.say(&format!(
+        "{} committed, {} rolled back, {} refused, {} deadlocks\n",
+        counts.committed, counts.rolled_back, counts.refused, counts.deadlocks
+    ));
+    tell_divergences(summary.divergences, console);
+    tell_recording_failure(summary.recording_failure.as_deref(), console)
+}

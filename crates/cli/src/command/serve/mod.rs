@@ -1,0 +1,322 @@
+//! `skew serve`: a database as weak as its level allows, for programs to connect to.
+//!
+//! ```text
+//!   skew serve                    listens, says where, serves until Ctrl-C            alone
+//!   skew serve --http             the same for keys and values over HTTP              http
+//!   skew serve -- command         a fresh database for every run of the command       campaign ── run ── family
+//!                                                                                              └─ tally
+//! ```
+//!
+//! Everything that was recorded up to any moment is a valid history, so nothing has to be finished, and a server that is killed leaves a
+//! file that can be checked.
+
+mod alone;
+mod campaign;
+mod database;
+mod family;
+mod http;
+mod run;
+mod tally;
+
+use super::play::UpdatesArgument;
+use crate::clock;
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::input::{Complaint, cannot};
+use skew_history::IsolationLevel;
+use skew_mockdb::wire::Schedule;
+use skew_mockdb::{ChoiceLog, ChooserKind};
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Serve a database as weak as its level allows
+#[derive(clap::Args)]
+#[command(after_help = "Examples (PostgreSQL's protocol; keys and values over HTTP):\n  \
+    skew serve --level causal --port 5433 --record run.jsonl\n  \
+    skew serve --http --level causal --record run.jsonl\n  \
+    curl -d '{\"session\":\"ann\",\"key\":\"x\",\"value\":1}' http://127.0.0.1:PORT/put")]
+pub(crate) struct Arguments {
+    /// Speak HTTP with JSON instead: POST /begin, /get, /put, /delete, /cas, /commit, /abort
+    #[arg(long)]
+    http: bool,
+    /// The address to listen at; other machines can connect only with --password or --insecure
+    #[arg(long, alias = "host", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), value_name = "ADDRESS")]
+    listen: IpAddr,
+    /// The port to listen at; 0 is any that is free
+    #[arg(long, default_value_t = 0, value_name = "PORT")]
+    port: u16,
+    /// What clients have to know (SCRAM-SHA-256); ASCII letters, digits and signs
+    #[arg(long, value_name = "TEXT", conflicts_with = "http")]
+    password: Option<String>,
+    /// Listen elsewhere than on this machine without a password
+    #[arg(long)]
+    insecure: bool,
+    /// How weak the database is: rc, ra, cc, pc, psi, si, ser or their long names [default: what clients ask for; causal with --http]
+    #[arg(short, long, value_name = "LEVEL")]
+    level: Option<IsolationLevel>,
+    /// Where chance begins [default: 1, or that of --replay]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Which version a read returns: random, latest, stalest, latest-per-session or novel
+    #[arg(long, default_value = "random", value_name = "NAME")]
+    chooser: ChooserKind,
+    /// Whether updates lock their rows and read the latest version, or are plain reads and writes
+    #[arg(long, value_enum, default_value_t = UpdatesArgument::Atomic)]
+    updates: UpdatesArgument,
+    /// After so many commits the past is sealed; 0 is never
+    #[arg(long, value_name = "N")]
+    horizon: Option<usize>,
+    /// The axioms alone: a session need not see what committed before it connected
+    #[arg(long)]
+    bare: bool,
+    /// How often a commit that could go well is refused, and a wait called a deadlock
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    abort_rate: f64,
+    /// Whether statements run as they arrive, or whole transactions one at a time
+    #[arg(long, value_enum, default_value_t = ScheduleArgument::Interleaved, conflicts_with = "http")]
+    schedule: ScheduleArgument,
+    /// With --schedule serial: after so long a silence inside a transaction the next goes on
+    #[arg(long, default_value = "1s", value_parser = clock::parse_duration, value_name = "TIME")]
+    patience: Duration,
+    /// Before every statement a pause of chance, at most so long
+    #[arg(long, value_parser = clock::parse_duration, value_name = "TIME", conflicts_with = "http")]
+    delay: Option<Duration>,
+    /// SQL that makes the initial state, outside the weak choice
+    #[arg(long, value_name = "FILE", conflicts_with = "http")]
+    init: Option<PathBuf>,
+    /// Write the history to this file, as it happens; with several runs, a folder for all that is known of each
+    #[arg(long, value_name = "PATH")]
+    record: Option<PathBuf>,
+    /// Write what chance decided to this file, for --replay
+    #[arg(long, alias = "log", value_name = "FILE")]
+    choices: Option<PathBuf>,
+    /// Choose what this file says was chosen, or what this seed chooses
+    #[arg(long, value_name = "FILE|SEED", conflicts_with_all = ["seed", "runs"])]
+    replay: Option<String>,
+    /// How often to run the command; run n has seed N + n
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), value_name = "M", requires = "command")]
+    runs: u64,
+    /// How many runs at a time
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), value_name = "J", requires = "command")]
+    jobs: u64,
+    /// Stop at the first run in which the command fails
+    #[arg(long, requires = "command")]
+    stop_at_first: bool,
+    /// A run that takes longer has failed
+    #[arg(long, value_parser = clock::parse_duration, value_name = "TIME", requires = "command")]
+    timeout: Option<Duration>,
+    /// Compare runs with this level; given, a run that violates it is a failure [default: serializable]
+    #[arg(long, value_name = "LEVEL", requires = "command")]
+    against: Option<IsolationLevel>,
+    /// Give up the check of a run after so many steps of search
+    #[arg(long, default_value_t = 1_000_000, value_name = "STEPS")]
+    budget: u64,
+    /// With --http: how long a request waits for a lock
+    #[arg(long, default_value = "10s", value_parser = clock::parse_duration, value_name = "TIME")]
+    lock_wait: Duration,
+    /// With --http: after so long a silence a transaction is rolled back
+    #[arg(long, default_value = "60s", value_parser = clock::parse_duration, value_name = "TIME")]
+    idle: Duration,
+    /// Tell what happens, on standard error; RUST_LOG says more exactly what
+    #[arg(short, long)]
+    verbose: bool,
+    /// A command to run on the database, which it finds by DATABASE_URL, PGHOST, PGPORT, PGUSER and PGDATABASE
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "http")]
+    command: Vec<String>,
+}
+
+/// Who goes when.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
+enum ScheduleArgument {
+    /// Statements as they arrive
+    Interleaved,
+    /// One transaction at a time
+    Serial,
+}
+
+impl Arguments {
+    pub(crate) fn run(self, console: &mut Console) -> Exit {
+        start_logging(self.verbose);
+        let served = self.refuse_nonsense().and_then(|()| match self.http {
+            true => http::serve(&self, console),
+            false if self.command.is_empty() => alone::serve(&self, console),
+            false => campaign::serve(&self, console),
+        });
+        served.unwrap_or_else(|complaint| {
+            console.complain(&complaint);
+            Exit::BadInput
+        })
+    }
+
+    fn address(&self) -> SocketAddr {
+        SocketAddr::new(self.listen, self.port)
+    }
+
+    /// The log to replay; a number is a seed, unless there is a file of that name.
+    fn replay_file(&self) -> Option<&Path> {
+        let replay = self.replay.as_deref().filter(|name| name.parse::<u64>().is_err() || Path::new(name).exists());
+        replay.map(Path::new)
+    }
+
+    fn first_seed(&self, log: Option<&ChoiceLog>) -> u64 {
+        let replayed = self.replay.as_deref().and_then(|name| name.parse().ok());
+        let logged = log.map(|log| log.seed);
+        self.seed.or(logged).or(replayed).unwrap_or(1)
+    }
+
+    /// Where each run has files of its own, if that was asked.
+    fn record_folder(&self) -> Option<&Path> {
+        let several = |path: &&Path| self.runs > 1 || path.is_dir();
+        self.record.as_deref().filter(several)
+    }
+
+    /// The command that shows one run again. With a log of its choices that works whatever else is different.
+    fn replay_command(&self, seed: u64) -> String {
+        let quote = super::check::quote;
+        let mut line = "skew serve".to_owned();
+        if let Some(level) = self.level {
+            line.push_str(&format!(" --level {level}"));
+        }
+        let plain = self.updates == UpdatesArgument::Plain;
+        line.push_str(if plain { " --updates plain" } else { "" });
+        line.push_str(if self.bare { " --bare" } else { "" });
+        let folder = self.record_folder();
+        // A log says all that a chooser would.
+        if self.chooser != ChooserKind::Random && folder.is_none() {
+            line.push_str(&format!(" --chooser {}", self.chooser));
+        }
+        if self.schedule == ScheduleArgument::Serial {
+            line.push_str(&format!(" --schedule serial --patience {}", milliseconds(self.patience)));
+        }
+        if let Some(horizon) = self.horizon {
+            line.push_str(&format!(" --horizon {horizon}"));
+        }
+        if self.abort_rate > 0.0 {
+            line.push_str(&format!(" --abort-rate {}", self.abort_rate));
+        }
+        if let Some(delay) = self.delay {
+            line.push_str(&format!(" --delay {}", milliseconds(delay)));
+        }
+        if let Some(timeout) = self.timeout {
+            line.push_str(&format!(" --timeout {}", milliseconds(timeout)));
+        }
+        if let Some(against) = self.against {
+            line.push_str(&format!(" --against {against}"));
+        }
+        if let Some(init) = &self.init {
+            line.push_str(&format!(" --init {}", quote(&init.to_string_lossy())));
+        }
+        match folder {
+            Some(folder) => {
+                let file = folder.join(format!("{seed}.choices"));
+                line.push_str(&format!(" --replay {}", quote(&file.to_string_lossy())));
+            }
+            None => line.push_str(&format!(" --replay {seed}")),
+        }
+        let words: Vec<String> = self.command.iter().map(|word| quote(word)).collect();
+        format!("{line} -- {}", words.join(" "))
+    }
+
+    fn schedule(&self) -> Schedule {
+        match self.schedule {
+            ScheduleArgument::Interleaved => Schedule::Interleaved,
+            ScheduleArgument::Serial => Schedule::Serial { patience: self.patience },
+        }
+    }
+
+    fn refuse_nonsense(&self) -> Result<(), Complaint> {
+        let refuse = |what: String, advice: &str| Err(Complaint::new("skew serve", what, advice));
+        if let Some(level) = self.level.filter(|level| !IsolationLevel::SEVEN.contains(level)) {
+            return refuse(format!("{level} is not a level that can be served"), "use rc, ra, cc, pc, psi, si or ser");
+        }
+        if !(0.0..=1.0).contains(&self.abort_rate) {
+            return refuse(format!("--abort-rate {} is not a share", self.abort_rate), "use a number from 0 to 1");
+        }
+        if self.password.as_ref().is_some_and(|password| password.is_empty() || !is_printable(password)) {
+            let advice = "use ASCII letters, digits and signs, at least one";
+            return refuse("this password cannot be used".to_owned(), advice);
+        }
+        if self.runs > 1 && self.choices.is_some() {
+            let advice = "use --record with a folder, in which every run has its own";
+            return refuse("--choices is one file, but there are several runs".to_owned(), advice);
+        }
+        if self.runs > 1 && self.chooser == ChooserKind::Novel && self.record.is_none() {
+            let what = "what novel chooses depends on the runs before, so that no run could be had again by its seed";
+            return refuse(what.to_owned(), "add --record with a folder, in which the choices of every run are kept");
+        }
+        if self.jobs > 1 && self.port != 0 {
+            let what = format!("only one run at a time can listen at port {}", self.port);
+            return refuse(what, "leave --port away, and every run finds its own in its environment; or --jobs");
+        }
+        if !self.listen.is_loopback() && self.password.is_none() && !self.insecure {
+            let what = format!("whoever reaches {} could use the database", self.listen);
+            return refuse(what, "set a --password, or say --insecure");
+        }
+        Ok(())
+    }
+}
+
+/// A time as the command line has it.
+fn milliseconds(time: Duration) -> String {
+    format!("{}ms", time.as_secs_f64() * 1000.0)
+}
+
+fn is_printable(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
+}
+
+/// What the server tells goes to standard error; without being asked only what somebody should know.
+fn start_logging(verbose: bool) {
+    let usual = if verbose { "skew=debug,skew_mockdb=debug" } else { "warn" };
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| usual.into());
+    let logger = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // Only the first logger counts, and there is no other.
+    let _ = logger.try_init();
+}
+
+fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Complaint {
+    let what = format!("cannot listen at {address}: {error}");
+    Complaint::new("skew serve", what, "give another --listen or --port")
+}
+
+fn read_text(path: &Path) -> Result<String, Complaint> {
+    let name = path.to_string_lossy();
+    fs::read_to_string(path).map_err(|error| Complaint::new(&name, cannot("read", &error), "check the path"))
+}
+
+fn read_log(path: &Path) -> Result<ChoiceLog, Complaint> {
+    let name = path.to_string_lossy();
+    ChoiceLog::parse(&read_text(path)?)
+        .map_err(|error| Complaint::new(&name, error.to_string(), "give a file that --choices wrote"))
+}
+
+fn create(path: &Path) -> Result<Box<dyn Write + Send>, Complaint> {
+    let name = path.to_string_lossy();
+    let file = File::create(path)
+        .map_err(|error| Complaint::new(&name, cannot("write", &error), "check the path and the space that is left"))?;
+    Ok(Box::new(BufWriter::new(file)))
+}
+
+/// A replay that differs from what was recorded is no replay.
+fn tell_divergences(divergences: usize, console: &mut Console) {
+    if divergences > 0 {
+        console.note(&format!(
+            "the replay differs from its log: {divergences} choices were not as it tells; the latest version was taken instead"
+        ));
+    }
+}
+
+/// What went wrong with recording is bad news even when all went well.
+fn tell_recording_failure(failure: Option<&str>, console: &mut Console) -> Exit {
+    match failure {
+        None => Exit::Holds,
+        Some(failure) => {
+            let advice = "what was written before is a valid history";
+            console.complain(&Complaint::new("skew serve", format!("recording stopped: {failure}"), advice));
+            Exit::BadInput
+        }
+    }
+}

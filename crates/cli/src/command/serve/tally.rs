@@ -1,0 +1,247 @@
+//! What a campaign of a command found: counted, and told in words.
+//!
+//! ```text
+//!   pytest -q: 200 runs at causal from seed 1
+//!     fails  in 37 runs
+//!       seed 2: exit code 1; lost update
+//!       …
+//!     41 runs are not serializable: lost update (39), write skew (2)
+//! ```
+
+use super::Arguments;
+use super::run::{Ended, Ran};
+use crate::command::judge::{Answer, Judged};
+use crate::exit::Exit;
+use skew_check::{AnomalyKind, Counterexample};
+use skew_history::IsolationLevel;
+use skew_view::{Palette, Picture, human, words};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// So many failed runs are listed.
+const MOST_LISTED: usize = 20;
+
+/// A run in which the command failed.
+struct Failure {
+    how: String,
+    output: Option<String>,
+    /// What the run violates, if anything.
+    found: Option<Counterexample>,
+    decided: bool,
+}
+
+/// An anomaly and the runs that show it.
+struct AnomalyTally {
+    runs: u64,
+    seed: u64,
+    found: Counterexample,
+}
+
+/// All runs together.
+pub(super) struct Tally {
+    first: u64,
+    against: IsolationLevel,
+    runs: u64,
+    failures: BTreeMap<u64, Failure>,
+    anomalies: BTreeMap<AnomalyKind, AnomalyTally>,
+    /// Runs whose history is not what their own levels allow: a mistake of ours.
+    broken: BTreeMap<u64, Counterexample>,
+    undecided: u64,
+    divergences: usize,
+    passed: u64,
+    recording_failure: Option<String>,
+    /// Somebody pressed Ctrl-C.
+    pub(super) interrupted: bool,
+}
+
+impl Tally {
+    pub(super) fn new(first: u64, against: IsolationLevel) -> Tally {
+        Tally {
+            first,
+            against,
+            runs: 0,
+            failures: BTreeMap::new(),
+            anomalies: BTreeMap::new(),
+            broken: BTreeMap::new(),
+            undecided: 0,
+            divergences: 0,
+            passed: 0,
+            recording_failure: None,
+            interrupted: false,
+        }
+    }
+
+    /// Counts a run.
+    pub(super) fn run(&mut self, ran: Ran, judged: &Judged) {
+        self.runs += 1;
+        self.divergences += ran.summary.divergences;
+        self.passed += ran.summary.passed;
+        if let Some(failure) = ran.summary.recording_failure {
+            self.recording_failure.get_or_insert(failure);
+        }
+        if let Answer::Fails(found) = &judged.own_level {
+            self.broken.insert(ran.seed, found.as_ref().clone());
+        }
+        let decided = !matches!(judged.against, Answer::Unknown);
+        self.undecided += u64::from(!decided);
+        let found = match &judged.against {
+            Answer::Fails(found) => Some(found.as_ref().clone()),
+            _ => None,
+        };
+        if let Some(found) = &found {
+            let first = || AnomalyTally { runs: 0, seed: ran.seed, found: found.clone() };
+            let tally = self.anomalies.entry(found.kind).or_insert_with(first);
+            tally.runs += 1;
+            // Runs end in any order; the first is the one with the smallest seed.
+            if ran.seed < tally.seed {
+                (tally.seed, tally.found) = (ran.seed, found.clone());
+            }
+        }
+        if let Ended::Badly(how) = ran.ended {
+            self.failures.insert(ran.seed, Failure { how, output: ran.output, found, decided });
+        }
+    }
+
+    /// The level that runs are compared with.
+    pub(super) fn against(&self) -> IsolationLevel {
+        self.against
+    }
+
+    /// Whether any run came to its end.
+    pub(super) fn has_runs(&self) -> bool {
+        self.runs > 0
+    }
+
+    pub(super) fn exit(&self, against_was_asked: bool) -> Exit {
+        let found = !self.failures.is_empty() || (against_was_asked && !self.anomalies.is_empty());
+        if self.interrupted {
+            Exit::Inconclusive
+        } else if self.recording_failure.is_some() {
+            Exit::BadInput
+        } else if found || !self.broken.is_empty() {
+            Exit::Found
+        } else if against_was_asked && self.undecided > 0 {
+            Exit::Inconclusive
+        } else {
+            Exit::Holds
+        }
+    }
+
+    pub(super) fn human(&self, arguments: &Arguments, palette: Palette) -> String {
+        let Palette { heading, end, .. } = palette;
+        let level = arguments.level.map_or_else(|| "its own level".to_owned(), |level| level.to_string());
+        let name = words::clean(&arguments.command.join(" "));
+        let mut text =
+            format!("{heading}{name}{end}: {} at {level} from seed {}\n", counted(self.runs, "run"), self.first);
+        self.tell_failures(palette, &mut text);
+        self.tell_anomalies(&mut text);
+        self.tell_mistakes(arguments, palette, &mut text);
+        if let Some((seed, failure)) = self.failures.first_key_value()
+            && let Some(output) = failure.output.as_deref().filter(|output| !output.trim().is_empty())
+        {
+            let _ = writeln!(text, "\n{heading}output of seed {seed}{end}");
+            output.lines().for_each(|line| {
+                let _ = writeln!(text, "  {}", words::clean(line));
+            });
+        }
+        if let Some(found) = self.shown() {
+            let _ = write!(text, "\n{}", human::counterexample(Picture::from(found), palette));
+        }
+        if let Some(seed) = self.first_of_interest().filter(|_| self.runs > 1) {
+            let _ = writeln!(text, "\n{}", arguments.replay_command(seed));
+        }
+        text
+    }
+
+    fn tell_failures(&self, palette: Palette, text: &mut String) {
+        let Palette { good, bad, end, .. } = palette;
+        if self.failures.is_empty() {
+            let every = if self.runs == 1 { "" } else { " in every run" };
+            let _ = match self.runs {
+                0 => writeln!(text, "  no run came to its end"),
+                _ => writeln!(text, "  {good}passes{end}{every}"),
+            };
+            return;
+        }
+        let _ = writeln!(text, "  {bad}fails{end}  in {}", counted(self.failures.len() as u64, "run"));
+        for (seed, failure) in self.failures.iter().take(MOST_LISTED) {
+            let behind = match (&failure.found, failure.decided) {
+                (Some(found), _) => words::anomaly(found.kind).to_string(),
+                (None, true) => format!("the run is {}", self.against),
+                (None, false) => "not decided within the budget".to_owned(),
+            };
+            let _ = writeln!(text, "    seed {seed}: {}; {behind}", failure.how);
+        }
+        if self.failures.len() > MOST_LISTED {
+            let _ = writeln!(text, "    … and {} more", self.failures.len() - MOST_LISTED);
+        }
+    }
+
+    fn tell_anomalies(&self, text: &mut String) {
+        let violating: u64 = self.anomalies.values().map(|anomaly| anomaly.runs).sum();
+        if violating > 0 {
+            let kinds: Vec<String> = self
+                .anomalies
+                .iter()
+                .map(|(kind, tally)| format!("{} ({})", words::anomaly(*kind), tally.runs))
+                .collect();
+            let _ = writeln!(text, "  {} not {}: {}", counted_are(violating), self.against, kinds.join(", "));
+        } else if self.undecided == 0 && self.runs > 0 {
+            let every = if self.runs == 1 { "the run" } else { "every run" };
+            let _ = writeln!(text, "  {every} is {}", self.against);
+        }
+        if self.undecided > 0 {
+            let _ = writeln!(text, "  {} not decided within the budget; raise --budget", counted_are(self.undecided));
+        }
+    }
+
+    fn tell_mistakes(&self, arguments: &Arguments, palette: Palette, text: &mut String) {
+        let Palette { bad, end, .. } = palette;
+        if self.divergences > 0 {
+            let _ = writeln!(
+                text,
+                "  {} reads were not in the log that is replayed: the command did something else",
+                self.divergences
+            );
+        }
+        if self.passed > 0 {
+            let _ =
+                writeln!(text, "  {} times a silent client lost its turn to the next: not all was serial", self.passed);
+        }
+        if let Some(failure) = &self.recording_failure {
+            let _ = writeln!(text, "  {bad}recording stopped{end}: {failure}");
+        }
+        if self.interrupted {
+            let _ = writeln!(text, "  interrupted");
+        }
+        for (seed, found) in &self.broken {
+            let kind = words::anomaly(found.kind);
+            let _ = writeln!(
+                text,
+                "  {bad}mistake of skew{end}: a run is not what its level allows ({kind}); please report it with"
+            );
+            let _ = writeln!(text, "    {}", arguments.replay_command(*seed));
+        }
+    }
+
+    /// The counterexample that is shown: of a mistake of ours, else of the first failed run, else the first that there is.
+    fn shown(&self) -> Option<&Counterexample> {
+        let broken = self.broken.values().next();
+        let failed = self.failures.values().find_map(|failure| failure.found.as_ref());
+        let any = self.anomalies.values().min_by_key(|anomaly| anomaly.seed).map(|anomaly| &anomaly.found);
+        broken.or(failed).or(any)
+    }
+
+    fn first_of_interest(&self) -> Option<u64> {
+        let failed = self.failures.keys().next().copied();
+        failed.or_else(|| self.anomalies.values().map(|anomaly| anomaly.seed).min())
+    }
+}
+
+fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+fn counted_are(count: u64) -> String {
+    if count == 1 { "1 run is".to_owned() } else { format!("{count} runs are") }
+}

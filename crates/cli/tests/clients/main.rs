@@ -1,0 +1,121 @@
+//! Real clients of PostgreSQL, unmodified, on `skew serve`: every client works in `latest` and at every level.
+//!
+//! ```text
+//!   ./test ── set-up ── SKEW_CLIENTS=folder ──> this test
+//!                                                │  skew serve --level L --chooser C -- program
+//!   programs/psql.sh  programs/psycopg3.py  …  <─┘  DATABASE_URL, PG* name the mock; exit code 0 is a pass
+//! ```
+//!
+//! A program creates what it needs from nothing and asserts what holds for one connection after the other at every level, so it must
+//! pass whatever the chooser does. That the programs themselves are right shows on a real PostgreSQL, where they pass too. What runs by
+//! default is a part that takes a minute or two: every client in `latest`, most by chance at read committed, the quick ones at every
+//! level, the suites a few times. `SKEW_CLIENTS_ALL=1` runs everything everywhere (`benchmarks/clients.py` archives that).
+//!
+//! Without `SKEW_CLIENTS` nothing was installed, and the tests say so in a line. With it a client that is missing is a failure.
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | `program` | which clients there are and how each is started |
+//! | `served` | a program on the mock, at a level, with a chooser |
+//! | `postgres` | a real PostgreSQL that is thrown away |
+//! | `table` | who passed where |
+
+mod postgres;
+mod program;
+mod served;
+mod table;
+
+use postgres::Postgres;
+use program::{CLIENTS, Pace, Program, SUITES};
+use served::Served;
+use std::io::Write as _;
+use std::path::PathBuf;
+use table::Table;
+
+/// From the weakest to the strongest.
+const LEVELS: [&str; 7] = ["read-committed", "read-atomic", "causal", "prefix", "psi", "snapshot", "serializable"];
+
+/// The folder that the set-up made. Where none was made, the line says what is not tested.
+fn clients() -> Option<PathBuf> {
+    let named = std::env::var("SKEW_CLIENTS").ok().filter(|name| !name.is_empty() && name != "no");
+    if named.is_none() {
+        say(
+            "skipped: real clients (./test installs them; or run crates/cli/tests/clients/set-up FOLDER and set SKEW_CLIENTS=FOLDER)",
+        );
+    }
+    // A name is meant from the root of the workspace, where people stand when they type it.
+    named.map(|name| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(name))
+}
+
+/// Whether everything is to be run, which takes the better part of an hour.
+fn everything() -> bool {
+    std::env::var("SKEW_CLIENTS_ALL").is_ok_and(|value| value == "1")
+}
+
+/// Says something that is seen also when the test passes, which is kept from view when printed as usual.
+fn say(line: &str) {
+    // Nobody is there to read the line when it cannot be written.
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Runs the programs on the mock at the levels, and fails with what those printed that did not pass.
+fn expect_served(title: &str, programs: &[Program], chooser: &str, levels: &[&str], runs: usize) {
+    let Some(clients) = clients() else { return };
+    let mut table = Table::new(title, levels);
+    for program in programs {
+        let outcomes = levels.iter().map(|level| Served { chooser, level, runs }.run(program, &clients));
+        table.add(program.name, outcomes.collect());
+    }
+    say(&table.to_string());
+    table.expect_passed();
+}
+
+#[test]
+fn every_client_works_in_latest() {
+    if everything() {
+        return expect_served("latest", &CLIENTS, "latest", &LEVELS, 1);
+    }
+    expect_served("latest", &all_but_slow(), "latest", &LEVELS[..1], 1);
+    say(
+        "left out: pgbench, whose hundred thousand rows take minutes to check without optimisation; SKEW_CLIENTS_ALL=1 runs it",
+    );
+}
+
+fn all_but_slow() -> Vec<Program> {
+    CLIENTS.into_iter().filter(|program| program.pace != Pace::Slow).collect()
+}
+
+#[test]
+fn every_client_works_at_read_committed_whatever_is_read() {
+    if everything() {
+        return expect_served("random", &CLIENTS, "random", &LEVELS, 1);
+    }
+    expect_served("random", &all_but_slow(), "random", &LEVELS[..1], 1);
+}
+
+#[test]
+fn quick_clients_work_at_every_level() {
+    if everything() {
+        return;
+    }
+    let quick: Vec<Program> = CLIENTS.into_iter().filter(|program| program.pace == Pace::Quick).collect();
+    expect_served("random, quick clients", &quick, "random", &LEVELS[1..], 1);
+}
+
+#[test]
+fn ordinary_suites_on_one_connection_pass_whatever_is_read() {
+    let (levels, runs) = if everything() { (&LEVELS[..], 20) } else { (&LEVELS[..1], 2) };
+    expect_served(&format!("suites, {runs} runs each"), &SUITES, "random", levels, runs);
+}
+
+#[test]
+fn the_programs_are_right_because_they_pass_on_postgresql() {
+    let Some(clients) = clients() else { return };
+    let server = Postgres::start();
+    let mut table = Table::new("PostgreSQL", &["as it is"]);
+    for program in CLIENTS.iter().chain(&SUITES) {
+        table.add(program.name, vec![server.run(program, &clients)]);
+    }
+    say(&table.to_string());
+    table.expect_passed();
+}
