@@ -125,7 +125,7 @@ class Session:
         self.folder = Path(given) if given else Path(tempfile.mkdtemp(prefix="skew-benchmark-"))
         self.folder.mkdir(parents=True, exist_ok=True)
         self.temporary = given is None
-        self.say(f"{name}: {' '.join(shlex.quote(word) for word in [Path(sys.argv[0]).name, *sys.argv[1:]])}")
+        self.say(f"{name}: {self.shown(sys.argv)}")
         self.say(f"machine: {machine()}")
         program = first_line([self.skew, "--version"]) if example is None else f"{example[0]}, example {example[1]}"
         self.say(f"versions: {program}, {first_line(['rustc', '--version'])}, "
