@@ -335,7 +335,7 @@ fn a_statement_may_read_many_keys() {
         let reader = growing.begin(SessionId(1), level);
         let writer = growing.begin(SessionId(0), level);
         // A write looks at all earlier ones of its transaction, so these are few.
-        let written = |key: u32| key % 100 == 0;
+        let written = |key: u32| key.is_multiple_of(100);
         (0..KEYS).filter(|key| written(*key)).for_each(|key| growing.write(writer, KeyId(key)).unwrap());
         growing.commit(writer).unwrap();
         growing.read(reader, KeyId(0), Version::Of(writer), false).unwrap();
