@@ -22,7 +22,7 @@ pub enum Choice {
     Read {
         /// The name of the key.
         key: String,
-        /// The transaction that wrote it, as [`writer_name`] says; nothing for the initial state.
+        /// The transaction that wrote it, as `writer_name` says; nothing for the initial state.
         from: Option<String>,
     },
     /// A commit or a wait was refused without need.

@@ -9,7 +9,7 @@
 //! Every read of a body has an end that is checked, and nothing may be left over, so the bytes of one message are never taken for those
 //! of the next. Memory is asked for as bytes arrive and never for what a length or a count promises.
 //!
-//! What messages mean is left to [`super::client`].
+//! What messages mean is left to `client`.
 
 /// The longest message of a client that is connected.
 pub(crate) const LONGEST_MESSAGE: usize = 256 << 20;

@@ -14,7 +14,7 @@
 //!
 //! One thread serves all clients, each by a task of its own; another one stands at the door and hears first messages, so that a statement
 //! can be cancelled however busy the first is. A task works on the database for as long as one statement takes; a statement that
-//! has to wait lets go and is woken ([`crate::shared`]). A client that is gone, in whatever way, is rolled back when its task ends.
+//! has to wait lets go and is woken (`shared`). A client that is gone, in whatever way, is rolled back when its task ends.
 //!
 //! The protocol is version 3.0 as PostgreSQL 15 speaks it, without TLS, replication and function calls by number. Messages are decoded here and
 //! not by `pgwire` 0.42: that panics on truncated Parse, Bind, Execute and password messages, reads a text without its zero byte on into
