@@ -3,6 +3,7 @@
 //! A command is a struct of raw arguments that clap fills, and a `run` that turns them into checked settings, does the work and
 //! says how it ended. A new one is a module of its own and a line in each of the two lists below.
 
+mod anomalies;
 mod check;
 mod convert;
 mod generate;

@@ -6,6 +6,7 @@
 //!   37 runs are not serializable: lost update (37)
 //! ```
 
+use super::super::anomalies::{Anomalies, Anomaly, counted};
 use super::super::judge::Answer;
 use super::stage::{Abort, Played};
 use super::{Arguments, UpdatesArgument, unwritable};
@@ -50,25 +51,16 @@ struct FirstFailure {
     found: Option<Counterexample>,
 }
 
-/// An anomaly and the runs that show it.
-struct AnomalyTally {
-    runs: u64,
-    seed: u64,
-    found: Counterexample,
-}
-
 /// All runs together.
 pub(super) struct Tally {
     pub(super) distinct: usize,
-    against: IsolationLevel,
     runs: u64,
     /// Runs whose assertions were asked.
     judged: u64,
     assertions: Vec<AssertionTally>,
-    anomalies: BTreeMap<AnomalyKind, AnomalyTally>,
+    anomalies: Anomalies,
     /// What the run that is being counted violates.
     current: Option<Counterexample>,
-    unknown: u64,
     refusals: u64,
     given_up_runs: u64,
     rollbacks: u64,
@@ -83,13 +75,11 @@ impl Tally {
         let assertion = |name: &str| AssertionTally { name: name.to_owned(), violations: 0, unknown: 0, first: None };
         Tally {
             distinct: 0,
-            against,
             runs: 0,
             judged: 0,
             assertions: program.assertions().iter().map(|found| assertion(&found.name)).collect(),
-            anomalies: BTreeMap::new(),
+            anomalies: Anomalies::new(against),
             current: None,
-            unknown: 0,
             refusals: 0,
             given_up_runs: 0,
             rollbacks: 0,
@@ -102,13 +92,14 @@ impl Tally {
 
     /// Counts what the checker said about a run.
     pub(super) fn verdict(&mut self, seed: u64, own_level: &Answer, against: &Answer) {
-        self.current = None;
-        self.unknown += u64::from(matches!(own_level, Answer::Unknown) || matches!(against, Answer::Unknown));
-        if let Answer::Fails(found) = against {
-            let first = || AnomalyTally { runs: 0, seed, found: found.as_ref().clone() };
-            self.anomalies.entry(found.kind).or_insert_with(first).runs += 1;
-            self.current = Some(found.as_ref().clone());
-        }
+        self.anomalies.count(seed, against);
+        // A run is open when either question is.
+        let only_own = matches!(own_level, Answer::Unknown) && !matches!(against, Answer::Unknown);
+        self.anomalies.undecided += u64::from(only_own);
+        self.current = match against {
+            Answer::Fails(found) => Some(found.as_ref().clone()),
+            Answer::Holds | Answer::Unknown => None,
+        };
     }
 
     /// Counts a run; without failures its assertions were not asked.
@@ -153,7 +144,7 @@ impl Tally {
     }
 
     pub(super) fn exit(&self, against_was_asked: bool) -> Exit {
-        let open = self.unknown > 0
+        let open = self.anomalies.undecided > 0
             || self.endless.is_some()
             || self.assertions.iter().any(|assertion| assertion.unknown > 0)
             || (self.judged == 0 && !self.assertions.is_empty())
@@ -165,21 +156,17 @@ impl Tally {
         }
     }
 
-    fn violating_runs(&self) -> u64 {
-        self.anomalies.values().map(|anomaly| anomaly.runs).sum()
-    }
-
     /// The counterexample that is shown: of the first failed assertion, else the first that there is.
     fn shown(&self) -> Option<&Counterexample> {
         let failed = self.assertions.iter().filter_map(|assertion| assertion.first.as_ref()?.found.as_ref()).next();
-        failed.or_else(|| self.anomalies.values().min_by_key(|anomaly| anomaly.seed).map(|anomaly| &anomaly.found))
+        failed.or_else(|| self.anomalies.first().map(|anomaly| &anomaly.found))
     }
 
     /// Writes the counterexamples: of each failed assertion, and one of each anomaly.
     pub(super) fn save(&self, arguments: &Arguments, folder: &Path, text: &str) -> Result<(), Complaint> {
         let failed = self.assertions.iter().filter_map(|assertion| assertion.first.as_ref());
         let failed = failed.filter_map(|first| Some((first.seed, first.found.as_ref()?)));
-        let anomalies = self.anomalies.values().map(|anomaly| (anomaly.seed, &anomaly.found));
+        let anomalies = self.anomalies.iter().map(|(_, anomaly)| (anomaly.seed, &anomaly.found));
         let sha256 = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         let mut saved: Vec<(u64, AnomalyKind)> = Vec::new();
         for (seed, found) in failed.chain(anomalies) {
@@ -255,20 +242,7 @@ impl Tally {
     }
 
     fn tell_counts(&self, text: &mut String) {
-        let violating = self.violating_runs();
-        if violating > 0 {
-            let kinds: Vec<String> = self
-                .anomalies
-                .iter()
-                .map(|(kind, tally)| format!("{} ({})", words::anomaly(*kind), tally.runs))
-                .collect();
-            let _ = writeln!(text, "  {} not {}: {}", counted_are(violating), self.against, kinds.join(", "));
-        } else if self.unknown == 0 {
-            let _ = writeln!(text, "  every run is {}", self.against);
-        }
-        if self.unknown > 0 {
-            let _ = writeln!(text, "  {} not decided within the budget; raise --budget", counted_are(self.unknown));
-        }
+        self.anomalies.tell(self.runs, text);
         if self.refusals > 0 {
             let _ = writeln!(text, "  refused by the database: {}", counted(self.refusals, "transaction"));
         }
@@ -321,7 +295,7 @@ impl Tally {
     fn tell_replay(&self, arguments: &Arguments, text: &mut String) {
         let failed =
             self.assertions.iter().filter_map(|assertion| assertion.first.as_ref()).map(|first| first.seed).min();
-        let anomaly = self.anomalies.values().map(|anomaly| anomaly.seed).min();
+        let anomaly = self.anomalies.first().map(|anomaly| anomaly.seed);
         if let Some(seed) = failed.or(anomaly).filter(|_| self.runs > 1) {
             let _ = writeln!(text, "\n{}", arguments.replay(seed));
         }
@@ -333,7 +307,7 @@ impl Tally {
     pub(super) fn json(&self, arguments: &Arguments) -> String {
         let assertions: Vec<Value> = self.assertions.iter().map(|assertion| assertion.json(arguments)).collect();
         let anomalies: Vec<Value> =
-            self.anomalies.iter().map(|(kind, anomaly)| anomaly.json(*kind, arguments)).collect();
+            self.anomalies.iter().map(|(kind, anomaly)| anomaly_json(kind, anomaly, arguments)).collect();
         let errors: Vec<Value> = self.errors.values().map(|(count, error)| error_json(error, *count)).collect();
         let signals: Vec<Value> =
             self.signals.iter().map(|(message, count)| json!({"message": message, "calls": count})).collect();
@@ -349,10 +323,10 @@ impl Tally {
             "judged": self.judged,
             "histories": self.distinct,
             "assertions": assertions,
-            "against": self.against.name(),
-            "violating": self.violating_runs(),
+            "against": self.anomalies.against().name(),
+            "violating": self.anomalies.runs(),
             "anomalies": anomalies,
-            "undecided": self.unknown,
+            "undecided": self.anomalies.undecided,
             "refused": {"transactions": self.refusals, "runs_not_judged": self.given_up_runs},
             "aborted": {"rollback": self.rollbacks, "signals": signals, "errors": errors},
             "endless": self.endless.as_ref().map(|(_, error)| error_json(error, 1)),
@@ -375,29 +349,19 @@ impl AssertionTally {
     }
 }
 
-impl AnomalyTally {
-    fn json(&self, kind: AnomalyKind, arguments: &Arguments) -> Value {
-        let found = skew_view::report::found_json(Picture::from(&self.found));
-        json!({
-            "anomaly": kind.name(),
-            "runs": self.runs,
-            "seed": self.seed,
-            "replay": arguments.replay(self.seed),
-            "transactions": found["transactions"],
-            "edges": found["edges"],
-        })
-    }
+fn anomaly_json(kind: AnomalyKind, anomaly: &Anomaly, arguments: &Arguments) -> Value {
+    let found = skew_view::report::found_json(Picture::from(&anomaly.found));
+    json!({
+        "anomaly": kind.name(),
+        "runs": anomaly.runs,
+        "seed": anomaly.seed,
+        "replay": arguments.replay(anomaly.seed),
+        "transactions": found["transactions"],
+        "edges": found["edges"],
+    })
 }
 
 fn error_json(error: &ProgramError, count: u64) -> Value {
     let place = error.place;
     json!({"message": error.message, "state": error.state.0, "line": place.line, "column": place.column, "calls": count})
-}
-
-fn counted(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
-}
-
-fn counted_are(count: u64) -> String {
-    if count == 1 { "1 run is".to_owned() } else { format!("{count} runs are") }
 }

@@ -10,9 +10,10 @@
 
 use super::Arguments;
 use super::run::{Ended, Ran};
+use crate::command::anomalies::{Anomalies, counted};
 use crate::command::judge::{Answer, Judged};
 use crate::exit::Exit;
-use skew_check::{AnomalyKind, Counterexample};
+use skew_check::Counterexample;
 use skew_history::IsolationLevel;
 use skew_view::{Palette, Picture, human, words};
 use std::collections::BTreeMap;
@@ -30,23 +31,14 @@ struct Failure {
     decided: bool,
 }
 
-/// An anomaly and the runs that show it.
-struct AnomalyTally {
-    runs: u64,
-    seed: u64,
-    found: Counterexample,
-}
-
 /// All runs together.
 pub(super) struct Tally {
     first: u64,
-    against: IsolationLevel,
     runs: u64,
     failures: BTreeMap<u64, Failure>,
-    anomalies: BTreeMap<AnomalyKind, AnomalyTally>,
+    anomalies: Anomalies,
     /// Runs whose history is not what their own levels allow: a mistake of ours.
     broken: BTreeMap<u64, Counterexample>,
-    undecided: u64,
     divergences: usize,
     passed: u64,
     recording_failure: Option<String>,
@@ -58,12 +50,10 @@ impl Tally {
     pub(super) fn new(first: u64, against: IsolationLevel) -> Tally {
         Tally {
             first,
-            against,
             runs: 0,
             failures: BTreeMap::new(),
-            anomalies: BTreeMap::new(),
+            anomalies: Anomalies::new(against),
             broken: BTreeMap::new(),
-            undecided: 0,
             divergences: 0,
             passed: 0,
             recording_failure: None,
@@ -83,20 +73,11 @@ impl Tally {
             self.broken.insert(ran.seed, found.as_ref().clone());
         }
         let decided = !matches!(judged.against, Answer::Unknown);
-        self.undecided += u64::from(!decided);
+        self.anomalies.count(ran.seed, &judged.against);
         let found = match &judged.against {
             Answer::Fails(found) => Some(found.as_ref().clone()),
-            _ => None,
+            Answer::Holds | Answer::Unknown => None,
         };
-        if let Some(found) = &found {
-            let first = || AnomalyTally { runs: 0, seed: ran.seed, found: found.clone() };
-            let tally = self.anomalies.entry(found.kind).or_insert_with(first);
-            tally.runs += 1;
-            // Runs end in any order; the first is the one with the smallest seed.
-            if ran.seed < tally.seed {
-                (tally.seed, tally.found) = (ran.seed, found.clone());
-            }
-        }
         if let Ended::Badly(how) = ran.ended {
             self.failures.insert(ran.seed, Failure { how, output: ran.output, found, decided });
         }
@@ -104,7 +85,7 @@ impl Tally {
 
     /// The level that runs are compared with.
     pub(super) fn against(&self) -> IsolationLevel {
-        self.against
+        self.anomalies.against()
     }
 
     /// Whether any run came to its end.
@@ -120,7 +101,7 @@ impl Tally {
             Exit::BadInput
         } else if found || !self.broken.is_empty() {
             Exit::Found
-        } else if against_was_asked && self.undecided > 0 {
+        } else if against_was_asked && self.anomalies.undecided > 0 {
             Exit::Inconclusive
         } else {
             Exit::Holds
@@ -134,7 +115,7 @@ impl Tally {
         let mut text =
             format!("{heading}{name}{end}: {} at {level} from seed {}\n", counted(self.runs, "run"), self.first);
         self.tell_failures(palette, &mut text);
-        self.tell_anomalies(&mut text);
+        self.anomalies.tell(self.runs, &mut text);
         self.tell_mistakes(arguments, palette, &mut text);
         if let Some((seed, failure)) = self.failures.first_key_value()
             && let Some(output) = failure.output.as_deref().filter(|output| !output.trim().is_empty())
@@ -167,31 +148,13 @@ impl Tally {
         for (seed, failure) in self.failures.iter().take(MOST_LISTED) {
             let behind = match (&failure.found, failure.decided) {
                 (Some(found), _) => words::anomaly(found.kind).to_string(),
-                (None, true) => format!("the run is {}", self.against),
+                (None, true) => format!("the run is {}", self.against()),
                 (None, false) => "not decided within the budget".to_owned(),
             };
             let _ = writeln!(text, "    seed {seed}: {}; {behind}", failure.how);
         }
         if self.failures.len() > MOST_LISTED {
             let _ = writeln!(text, "    … and {} more", self.failures.len() - MOST_LISTED);
-        }
-    }
-
-    fn tell_anomalies(&self, text: &mut String) {
-        let violating: u64 = self.anomalies.values().map(|anomaly| anomaly.runs).sum();
-        if violating > 0 {
-            let kinds: Vec<String> = self
-                .anomalies
-                .iter()
-                .map(|(kind, tally)| format!("{} ({})", words::anomaly(*kind), tally.runs))
-                .collect();
-            let _ = writeln!(text, "  {} not {}: {}", counted_are(violating), self.against, kinds.join(", "));
-        } else if self.undecided == 0 && self.runs > 0 {
-            let every = if self.runs == 1 { "the run" } else { "every run" };
-            let _ = writeln!(text, "  {every} is {}", self.against);
-        }
-        if self.undecided > 0 {
-            let _ = writeln!(text, "  {} not decided within the budget; raise --budget", counted_are(self.undecided));
         }
     }
 
@@ -228,20 +191,12 @@ impl Tally {
     fn shown(&self) -> Option<&Counterexample> {
         let broken = self.broken.values().next();
         let failed = self.failures.values().find_map(|failure| failure.found.as_ref());
-        let any = self.anomalies.values().min_by_key(|anomaly| anomaly.seed).map(|anomaly| &anomaly.found);
+        let any = self.anomalies.first().map(|anomaly| &anomaly.found);
         broken.or(failed).or(any)
     }
 
     fn first_of_interest(&self) -> Option<u64> {
         let failed = self.failures.keys().next().copied();
-        failed.or_else(|| self.anomalies.values().map(|anomaly| anomaly.seed).min())
+        failed.or_else(|| self.anomalies.first().map(|anomaly| anomaly.seed))
     }
-}
-
-fn counted(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
-}
-
-fn counted_are(count: u64) -> String {
-    if count == 1 { "1 run is".to_owned() } else { format!("{count} runs are") }
 }
