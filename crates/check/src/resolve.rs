@@ -380,6 +380,7 @@ impl<'h, 'a> Resolver<'h, 'a> {
     /// Looks, while the versions of its keys are at hand, whether the weak levels could have anything to say about a reader.
     fn suspicion(&self, reader: TransactionId, lookups: &[Lookup], first: usize) -> Suspicion {
         let session_start = reader.0 - self.history.position_in_session(reader);
+        let sources = Sources::of(&self.reads[first..]);
         let mut suspicion = Suspicion::default();
         for (lookup, read) in lookups.iter().zip(&self.reads[first..]) {
             let versions = &self.written[lookup.versions.0 as usize..lookup.versions.1 as usize];
@@ -388,7 +389,7 @@ impl<'h, 'a> Resolver<'h, 'a> {
             }
             for other in versions.iter().map(|version| version.transaction).filter(|&other| other != read.writer) {
                 suspicion.by_session |= (session_start..reader.0).contains(&other);
-                suspicion.by_read |= self.reads[first..].iter().any(|source| source.writer == other);
+                suspicion.by_read |= sources.include(other);
             }
         }
         suspicion
@@ -513,8 +514,35 @@ impl<'h, 'a> Resolver<'h, 'a> {
     }
 }
 
-/// Keys with at most this many write events are not sorted by value.
+/// Keys with at most this many write events, and transactions with so many reads, are looked through unsorted.
 const FEW: usize = 16;
+
+/// Whom the reads of one transaction read from.
+enum Sources<'r> {
+    /// Looked through as they are: most transactions have a handful.
+    Few(&'r [ReadFrom]),
+    /// In order: a transaction that read a whole table would else look through all its reads for each of them.
+    Many(Vec<u32>),
+}
+
+impl Sources<'_> {
+    fn of(reads: &[ReadFrom]) -> Sources<'_> {
+        if reads.len() <= FEW {
+            return Sources::Few(reads);
+        }
+        let mut writers: Vec<u32> = reads.iter().map(|read| read.writer).collect();
+        writers.sort_unstable();
+        writers.dedup();
+        Sources::Many(writers)
+    }
+
+    fn include(&self, writer: u32) -> bool {
+        match self {
+            Sources::Few(reads) => reads.iter().any(|read| read.writer == writer),
+            Sources::Many(writers) => writers.binary_search(&writer).is_ok(),
+        }
+    }
+}
 
 /// The last write of the key of the read at `place`, before it.
 fn last_write(events: &[Event], place: usize, first: u32) -> Option<EventId> {
