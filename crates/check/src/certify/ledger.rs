@@ -10,8 +10,8 @@ pub(super) struct Ledger<'h> {
     pub(super) assumed: Vec<Assumption>,
     /// The events that wrote a value to a key and were not overwritten by their own transaction.
     writes: FxHashMap<(KeyId, Value), Vec<EventId>>,
-    /// The keys that each transaction wrote or appended to.
-    written: FxHashSet<(TransactionId, KeyId)>,
+    /// The writes and appends of each transaction to each key, the last first.
+    written: FxHashMap<(TransactionId, KeyId), Vec<EventId>>,
     /// Keys that nobody writes and that somebody appends to or read a list from.
     lists: FxHashSet<KeyId>,
     /// The appends of each element, in the order of events.
@@ -38,8 +38,8 @@ impl<'h> Ledger<'h> {
     fn of_writes(history: &'h History) -> Ledger<'h> {
         let mut writes: FxHashMap<(KeyId, Value), Vec<EventId>> = FxHashMap::default();
         let mut appends: FxHashMap<(KeyId, Value), Vec<EventId>> = FxHashMap::default();
-        let (mut written, mut registers, mut lists) =
-            (FxHashSet::default(), FxHashSet::default(), FxHashSet::default());
+        let mut written: FxHashMap<(TransactionId, KeyId), Vec<EventId>> = FxHashMap::default();
+        let (mut registers, mut lists) = (FxHashSet::default(), FxHashSet::default());
         for transaction in history.transactions() {
             let mut overwritten: FxHashSet<KeyId> = FxHashSet::default();
             let events: Vec<(EventId, &Event)> = history.numbered_events_of(transaction).collect();
@@ -52,7 +52,7 @@ impl<'h> Ledger<'h> {
                 }
             }
             for &(number, event) in events.iter().rev().filter(|(_, event)| !event.is_read()) {
-                written.insert((transaction, event.key));
+                written.entry((transaction, event.key)).or_default().push(number);
                 if event.action == Action::Write {
                     registers.insert(event.key);
                     if overwritten.insert(event.key) {
@@ -106,7 +106,7 @@ impl<'h> Ledger<'h> {
     pub(super) fn wrote(&self, transaction: TransactionId, key: KeyId) -> bool {
         self.counts(transaction)
             && self.history.outcome(transaction) != Outcome::AbortedByProgram
-            && self.written.contains(&(transaction, key))
+            && self.written.contains_key(&(transaction, key))
     }
 
     pub(super) fn is_list(&self, key: KeyId) -> bool {
@@ -130,13 +130,8 @@ impl<'h> Ledger<'h> {
     /// The transaction's own last write of the read's key before the read.
     pub(super) fn own_write(&self, read: EventId) -> Option<EventId> {
         let (key, transaction) = (self.history.event(read).key, self.history.transaction_of(read));
-        // Most reads are of keys that their transaction never writes: no need to look through all its events for each of them.
-        if !self.written.contains(&(transaction, key)) {
-            return None;
-        }
-        let events = self.history.numbered_events_of(transaction);
-        let before = events.take_while(|(number, _)| *number < read);
-        before.filter(|(_, event)| !event.is_read() && event.key == key).last().map(|(number, _)| number)
+        let writes = self.written.get(&(transaction, key))?;
+        writes.iter().copied().find(|&write| write < read)
     }
 
     /// Whoever could have written what an external read of a register returned. A transaction's own later write is a candidate only

@@ -17,6 +17,7 @@
 use super::bits::Bits;
 use super::node::{Nodes, Slot, Source, commit};
 use super::order::{Edge, Knowledge, Question};
+use super::writes::Meeting;
 use super::{GrowingHistory, Updates};
 use skew_history::{IsolationLevel, KeyId};
 
@@ -127,26 +128,22 @@ impl Nodes {
 }
 
 impl GrowingHistory {
-    /// Adds what follows from a transaction's version of a key; false on a contradiction.
+    /// Adds what follows from a transaction's versions of keys that somebody else read or wrote; false on a contradiction.
     #[must_use]
-    pub(super) fn add_version(&self, knowledge: &mut Knowledge, writer: Slot, key: KeyId) -> bool {
-        let nodes = &self.nodes;
-        for &(reader, source, locking) in nodes.readers(key) {
-            if reader == writer || source == Source::Node(writer) {
-                continue;
-            }
-            match nodes.overwrite(reader, source, locking, writer, self.psi) {
-                Some(question) => knowledge.ask(question),
-                None => {
-                    let point = nodes.node(reader).read_point(reader, locking);
-                    if !knowledge.insert((point, commit(writer))) {
-                        return false;
-                    }
+    pub(super) fn add_meeting(&self, knowledge: &mut Knowledge, writer: Slot, meeting: Meeting) -> bool {
+        match meeting {
+            Meeting::Reader(_, source, _) if source == Source::Node(writer) => true,
+            Meeting::Reader(reader, source, locking) => {
+                if let Some(question) = self.nodes.overwrite(reader, source, locking, writer, self.psi) {
+                    knowledge.ask(question);
+                    return true;
                 }
+                let point = self.nodes.node(reader).read_point(reader, locking);
+                knowledge.insert((point, commit(writer)))
             }
+            Meeting::Writer(other) => self.add_conflict(knowledge, writer, other),
+            Meeting::LastWriter(last) => self.add_lock(knowledge, writer, Some(&last)),
         }
-        nodes.writers(key).iter().all(|&other| other == writer || self.add_conflict(knowledge, writer, other))
-            && self.add_lock(knowledge, writer, nodes.writers(key).last())
     }
 
     /// Two writers of one key.

@@ -16,6 +16,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `node` | transactions and keys |
+//! | `writes` | the keys that a transaction wrote, and whom it meets by them |
 //! | `draft` | what follows from one more read or writer |
 //! | `order` | what is known of the commit order, and the search for what is open |
 //! | `last` | how it may have ended |
@@ -30,6 +31,7 @@ mod last;
 mod node;
 mod order;
 mod sealing;
+mod writes;
 
 use bits::Bits;
 use draft::Candidate;
@@ -37,6 +39,7 @@ use node::{Node, Nodes, Read, Slot, Source, State, commit};
 use order::{Knowledge, Point, Search};
 use rustc_hash::FxHashMap;
 use skew_history::{IsolationLevel, KeyId, SessionId};
+use writes::{Meeting, Writes};
 
 /// A transaction that has begun, in the order of begins. Numbers are never used twice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -172,7 +175,7 @@ impl GrowingHistory {
             level,
             state: State::Pending,
             reads: Vec::new(),
-            writes: Vec::new(),
+            writes: Writes::default(),
             edges: Vec::new(),
             session_past: past,
             granted,
@@ -253,6 +256,7 @@ impl GrowingHistory {
             return vec![self.latest(key)];
         }
         let slot = self.slot(transaction);
+        self.nodes.collect_meetings(slot);
         let sources = self.sources(slot, key);
         for with_writes in [true, false] {
             let allowed = |source: &&Source| {
@@ -282,7 +286,7 @@ impl GrowingHistory {
     }
 
     fn allowed(
-        &self,
+        &mut self,
         transaction: GrowingId,
         key: KeyId,
         version: Version,
@@ -290,6 +294,7 @@ impl GrowingHistory {
         also: Option<KeyId>,
     ) -> bool {
         let slot = self.slot(transaction);
+        self.nodes.collect_meetings(slot);
         let source = self.nodes.source(key, version);
         let Some(source) = source.filter(|source| self.sources(slot, key).contains(source)) else { return false };
         self.accept(Candidate { reader: slot, key, source, locking }, true, also).is_some()
@@ -310,12 +315,11 @@ impl GrowingHistory {
             return None;
         }
         self.nodes.questions_of_read(candidate, self.psi, &mut knowledge);
-        let writes: Vec<KeyId> = if with_writes && node.is_refusable() {
-            node.writes.iter().copied().chain(also).collect()
-        } else {
-            Vec::new()
-        };
-        let witness = self.justify(&mut knowledge, candidate.reader, &writes)?;
+        let reader = candidate.reader;
+        let writes = with_writes && node.is_refusable();
+        let also = also.filter(|_| writes).into_iter().flat_map(|key| self.nodes.meetings(reader, key));
+        let met = if writes { node.writes.met() } else { &[] };
+        let witness = self.justify(&mut knowledge, reader, met.iter().copied().chain(also))?;
         Some(Accepted { knowledge: Some(knowledge), edges, witness })
     }
 
@@ -327,15 +331,21 @@ impl GrowingHistory {
     }
 
     /// Looks for an order of what is known and, with it, of versions that a transaction may write. The knowledge stays without them.
-    fn justify(&self, knowledge: &mut Knowledge, writer: Slot, writes: &[KeyId]) -> Option<Option<Vec<Point>>> {
+    fn justify(
+        &self,
+        knowledge: &mut Knowledge,
+        writer: Slot,
+        met: impl Iterator<Item = Meeting>,
+    ) -> Option<Option<Vec<Point>>> {
         if !knowledge.propagate() {
             return None;
         }
-        if writes.is_empty() {
+        let mut met = met.peekable();
+        if met.peek().is_none() {
             return self.search(knowledge, writer);
         }
         let mut with_writes = knowledge.clone();
-        let added = writes.iter().all(|&key| self.add_version(&mut with_writes, writer, key));
+        let added = met.all(|meeting| self.add_meeting(&mut with_writes, writer, meeting));
         if !added || !with_writes.propagate() {
             return None;
         }
@@ -366,6 +376,7 @@ impl GrowingHistory {
         let slot = self.slot(transaction);
         let source = self.nodes.source(key, version).ok_or(Refused)?;
         let candidate = Candidate { reader: slot, key, source, locking };
+        self.nodes.collect_meetings(slot);
         let accepted = self.accept(candidate, true, None).ok_or(Refused)?;
         if let Some(knowledge) = accepted.knowledge {
             self.knowledge = knowledge;
@@ -388,6 +399,7 @@ impl GrowingHistory {
         }
         if self.nodes.is_watched(reader, locking) {
             self.nodes.rows.entry(key).or_default().readers.push((reader, source, locking));
+            self.nodes.pass_moment(Some(reader));
         }
         self.nodes.node_mut(reader).reads.push(Read { key, source, locking, late: false, edges });
     }
@@ -399,6 +411,7 @@ impl GrowingHistory {
         let Some(&slot) = self.nodes.slots.get(&transaction) else { return };
         if self.nodes.is_watched(slot, false) {
             self.nodes.rows.entry(key).or_default().readers.push((slot, Source::Base, false));
+            self.nodes.pass_moment(None);
         }
         let node = self.nodes.node_mut(slot);
         let place = node.place_of_read(place);
@@ -409,19 +422,17 @@ impl GrowingHistory {
     /// Writes a key. It is refused when the transaction could not commit with it.
     pub fn write(&mut self, transaction: GrowingId, key: KeyId) -> Result<(), Refused> {
         let slot = self.slot(transaction);
-        let node = self.nodes.node_mut(slot);
-        if node.doomed {
+        if self.nodes.node(slot).doomed {
             return Err(Refused);
         }
-        if !node.writes.contains(&key) {
-            node.writes.push(key);
-        }
-        if !node.is_refusable() {
+        self.nodes.note_write(slot, key);
+        if !self.nodes.node(slot).is_refusable() {
             return Ok(());
         }
-        let writes = node.writes.clone();
+        self.nodes.collect_meetings(slot);
         let mut knowledge = self.knowledge.clone();
-        self.witness = self.justify(&mut knowledge, slot, &writes).ok_or(Refused)?;
+        let met = self.nodes.node(slot).writes.met().iter().copied();
+        self.witness = self.justify(&mut knowledge, slot, met).ok_or(Refused)?;
         self.knowledge = knowledge;
         Ok(())
     }
@@ -434,20 +445,21 @@ impl GrowingHistory {
     /// Commits: from now on others may read what it wrote. A refused transaction stays pending until it is aborted.
     pub fn commit(&mut self, transaction: GrowingId) -> Result<(), Refused> {
         let slot = self.slot(transaction);
-        let node = self.nodes.node(slot);
-        if node.doomed {
+        if self.nodes.node(slot).doomed {
             return Err(Refused);
         }
-        let writes = node.writes.clone();
+        self.nodes.collect_meetings(slot);
         let mut knowledge = self.knowledge.clone();
-        if !writes.iter().all(|&key| self.add_version(&mut knowledge, slot, key)) || !knowledge.propagate() {
+        let mut met = self.nodes.node(slot).writes.met().iter();
+        if !met.all(|&meeting| self.add_meeting(&mut knowledge, slot, meeting)) || !knowledge.propagate() {
             return Err(Refused);
         }
         self.witness = self.search(&knowledge, slot).ok_or(Refused)?;
         self.knowledge = knowledge;
-        for key in writes {
+        for &key in self.nodes.nodes[slot as usize].writes.keys() {
             self.nodes.rows.entry(key).or_default().writers.push(slot);
         }
+        self.nodes.pass_moment(None);
         self.nodes.node_mut(slot).state = State::Committed;
         self.end(slot);
         self.commits += 1;
@@ -471,7 +483,7 @@ impl GrowingHistory {
     /// Ends a transaction without its writes: by its own program its reads stay, by the database they go.
     pub fn abort(&mut self, transaction: GrowingId, by_program: bool) {
         let slot = self.slot(transaction);
-        self.nodes.node_mut(slot).writes.clear();
+        self.nodes.node_mut(slot).writes.truncate(0);
         if by_program && !self.nodes.node(slot).doomed {
             self.nodes.node_mut(slot).state = State::Aborted;
             return self.end(slot);
@@ -489,7 +501,7 @@ impl GrowingHistory {
     /// How far a transaction is.
     pub fn mark(&self, transaction: GrowingId) -> Mark {
         let node = self.nodes.node(self.slot(transaction));
-        Mark { reads: node.made_reads(), writes: node.writes.len() }
+        Mark { reads: node.made_reads(), writes: node.writes.keys().len() }
     }
 
     /// Takes back what a transaction did since: the reads and first writes of a statement that failed are no events.
@@ -518,6 +530,7 @@ impl GrowingHistory {
             let found = row.readers.iter().rposition(|&reader| reader == (slot, read.source, read.locking));
             found.map(|place| row.readers.remove(place));
         }
+        self.nodes.pass_moment(Some(slot));
         self.nodes.see_again(slot);
     }
 

@@ -2,6 +2,7 @@
 
 use super::bits::Bits;
 use super::order::{Edge, Point};
+use super::writes::Writes;
 use super::{GrowingId, Version};
 use rustc_hash::FxHashMap;
 use skew_history::{IsolationLevel, KeyId, SessionId};
@@ -10,7 +11,7 @@ use skew_history::{IsolationLevel, KeyId, SessionId};
 pub(super) type Slot = u32;
 
 /// Where a read came from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Source {
     /// The version before all that are kept: the initial one, or what is left of sealed ones.
     Base,
@@ -47,7 +48,7 @@ pub(super) struct Node {
     pub(super) level: IsolationLevel,
     pub(super) state: State,
     pub(super) reads: Vec<Read>,
-    pub(super) writes: Vec<KeyId>,
+    pub(super) writes: Writes,
     /// Edges that do not come from a read: session order, and the order of sealed transactions.
     pub(super) edges: Vec<Edge>,
     /// All that is before it in session order.
@@ -142,6 +143,8 @@ pub(super) struct Nodes {
     /// Per key the version before all that are kept, where that is not the initial one.
     pub(super) bases: FxHashMap<KeyId, Version>,
     pub(super) slots: FxHashMap<GrowingId, Slot>,
+    /// Counts changes of who reads or wrote which key.
+    pub(super) moment: u64,
 }
 
 impl Nodes {

@@ -53,7 +53,7 @@ impl GrowingHistory {
     /// The last frozen version of every key.
     fn set_floors(&mut self) {
         for &slot in &self.frozen {
-            for key in &self.nodes.nodes[slot as usize].writes {
+            for key in self.nodes.nodes[slot as usize].writes.keys() {
                 if let Some(row) = self.nodes.rows.get_mut(key) {
                     row.floor = Some(slot);
                 }
@@ -124,6 +124,7 @@ impl GrowingHistory {
             renaming.apply(node);
         }
         self.nodes.rows.values_mut().for_each(|row| renaming.apply_to_row(row));
+        self.nodes.pass_moment(None);
         self.nodes.rows.retain(|_, row| !row.writers.is_empty() || !row.readers.is_empty());
         let slots = self.nodes.nodes.iter().enumerate();
         self.nodes.slots = slots.map(|(slot, node)| (node.id, slot as Slot)).collect();

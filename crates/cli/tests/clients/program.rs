@@ -9,11 +9,9 @@ use std::process::Command;
 /// How much a program asks for, and so how often it is run with every change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// At every level.
-    Quick,
-    /// In `latest`, and by chance at read committed.
+    /// By chance at every level, in `latest` at the weakest and the strongest.
     Steady,
-    /// When everything is asked for: pgbench fills its tables with a hundred thousand rows.
+    /// At the weakest and the strongest level: pgbench fills its tables with a hundred thousand rows.
     Slow,
 }
 
@@ -31,21 +29,17 @@ const fn program(name: &'static str, words: &'static [&'static str]) -> Program 
     Program { name, pace: Pace::Steady, folder: ".", words }
 }
 
-const fn quick(name: &'static str, words: &'static [&'static str]) -> Program {
-    Program { pace: Pace::Quick, ..program(name, words) }
-}
-
 /// `@python` and the like are looked up in the folder of the clients.
 pub(crate) const CLIENTS: [Program; 11] = [
-    quick("psql", &["./psql.sh"]),
-    quick("psycopg 3", &["@python", "psycopg3.py"]),
-    quick("asyncpg", &["@python", "asyncpg_client.py"]),
+    program("psql", &["./psql.sh"]),
+    program("psycopg 3", &["@python", "psycopg3.py"]),
+    program("asyncpg", &["@python", "asyncpg_client.py"]),
     program("SQLAlchemy", &["@python", "sqlalchemy_client.py"]),
     Program { folder: "django_library", ..program("Django", &["@python", "check.py"]) },
-    quick("node pg", &["node", "node_pg.js"]),
+    program("node pg", &["node", "node_pg.js"]),
     program("Knex", &["node", "knex_client.js"]),
-    quick("tokio-postgres", &["@rust/tokio_postgres_client"]),
-    quick("sqlx", &["@rust/sqlx_client"]),
+    program("tokio-postgres", &["@rust/tokio_postgres_client"]),
+    program("sqlx", &["@rust/sqlx_client"]),
     program("JDBC", &["java", "-cp", "/usr/share/java/postgresql.jar", "JdbcClient.java"]),
     Program { pace: Pace::Slow, ..program("pgbench", &["./pgbench.sh"]) },
 ];
