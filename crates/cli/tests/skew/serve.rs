@@ -156,24 +156,43 @@ fn a_server_that_is_killed_leaves_a_history() {
 #[test]
 fn a_thousand_clients_are_served_at_once() {
     let folder = Folder::new("serve-thousand");
-    // Each has a file at both ends; a shell may give a process no more than about a thousand.
     let (mut server, _out, address) = listening(&folder, &["--chooser", "latest"]);
-    let count = open_files().saturating_sub(100).min(1000);
-    let mut clients: Vec<Client> = (0..count).map(|_| Client::connect(&address)).collect();
+    allow_many_files();
+    let mut clients: Vec<Client> = (0..1000).map(|_| Client::connect(&address)).collect();
     clients[0].query("CREATE TABLE t (id INT PRIMARY KEY)").unwrap();
     for (number, client) in clients.iter_mut().enumerate() {
         client.query(&format!("INSERT INTO t VALUES ({number})")).unwrap();
     }
-    assert_eq!(clients[count - 1].query("SELECT count(*) FROM t").unwrap(), count.to_string());
+    assert_eq!(clients[999].query("SELECT count(*) FROM t").unwrap(), "1000");
     server.0.kill().unwrap();
     server.0.wait().unwrap();
 }
 
-/// How many files a process may have open.
-fn open_files() -> usize {
-    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
-    let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap_or_default();
-    line.split_whitespace().nth(3).and_then(|number| number.parse().ok()).unwrap_or(256)
+/// The server does this by itself; here the clients of one test are as many.
+fn allow_many_files() {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    setrlimit(Resource::RLIMIT_NOFILE, most, most).unwrap();
+}
+
+#[test]
+fn who_never_reads_takes_the_memory_of_one_answer() {
+    let folder = Folder::new("serve-deaf");
+    let (server, _out, address) = listening(&folder, &[]);
+    let mut client = Client::connect(&address);
+    let mut deaf = Client::connect(&address);
+    deaf.0.set_write_timeout(Some(std::time::Duration::from_millis(500))).unwrap();
+    // Five megabytes each, a gigabyte in all.
+    let sql = "SELECT repeat('x', 1000) FROM generate_series(1, 5000)";
+    let question = [b"Q", &(sql.len() as u32 + 5).to_be_bytes()[..], sql.as_bytes(), b"\0"].concat();
+    deaf.0.write_all(&question.repeat(200)).unwrap();
+    for number in 0..100 {
+        assert_eq!(client.query(&format!("SELECT {number}")).unwrap(), number.to_string());
+    }
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.0.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let kilobytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(kilobytes < 200_000, "{kilobytes} kB");
 }
 
 #[test]

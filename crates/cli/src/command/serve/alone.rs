@@ -28,6 +28,7 @@ pub(super) fn serve(arguments: &Arguments, console: &mut Console) -> Result<Exit
         schedule: arguments.schedule(),
         delay: arguments.delay,
     };
+    allow_many_clients();
     let listening = WireServer::bind(database, settings).and_then(WireServer::start);
     let server = listening.map_err(|error| cannot_listen(arguments.address(), &error))?;
     console.note(&format!("seed {seed}"));
@@ -38,6 +39,19 @@ pub(super) fn serve(arguments: &Arguments, console: &mut Console) -> Result<Exit
     watch(&server, console);
     Ok(tell(&server.stop(), console))
 }
+
+/// Every client is an open file. Shells commonly allow a thousand, the system many more to whoever asks.
+#[cfg(unix)]
+fn allow_many_clients() {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        // Where that is refused, the limit stays as it is.
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
+    }
+}
+
+#[cfg(not(unix))]
+fn allow_many_clients() {}
 
 fn greeting(arguments: &Arguments, server: &RunningServer) -> String {
     let level =
