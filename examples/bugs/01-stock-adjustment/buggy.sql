@@ -1,0 +1,18 @@
+-- A shop (nopCommerce #8085) adjusts the stock of a product: it reads the quantity, computes, and saves the result. Two adjustments
+-- at the same time read the same quantity, and the second save overwrites the first: one of the sales is not in the stock.
+--
+-- expect: read-committed fails, snapshot passes, serializable passes
+CREATE TABLE product (id INT PRIMARY KEY, stock INT NOT NULL);
+INSERT INTO product VALUES (1, 10);
+
+CREATE PROCEDURE adjust(IN item INT, IN difference INT)
+BEGIN
+  DECLARE quantity INT;
+  SELECT stock INTO quantity FROM product WHERE id = item;
+  UPDATE product SET stock = quantity + difference WHERE id = item;
+END;
+
+SESSION sale:     CALL adjust(1, -3);
+SESSION delivery: CALL adjust(1, 5);
+
+ASSERT 'the stock is the sum of all adjustments': (SELECT stock FROM product WHERE id = 1) = 12;

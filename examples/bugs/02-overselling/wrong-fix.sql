@@ -1,0 +1,23 @@
+-- A shop (saleor #543, vendure #3508) looks in one transaction whether enough of a variant is left, and allocates it in a later one. A
+-- wrong fix: the increment alone is made atomic. Now no allocation is lost, and so the stock is oversold all the more surely.
+--
+-- expect: read-committed fails, snapshot fails, serializable fails
+CREATE TABLE stock (variant INT PRIMARY KEY, quantity INT NOT NULL, allocated INT NOT NULL);
+INSERT INTO stock VALUES (1, 1, 0);
+
+CREATE PROCEDURE check_availability(IN item INT, IN wanted INT, OUT available BOOLEAN)
+BEGIN
+  SELECT quantity - allocated >= wanted INTO available FROM stock WHERE variant = item;
+END;
+
+CREATE PROCEDURE allocate(IN item INT, IN wanted INT, IN available BOOLEAN)
+BEGIN
+  IF available THEN
+    UPDATE stock SET allocated = allocated + wanted WHERE variant = item;
+  END IF;
+END;
+
+SESSION ann: CALL check_availability(1, 1, @ann); CALL allocate(1, 1, @ann);
+SESSION ben: CALL check_availability(1, 1, @ben); CALL allocate(1, 1, @ben);
+
+ASSERT 'no more is allocated than there is': (SELECT allocated <= quantity FROM stock WHERE variant = 1);

@@ -1,0 +1,21 @@
+-- A shop (django-oscar #2101 and #4580, litemall #581) allows a voucher once per customer. The right fix: a UNIQUE constraint. The database
+-- checks it on the latest state at every level, and the second INSERT fails.
+--
+-- expect: read-committed passes, snapshot passes, serializable passes
+CREATE TABLE application (id INT PRIMARY KEY, voucher INT NOT NULL, customer INT NOT NULL, UNIQUE (voucher, customer));
+
+CREATE PROCEDURE apply_voucher(IN number INT, IN code INT, IN person INT)
+BEGIN
+  DECLARE times INT;
+  SELECT COUNT(*) INTO times FROM application WHERE voucher = code AND customer = person;
+  IF times > 0 THEN
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'the voucher was used already';
+  END IF;
+  INSERT INTO application VALUES (number, code, person);
+END;
+
+SESSION first_tab:  CALL apply_voucher(1, 1, 7);
+SESSION second_tab: CALL apply_voucher(2, 1, 7);
+
+ASSERT 'a customer uses the voucher at most once':
+  (SELECT COUNT(*) FROM application WHERE voucher = 1 AND customer = 7) <= 1;

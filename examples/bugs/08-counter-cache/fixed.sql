@@ -1,0 +1,26 @@
+-- A framework (rails #14735) keeps in each post the number of its comments. The right fix: the counter is decremented only when the DELETE
+-- says that it deleted a row.
+--
+-- expect: read-committed passes, snapshot passes, serializable passes
+CREATE TABLE post (id INT PRIMARY KEY, comments INT NOT NULL);
+CREATE TABLE comment (id INT PRIMARY KEY, post INT NOT NULL);
+INSERT INTO post VALUES (1, 2);
+INSERT INTO comment VALUES (5, 1), (6, 1);
+
+CREATE PROCEDURE destroy(IN wanted INT)
+BEGIN
+  DECLARE parent INT;
+  SELECT post INTO parent FROM comment WHERE id = wanted;
+  IF parent IS NOT NULL THEN
+    DELETE FROM comment WHERE id = wanted;
+    IF ROW_COUNT() > 0 THEN
+      UPDATE post SET comments = comments - 1 WHERE id = parent;
+    END IF;
+  END IF;
+END;
+
+SESSION author:    CALL destroy(5);
+SESSION moderator: CALL destroy(5);
+
+ASSERT 'the counter is the number of comments':
+  (SELECT comments FROM post WHERE id = 1) = (SELECT COUNT(*) FROM comment WHERE post = 1);

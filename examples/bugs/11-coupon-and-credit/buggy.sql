@@ -1,0 +1,29 @@
+-- Shops (mall #1003, spree #11284) let a customer pay with a coupon and with store credit: both are looked at, the coupon is marked as
+-- used, the credit decremented, the order inserted. Two orders at the same time both find the coupon unused and the credit untouched.
+--
+-- expect: read-committed fails, snapshot passes, serializable passes
+CREATE TABLE coupon (id INT PRIMARY KEY, used BOOLEAN NOT NULL);
+CREATE TABLE credit (customer INT PRIMARY KEY, balance INT NOT NULL);
+CREATE TABLE purchase (id INT PRIMARY KEY, coupon INT NOT NULL);
+INSERT INTO coupon VALUES (1, FALSE);
+INSERT INTO credit VALUES (7, 10);
+
+CREATE PROCEDURE place_order(IN number INT, IN code INT, IN person INT, IN amount INT)
+BEGIN
+  DECLARE gone BOOLEAN;
+  DECLARE money INT;
+  SELECT used INTO gone FROM coupon WHERE id = code;
+  SELECT balance INTO money FROM credit WHERE customer = person;
+  IF gone OR money < amount THEN
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'the coupon or the credit is used up';
+  END IF;
+  UPDATE coupon SET used = TRUE WHERE id = code;
+  UPDATE credit SET balance = balance - amount WHERE customer = person;
+  INSERT INTO purchase VALUES (number, code);
+END;
+
+SESSION first_tab:  CALL place_order(1, 1, 7, 10);
+SESSION second_tab: CALL place_order(2, 1, 7, 10);
+
+ASSERT 'one order per coupon': (SELECT COUNT(*) FROM purchase WHERE coupon = 1) <= 1;
+ASSERT 'no credit is spent that was not there': (SELECT balance >= 0 FROM credit WHERE customer = 7);
