@@ -66,8 +66,32 @@ pub(crate) fn stop_on_interrupt() {
             std::process::exit(3);
         }
     };
-    // Without a handler Ctrl-C still ends the process, only less politely.
+    catch(handler);
+}
+
+/// Calls the handler on each signal. Without one Ctrl-C still ends the process, only less politely.
+#[cfg(not(unix))]
+fn catch(handler: impl Fn() + Send + 'static) {
     let _ = ctrlc::set_handler(handler);
+}
+
+#[cfg(unix)]
+fn catch(handler: impl Fn() + Send + 'static) {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let caught: &[i32] = if is_ignored(SIGHUP) { &[SIGINT, SIGTERM] } else { &[SIGINT, SIGTERM, SIGHUP] };
+    if let Ok(mut signals) = signal_hook::iterator::Signals::new(caught) {
+        std::thread::spawn(move || signals.forever().for_each(|_| handler()));
+    }
+}
+
+/// Whether whoever started the process told it to ignore a signal, as nohup does. Where that cannot be known the signal is left as it
+/// is, and the answer is yes.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
+    mask.is_none_or(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 /// Reads `30s`, `500ms`, `2m`, `1h` or a number of seconds.

@@ -89,6 +89,11 @@ impl AdvisoryTable {
         self.waiting.contains_key(&session)
     }
 
+    /// What a session waits for.
+    pub(crate) fn awaited(&self, session: SessionId) -> Option<i128> {
+        self.waiting.get(&session).map(|(key, _)| *key)
+    }
+
     /// Those that hold what a session waits for.
     pub(crate) fn waits_for(&self, session: SessionId) -> Vec<SessionId> {
         self.waiting.get(&session).map_or(Vec::new(), |(key, shared)| self.in_the_way(session, *key, *shared))

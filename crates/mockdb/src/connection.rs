@@ -64,6 +64,8 @@ struct Savepoint {
     /// Whether that catalog was the transaction's own.
     defines: bool,
     settings: BTreeMap<String, String>,
+    /// What of them comes back at the end of the transaction.
+    local: BTreeMap<String, Option<String>>,
 }
 
 impl Connection {
@@ -178,9 +180,11 @@ impl Connection {
             self.implicit = self.commits_by_itself();
             self.status = if self.implicit { Status::Idle } else { Status::Open };
         }
+        let settings = Arc::clone(self.session.settings());
         let (id, session) = (self.id, &mut self.session);
         let run = |store: &mut Store| session.execute(prepared, parameters, &mut store.view(id));
         let result = database.store.run_statement(id, Some(prepared.statement().text()), run);
+        let result = result.and_then(|answer| self.set_by_functions(database, settings).map(|()| answer));
         let answer = result.inspect_err(|stop| self.stopped(database, stop, &before))?;
         self.answered(database, answer)
     }
@@ -250,6 +254,7 @@ impl Connection {
         self.session.forget_deferred();
         self.end_settings(committed);
         self.forget_definitions(database);
+        self.rename_late(database);
     }
 
     fn forget_definitions(&mut self, database: &mut Database) {
@@ -470,7 +475,8 @@ impl Connection {
                 name: name.clone(),
                 catalog: Arc::clone(self.session.catalog()),
                 defines: self.defines,
-                settings: self.session.settings_mut().clone(),
+                settings: BTreeMap::clone(self.session.settings()),
+                local: self.settings.local.clone(),
             }),
             Control::Release(name) => self.savepoints.truncate(place(&self.savepoints, name)),
             Control::RollbackTo(name) => {
@@ -480,6 +486,7 @@ impl Connection {
                     self.session.set_catalog(Arc::clone(&savepoint.catalog));
                     if self.session.dialect() == Dialect::Postgres {
                         self.session.settings_mut().clone_from(&savepoint.settings);
+                        self.settings.local.clone_from(&savepoint.local);
                     }
                 }
             }

@@ -23,7 +23,7 @@ use skew_history::{IsolationLevel, SessionId};
 use skew_sql::session::DeclaredLevel;
 use skew_sql::{Catalog, SpaceId};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A store and what is in it.
 pub struct Database {
@@ -41,7 +41,19 @@ pub struct Database {
     /// Whether levels that clients ask for count; else all transactions run at the store's.
     pub obeys_levels: bool,
     /// Levels that were asked for, were not obeyed, and were told of.
-    pub(crate) overruled: BTreeSet<DeclaredLevel>,
+    pub overruled: Overruled,
+}
+
+/// Levels that clients asked for and did not get, as far as somebody was told of them. Clones share it, so that the databases of many
+/// runs tell of each level once.
+#[derive(Clone, Default, Debug)]
+pub struct Overruled(Arc<Mutex<BTreeSet<DeclaredLevel>>>);
+
+impl Overruled {
+    /// Whether nobody was told of this level yet; now somebody is.
+    pub(crate) fn is_news(&self, level: DeclaredLevel) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(level)
+    }
 }
 
 impl Database {
@@ -56,7 +68,7 @@ impl Database {
             written_at: BTreeMap::new(),
             altered_at: BTreeMap::new(),
             obeys_levels: true,
-            overruled: BTreeSet::new(),
+            overruled: Overruled::default(),
         }
     }
 

@@ -51,7 +51,7 @@ pub mod wire;
 pub use chance::{Chance, Stream};
 pub use chooser::{Campaign, Chooser, ChooserKind, Script};
 pub use connection::{Connection, Status};
-pub use database::Database;
+pub use database::{Database, Overruled};
 pub use keys::SpaceShape;
 pub use kv::{Kv, KvError, KvSession, KvTransaction, KvValue};
 pub use log::{Choice, ChoiceLog};

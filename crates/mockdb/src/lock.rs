@@ -118,6 +118,11 @@ impl LockTable {
         self.waits.contains_key(&transaction)
     }
 
+    /// The row that a transaction waits for.
+    pub(crate) fn awaited(&self, transaction: GrowingId) -> Option<KeyId> {
+        self.waits.get(&transaction).copied()
+    }
+
     /// Those that a waiting transaction waits for directly.
     pub(crate) fn waits_for(&self, transaction: GrowingId) -> Vec<GrowingId> {
         let Some(row) = self.waits.get(&transaction).and_then(|key| self.rows.get(key)) else { return Vec::new() };

@@ -17,9 +17,12 @@ use crate::connection::Connection;
 use crate::database::Database;
 use crate::store::Begin;
 use skew_history::IsolationLevel;
+use skew_sql::function::unknown_zone;
 use skew_sql::session::{Answer, DeclaredLevel, Modes, ResultColumn, Rows};
+use skew_sql::value::Zone;
 use skew_sql::{Datum, Dialect, SqlError, SqlState, SqlType, Stop};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 const CHOOSER: &str = "skew.chooser";
 const LEVEL: &str = "skew.level";
@@ -50,9 +53,11 @@ pub(crate) struct Settings {
     /// As they were before the open transaction set any.
     before: Option<BTreeMap<String, String>>,
     /// What comes back after SET LOCAL.
-    local: BTreeMap<String, Option<String>>,
+    pub(crate) local: BTreeMap<String, Option<String>>,
     /// MySQL's SET TRANSACTION: what the next transaction begins with.
     next: Modes,
+    /// Another application_name came while a transaction was open.
+    renames: bool,
     /// A level that was asked for and is not obeyed.
     overruled: Option<DeclaredLevel>,
 }
@@ -65,7 +70,7 @@ impl Connection {
         let begin = Begin {
             level: self.level_for(database, asked.level)?,
             read_only: asked.read_only.unwrap_or(false),
-            chooser: self.checked(CHOOSER, parse_chooser)?,
+            chooser: self.parsed(CHOOSER, parse_chooser)?,
         };
         database.store.begin(self.id, begin)?;
         self.settings.next = Modes::default();
@@ -80,7 +85,7 @@ impl Connection {
         asked: Option<DeclaredLevel>,
     ) -> Result<Option<IsolationLevel>, SqlError> {
         self.note_level(database, asked);
-        let own = self.checked(LEVEL, parse_level)?;
+        let own = self.parsed(LEVEL, parse_level)?;
         Ok(own.or_else(|| asked.filter(|_| database.obeys_levels).map(level_of)))
     }
 
@@ -167,13 +172,13 @@ impl Connection {
         let overruled =
             |level: &DeclaredLevel| !database.obeys_levels && level_of(*level) != database.store.options().level;
         if let Some(level) = asked.filter(overruled)
-            && database.overruled.insert(level)
+            && database.overruled.is_news(level)
         {
             self.settings.overruled = Some(level);
         }
     }
 
-    /// A level that a client asked for and that is not obeyed: told once per level of a database, to be logged.
+    /// A level that a client asked for and that is not obeyed: told once per level, to be logged; see [`Overruled`](crate::Overruled).
     pub fn take_overruled(&mut self) -> Option<DeclaredLevel> {
         self.settings.overruled.take()
     }
@@ -189,10 +194,10 @@ impl Connection {
     /// A setting of the client's first message: RESET comes back to it.
     pub fn set_first(&mut self, database: &mut Database, name: &str, value: &str) -> Result<(), SqlError> {
         let name = name.to_lowercase();
-        check_setting(database, &name, value)?;
-        let value = kept_value(&name, value);
-        self.settings.first.insert(name.clone(), value.to_owned());
-        self.session.settings_mut().insert(name, value.to_owned());
+        self.check_setting(database, &name, value)?;
+        let value = self.kept_value(&name, value);
+        self.settings.first.insert(name.clone(), value.clone());
+        self.session.settings_mut().insert(name, value);
         Ok(())
     }
 
@@ -248,6 +253,29 @@ impl Connection {
         }
     }
 
+    /// What `set_config` set is set as SET would: looked at, kept as it is shown, and taken back with the transaction.
+    pub(crate) fn set_by_functions(
+        &mut self,
+        database: &mut Database,
+        before: Arc<BTreeMap<String, String>>,
+    ) -> Result<(), Stop> {
+        let set = self.session.take_set_by_functions();
+        if set.is_empty() {
+            return Ok(());
+        }
+        self.session.set_settings(before);
+        set.iter().try_for_each(|one| self.set(database, &one.name, Some(&one.value), one.local))
+    }
+
+    /// A session cannot get another name while its transaction is open; if that was nothing, it can afterwards.
+    pub(crate) fn rename_late(&mut self, database: &mut Database) {
+        let wanted = std::mem::take(&mut self.settings.renames);
+        let name = self.setting("application_name").filter(|name| wanted && !name.is_empty()).map(str::to_owned);
+        if let Some(name) = name {
+            self.rename(database, &name);
+        }
+    }
+
     fn set(&mut self, database: &mut Database, name: &str, value: Option<&str>, local: bool) -> Result<(), Stop> {
         let postgres = self.session.dialect() == Dialect::Postgres;
         let name = if name == "names" && postgres { ENCODING } else { name };
@@ -256,9 +284,10 @@ impl Connection {
             return Err(SqlError::new(SqlState("55P02"), message).into());
         }
         if let Some(value) = value {
-            check_setting(database, name, value)?;
+            self.check_setting(database, name, value)?;
         }
-        let value = value.map(|value| kept_value(name, value));
+        let value = value.map(|value| self.kept_value(name, value));
+        let value = value.as_deref();
         match (name, value) {
             (ISOLATION, Some(value)) if postgres => {
                 let level = Some(parse_declared(value)?);
@@ -281,8 +310,9 @@ impl Connection {
         self.put_setting(name, value.map(str::to_owned), local);
         if let ("application_name", Some(name)) = (name, value)
             && !name.is_empty()
+            && !local
         {
-            self.rename(database, name);
+            self.settings.renames = !self.rename(database, name) && database.store.in_transaction(self.id);
         }
         Ok(())
     }
@@ -336,17 +366,37 @@ impl Connection {
         self.session.dialect() == Dialect::Postgres || !self.setting("autocommit").is_some_and(off)
     }
 
-    /// A setting that may have been set without being looked at, by a function: a wrong one is told once, and gone.
-    fn checked<T>(&mut self, name: &str, parse: impl Fn(&str) -> Result<T, SqlError>) -> Result<Option<T>, SqlError> {
-        let parsed = self.setting(name).map(parse).transpose();
-        if parsed.is_err() {
-            self.session.settings_mut().remove(name);
-        }
-        parsed
+    fn parsed<T>(&self, name: &str, parse: impl Fn(&str) -> Result<T, SqlError>) -> Result<Option<T>, SqlError> {
+        self.setting(name).map(parse).transpose()
     }
 }
 
-/// Refuses a wrong value of a setting that means something here.
+/// What settings may be.
+impl Connection {
+    /// Refuses a wrong value of a setting that means something here.
+    fn check_setting(&self, database: &Database, name: &str, value: &str) -> Result<(), SqlError> {
+        match name {
+            "timezone" if self.session.dialect() == Dialect::Postgres => {
+                Zone::of_setting(value).map(|_| ()).ok_or_else(|| unknown_zone(value))
+            }
+            name => check_setting(database, name, value),
+        }
+    }
+
+    /// A value as PostgreSQL keeps it.
+    fn kept_value(&self, name: &str, value: &str) -> String {
+        match name {
+            ENCODING => "UTF8".to_owned(),
+            "datestyle" => "ISO, MDY".to_owned(),
+            "application_name" => cut(value).to_owned(),
+            "timezone" if self.session.dialect() == Dialect::Postgres => {
+                Zone::of_setting(value).map_or_else(|| value.to_owned(), |(_, shown)| shown)
+            }
+            _ => value.to_owned(),
+        }
+    }
+}
+
 fn check_setting(database: &Database, name: &str, value: &str) -> Result<(), SqlError> {
     match name {
         CHOOSER => parse_chooser(value).map(|_| ()),
@@ -418,16 +468,6 @@ pub(crate) fn cut(name: &str) -> &str {
     const LONGEST: usize = 63;
     let end = (0..=LONGEST.min(name.len())).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);
     &name[..end]
-}
-
-/// A value as PostgreSQL keeps it.
-fn kept_value<'a>(name: &str, value: &'a str) -> &'a str {
-    match name {
-        ENCODING => "UTF8",
-        "datestyle" => "ISO, MDY",
-        "application_name" => cut(value),
-        _ => value,
-    }
 }
 
 fn invalid(name: &str, value: &str, good: &str) -> SqlError {

@@ -493,6 +493,12 @@ impl Store {
         holders
     }
 
+    /// What a session waits for: who is woken and waits for the same goes on with the same wait.
+    pub(crate) fn awaited(&self, session: SessionId) -> Awaited {
+        let row = self.transaction(session).ok().and_then(|transaction| self.locks.awaited(transaction.id));
+        Awaited { row, advisory: self.advisory.awaited(session) }
+    }
+
     /// Lets a session do one more event; see [`Options::turns`].
     pub fn grant(&mut self, session: SessionId) {
         self.sessions[session.index()].grants += 1;
@@ -553,6 +559,13 @@ impl Store {
     pub(crate) fn time(&self) -> i64 {
         self.clock
     }
+}
+
+/// What a session waits for; if it is neither a row nor an advisory lock, it is its turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Awaited {
+    row: Option<KeyId>,
+    advisory: Option<i128>,
 }
 
 pub(crate) fn no_transaction() -> SqlError {

@@ -4,7 +4,7 @@
 //! `-- dialect: mysql`. A block whose first line is `-- reads` shows what was asked of the store instead of the rows. Parameters
 //! of a statement stand in a line `-- parameters: 7 abc`. `SKEW_BLESS=1` writes the answers anew: read the difference before committing it.
 
-use skew_sql::value::{input, output};
+use skew_sql::value::{Style, input, output};
 use skew_sql::{Answer, Catalog, Datum, Dialect, MemoryStorage, Session, SqlError, SqlType, Stop};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -50,11 +50,11 @@ impl Server {
     fn answer(&mut self, statement: &skew_sql::Statement, given: &[&str]) -> Result<Answer, Stop> {
         let prepared = self.session.prepare(statement, &[])?;
         let types: Vec<SqlType> = prepared.parameter_types().to_vec();
-        let dialect = self.session.dialect();
+        let style = self.session.style();
         let values: Result<Vec<Datum>, SqlError> = given
             .iter()
             .zip(&types)
-            .map(|(text, sql_type)| if *text == "NULL" { Ok(Datum::Null) } else { input(text, sql_type, dialect) })
+            .map(|(text, sql_type)| if *text == "NULL" { Ok(Datum::Null) } else { input(text, sql_type, style) })
             .collect();
         self.storage.begin();
         let answer = self.session.execute(&prepared, &values?, &mut self.storage);
@@ -67,9 +67,9 @@ impl Server {
 
     fn told(&self, answer: &Answer) -> String {
         match answer {
-            Answer::Rows(rows) => told_rows(rows, self.session.dialect()),
+            Answer::Rows(rows) => told_rows(rows, self.session.style()),
             Answer::Changed(changed) => {
-                let rows = changed.returning.as_ref().map(|rows| told_rows(rows, self.session.dialect()));
+                let rows = changed.returning.as_ref().map(|rows| told_rows(rows, self.session.style()));
                 format!("{}{} {}\n", rows.unwrap_or_default(), changed.command, changed.count)
             }
             Answer::Done(words) | Answer::Defined(words) => format!("{words}\n"),
@@ -78,7 +78,7 @@ impl Server {
     }
 }
 
-fn told_rows(rows: &skew_sql::session::Rows, dialect: Dialect) -> String {
+fn told_rows(rows: &skew_sql::session::Rows, style: Style) -> String {
     let names: Vec<&str> = rows.columns.iter().map(|column| column.name.as_str()).collect();
     let mut told = format!("{}\n", names.join("|"));
     for row in &rows.rows {
@@ -87,7 +87,7 @@ fn told_rows(rows: &skew_sql::session::Rows, dialect: Dialect) -> String {
             .zip(rows.columns.iter())
             .map(|(value, column)| match value {
                 Datum::Null => "NULL".to_owned(),
-                value => output(value, &column.sql_type, dialect),
+                value => output(value, &column.sql_type, style),
             })
             .collect();
         writeln!(told, "{}", values.join("|")).unwrap();

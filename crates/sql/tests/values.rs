@@ -213,7 +213,7 @@ fn what_compares_equal_is_one_group() {
 fn aggregates_have_the_types_of_postgres() {
     let run = |name: &str, sql_type: SqlType, values: &[Datum], distinct: bool| {
         let aggregate = function::aggregate(name, &[sql_type], distinct, Dialect::Postgres).unwrap();
-        let mut group = aggregate.accumulator();
+        let mut group = aggregate.accumulator(skew_sql::value::Zone::Utc);
         for one in values {
             group.add(std::slice::from_ref(one)).unwrap();
         }

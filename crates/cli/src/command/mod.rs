@@ -9,6 +9,7 @@ mod convert;
 mod generate;
 mod judge;
 mod play;
+mod program;
 mod serve;
 mod view;
 
@@ -31,6 +32,7 @@ impl Command {
         match self {
             Command::Check(arguments) => arguments.run(console),
             Command::Convert(arguments) => arguments.run(console),
+            Command::Explore(arguments) => arguments.run(console),
             Command::Generate(arguments) => arguments.run(console),
             Command::Play(arguments) => arguments.run(console),
             Command::Serve(arguments) => arguments.run(console),

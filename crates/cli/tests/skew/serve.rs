@@ -35,6 +35,40 @@ fn what_was_served_is_recorded_and_an_interrupt_is_a_good_end() {
     folder.skew(&["check", "run.jsonl", "--level", "cc"]).expect(0);
 }
 
+/// Tells a server that its terminal is gone; whoever ignores that is asked to end afterwards. With which code it ends.
+#[cfg(target_os = "linux")]
+fn hang_up(folder: &Folder, line: &str) -> Option<i32> {
+    let mut command = Command::new("sh");
+    command.args(["-c", line, env!("CARGO_BIN_EXE_skew")]).current_dir(folder.path());
+    let mut server = Server(command.stdout(std::process::Stdio::piped()).spawn().unwrap());
+    let mut out = BufReader::new(server.0.stdout.take().unwrap());
+    let mut first = String::new();
+    out.read_line(&mut first).unwrap();
+    let address = first.trim().rsplit('/').next().unwrap();
+    let process = server.0.id().to_string();
+    let tell = |signal: &str| Command::new("kill").args([signal, &process]).status().unwrap();
+    assert!(tell("-HUP").success());
+    if line.contains("trap") {
+        // Time enough to end for a server that would.
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        assert!(post(address, "/put", "{\"session\":\"a\",\"key\":\"x\",\"value\":1}").ends_with("{}\n"));
+        assert!(server.0.try_wait().unwrap().is_none());
+        assert!(tell("-INT").success());
+    }
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest.contains("1 committed"), line.contains("trap"), "{rest}");
+    server.0.wait().unwrap().code()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_terminal_that_goes_ends_a_server_unless_it_was_told_to_ignore_it() {
+    let folder = Folder::new("serve-nohup");
+    assert_eq!(hang_up(&folder, "exec $0 serve --http"), Some(0));
+    assert_eq!(hang_up(&folder, "trap '' HUP; exec $0 serve --http"), Some(0));
+}
+
 fn refused(test: &str, arguments: &[&str]) -> Ran {
     Folder::new(test).skew(&[&["serve", "--http"], arguments].concat()).expect(2)
 }
@@ -270,6 +304,24 @@ fn two_clients_withdraw() {
 
 const ACCOUNTS: &str =
     "CREATE TABLE account (id INT PRIMARY KEY, balance INT); INSERT INTO account VALUES (1, 50), (2, 50);";
+
+#[test]
+fn a_client_asks_for_serializable() {
+    if std::env::var_os("SKEW_TEST_CLIENT").is_none() {
+        return;
+    }
+    let address = format!("{}:{}", std::env::var("PGHOST").unwrap(), std::env::var("PGPORT").unwrap());
+    Client::connect(&address).query("BEGIN ISOLATION LEVEL SERIALIZABLE").unwrap();
+}
+
+#[test]
+fn a_level_that_clients_do_not_get_is_told_once_in_many_runs() {
+    let folder = Folder::new("serve-overruled");
+    let arguments = ["--level", "causal", "--runs", "3"];
+    let mut command = as_client_of(&folder, &arguments, "serve::a_client_asks_for_serializable");
+    let ran = Ran::new(command.output().unwrap()).expect(0);
+    assert_eq!(ran.err.matches("a client asked for Serializable").count(), 1, "{}", ran.err);
+}
 
 #[test]
 fn the_anomaly_behind_a_failure_is_named_and_the_replay_fails_again() {

@@ -19,12 +19,13 @@ use super::{settings, value};
 use crate::connection::{Connection, Status, error_of};
 use crate::database::Database;
 use crate::shared::Bell;
+use crate::store::Awaited;
 use skew_history::SessionId;
 use skew_sql::session::{Answer, Prepared, Rows};
 use skew_sql::{Datum, Interrupt, SqlError, SqlState, Stop};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A client.
 pub(crate) struct Client {
@@ -268,10 +269,7 @@ impl Client {
         if let Some(level) = self.connection.take_overruled() {
             tracing::warn!("a client asked for {level:?}; all transactions are at the level that was asked for here");
         }
-        if self.connection.id() != self.session {
-            self.hall.database.take_down(std::mem::replace(&mut self.session, self.connection.id()));
-            self.hall.database.hang(self.session, &self.bell);
-        }
+        self.follow_session();
         if let Some(turnstile) = &self.hall.turnstile {
             // From here on it is the client that lets others wait: a series without its end, an answer that nobody reads.
             turnstile.rest(self.process, true);
@@ -281,7 +279,17 @@ impl Client {
 
     /// Commits the transaction of statements that stayed together.
     pub(crate) async fn finish(&mut self) -> Result<(), Trouble> {
-        self.until_done(Connection::end_block).await
+        let finished = self.until_done(Connection::end_block).await;
+        self.follow_session();
+        finished
+    }
+
+    /// The bell hangs at the session, which another name makes another one.
+    fn follow_session(&mut self) {
+        if self.connection.id() != self.session {
+            self.hall.database.take_down(std::mem::replace(&mut self.session, self.connection.id()));
+            self.hall.database.hang(self.session, &self.bell);
+        }
     }
 
     /// Waits until the next statement may begin; who goes or is cancelled meanwhile does not begin it.
@@ -324,6 +332,8 @@ impl Client {
     ) -> Result<T, Trouble> {
         let timeouts = settings::timeouts(&self.connection);
         let deadline = timeouts.statement.and_then(|limit| Instant::now().checked_add(limit));
+        // What the statement waits for, and until when: being woken in vain does not make the wait a new one.
+        let mut wait: Option<(Awaited, Option<Instant>)> = None;
         loop {
             self.hall.running.begin(&self.member, deadline);
             let result = attempt(&mut self.connection, &mut self.hall.database.work());
@@ -335,7 +345,13 @@ impl Client {
                     if let Some(turnstile) = &self.hall.turnstile {
                         turnstile.rest(self.process, false);
                     }
-                    self.wait(deadline, timeouts.lock).await?;
+                    let awaited = self.hall.database.work().store.awaited(self.connection.id());
+                    let patience = match wait {
+                        Some((same, patience)) if same == awaited => patience,
+                        _ => timeouts.lock.and_then(|limit| Instant::now().checked_add(limit)),
+                    };
+                    wait = Some((awaited, patience));
+                    self.wait(deadline, patience).await?;
                     self.wait_for_turn().await?;
                 }
                 Err(Stop::Interrupted(Interrupt::Cancelled)) => {
@@ -357,8 +373,7 @@ impl Client {
     }
 
     /// Waits until the statement may be tried again.
-    async fn wait(&mut self, deadline: Option<Instant>, lock: Option<Duration>) -> Result<(), Trouble> {
-        let patience = lock.and_then(|limit| Instant::now().checked_add(limit));
+    async fn wait(&mut self, deadline: Option<Instant>, patience: Option<Instant>) -> Result<(), Trouble> {
         tokio::select! {
             biased;
             () = self.bell.rung() => {}

@@ -126,7 +126,7 @@ fn format_of(copy: &Copy) -> Format {
 fn decoded(rows: Vec<Fields>, copy: &Copy) -> Result<Vec<Vec<Datum>>, SqlError> {
     let field = |(field, column): (Option<Vec<u8>>, &skew_sql::session::ResultColumn)| match field {
         None => Ok(Datum::Null),
-        Some(bytes) => value::decode(&bytes, &column.sql_type, Format::Binary),
+        Some(bytes) => value::decode_binary(&bytes, &column.sql_type),
     };
     let row = |row: Fields| row.into_iter().zip(copy.columns.iter()).map(field).collect();
     rows.into_iter().map(row).collect()

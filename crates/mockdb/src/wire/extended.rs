@@ -207,11 +207,12 @@ impl Client {
         let statement = self.statement(name)?;
         statement.check_counts(name, formats.len(), parameters.len(), results.len())?;
         let wanted = statement.prepared.as_ref().map_or(&[][..], Prepared::parameter_types);
+        let style = self.connection.session().style();
         let mut values = Vec::with_capacity(parameters.len());
         for (place, (bytes, wanted)) in parameters.iter().zip(wanted).enumerate() {
             values.push(match bytes {
                 None => Datum::Null,
-                Some(bytes) => value::decode(bytes, wanted, format_at(formats, place))?,
+                Some(bytes) => value::decode(bytes, wanted, format_at(formats, place), style)?,
             });
             value::check_labels(&values[place], wanted, self.connection.session().catalog())?;
         }

@@ -13,7 +13,7 @@
 //! Texts are those of [`skew_sql::value`]. Infinite dates and times are the largest and the smallest number in both worlds.
 
 use super::message::Format;
-use skew_sql::value::{Interval, input, number, output, temporal};
+use skew_sql::value::{Interval, Style, input, number, output, temporal};
 use skew_sql::{Catalog, Datum, Dialect, IntegerWidth, Session, SqlError, SqlState, SqlType};
 use std::sync::Arc;
 
@@ -200,16 +200,19 @@ fn record(
     Ok(())
 }
 
-/// Reads a value.
-pub(crate) fn decode(bytes: &[u8], sql_type: &SqlType, format: Format) -> Result<Datum, SqlError> {
+/// Reads a value; a text in the style of the session.
+pub(crate) fn decode(bytes: &[u8], sql_type: &SqlType, format: Format, style: Style) -> Result<Datum, SqlError> {
     match format {
-        Format::Text => input(text(bytes)?, sql_type, Dialect::Postgres),
-        Format::Binary => {
-            let mut rest = bytes;
-            let value = from_binary(&mut rest, sql_type)?;
-            if rest.is_empty() { Ok(value) } else { Err(incorrect()) }
-        }
+        Format::Text => input(text(bytes)?, sql_type, style),
+        Format::Binary => decode_binary(bytes, sql_type),
     }
+}
+
+/// Reads a value that machines wrote, which is the same in every session.
+pub(crate) fn decode_binary(bytes: &[u8], sql_type: &SqlType) -> Result<Datum, SqlError> {
+    let mut rest = bytes;
+    let value = from_binary(&mut rest, sql_type)?;
+    if rest.is_empty() { Ok(value) } else { Err(incorrect()) }
 }
 
 /// A text that is no label of its enumeration would be carried on as if it were one.
@@ -346,7 +349,7 @@ fn from_array(bytes: &mut &[u8], element: &SqlType) -> Result<Datum, SqlError> {
         };
         let (content, rest) = bytes.split_at_checked(length).ok_or_else(incorrect)?;
         *bytes = rest;
-        elements.push(decode(content, element, Format::Binary)?);
+        elements.push(decode_binary(content, element)?);
     }
     Ok(Datum::Array(elements.into()))
 }

@@ -114,6 +114,72 @@ fn a_level_that_is_not_obeyed_is_acknowledged_shown_and_told_once() {
 }
 
 #[test]
+fn the_databases_of_a_campaign_tell_of_a_level_once() {
+    let overruled = skew_mockdb::Overruled::default();
+    for told in [Some(DeclaredLevel::Serializable), None] {
+        let mut test = Test::new(Options::new(Level::Causal, 1), ChooserKind::Latest, &ACCOUNTS);
+        (test.database.obeys_levels, test.database.overruled) = (false, overruled.clone());
+        let mut a = test.connect("a");
+        test.run(&mut a, "BEGIN ISOLATION LEVEL SERIALIZABLE").unwrap();
+        assert_eq!(a.take_overruled(), told);
+    }
+}
+
+#[test]
+fn a_function_that_sets_is_looked_at_as_set_is() {
+    let mut test = Test::new(Options::new(Level::Causal, 1), ChooserKind::Latest, &ACCOUNTS);
+    let mut a = test.connect("a");
+    for (name, value, wrong) in [
+        ("skew.level", "sser", "22023"),
+        ("skew.chooser", "best", "22023"),
+        ("server_version", "9.6", "55P02"),
+        ("lock_timeout", "soon", "22023"),
+        ("DateStyle", "German", "22023"),
+        ("TimeZone", "Nowhere/Land", "22023"),
+        ("search_path", "shop", "0A000"),
+    ] {
+        let sql = format!("SELECT set_config('{name}', '{value}', false)");
+        assert_eq!(state(test.run(&mut a, &sql)), wrong, "{name}");
+        assert_eq!(a.status(), Status::Idle);
+    }
+    // In a transaction it is the end of that, as any error is.
+    test.run(&mut a, "BEGIN").unwrap();
+    assert_eq!(state(test.run(&mut a, "SELECT set_config('skew.level', 'sser', false)")), "22023");
+    assert_eq!(a.status(), Status::Failed);
+    test.run(&mut a, "ROLLBACK").unwrap();
+    assert_eq!(a.setting("skew.level"), None);
+    test.run(&mut a, "SELECT set_config('skew.level', 'prefix', false)").unwrap();
+    test.value(&mut a, READ);
+    assert_eq!(last_level(&test), "prefix");
+    test.value(&mut a, "SELECT pg_catalog.set_config('search_path', '', false)");
+}
+
+#[test]
+fn a_function_that_sets_has_the_effects_that_set_has() {
+    let mut test = Test::new(Options::new(Level::Causal, 1), ChooserKind::Latest, &ACCOUNTS);
+    let mut a = test.connect("a");
+    test.run(&mut a, "SELECT set_config('application_name', 'shop', false)").unwrap();
+    assert_eq!(test.database.store.session_name(a.id()), "shop");
+    test.run(&mut a, "BEGIN").unwrap();
+    test.run(&mut a, "SELECT set_config('lock_timeout', '5', true), set_config('client_encoding', 'utf-8', false)")
+        .unwrap();
+    assert_eq!((a.setting("lock_timeout"), a.setting("client_encoding")), (Some("5"), Some("UTF8")));
+    test.run(&mut a, "COMMIT").unwrap();
+    assert_eq!((a.setting("lock_timeout"), a.setting("client_encoding")), (None, Some("UTF8")));
+    test.run(&mut a, "BEGIN").unwrap();
+    let both = "SELECT set_config('work_mem', '8MB', false), current_setting('work_mem')";
+    test.run(&mut a, both).unwrap();
+    assert_eq!(a.setting("work_mem"), Some("8MB"));
+    test.run(&mut a, "ROLLBACK").unwrap();
+    assert_eq!(a.setting("work_mem"), None);
+    test.run(&mut a, "BEGIN").unwrap();
+    test.run(&mut a, "SELECT set_config('transaction_isolation', 'serializable', true)").unwrap();
+    test.value(&mut a, READ);
+    test.run(&mut a, "COMMIT").unwrap();
+    assert_eq!(last_level(&test), "serializable");
+}
+
+#[test]
 fn wrong_values_of_settings_are_refused_with_the_good_ones() {
     let mut test = Test::new(Options::new(Level::Causal, 1), ChooserKind::Latest, &ACCOUNTS);
     let mut a = test.connect("a");
@@ -127,9 +193,6 @@ fn wrong_values_of_settings_are_refused_with_the_good_ones() {
         assert_eq!((error.state.0, error.hint), ("22023", Some(format!("available values: {good}"))));
     }
     assert_eq!(state(test.run(&mut a, "SET skew.level = 'psi'")), "0A000");
-    test.value(&mut a, "SELECT set_config('skew.chooser', 'best', false)");
-    assert_eq!(state(test.run(&mut a, READ)), "22023");
-    assert_eq!(test.value(&mut a, READ), Datum::Integer(100));
 }
 
 #[test]

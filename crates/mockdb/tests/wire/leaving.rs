@@ -105,6 +105,23 @@ fn a_wait_has_an_end_if_the_client_says_so() {
     served.stop();
 }
 
+#[test]
+fn who_is_woken_in_vain_does_not_begin_to_wait_anew() {
+    let served = Served::new();
+    let (mut holder, mut waiter) = (served.connect(), served.connect());
+    holder.query("SELECT pg_advisory_lock(7)");
+    waiter.query("SET lock_timeout = '300ms'");
+    waiter.send(&message(b'Q', &text("SELECT pg_advisory_lock(7)")));
+    waiter.stream.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+    // The lock is free for a moment that nobody sees, more often than the waiter's patience lasts.
+    let heard = (0..200).find_map(|_| {
+        holder.query("SELECT pg_advisory_unlock(7), pg_advisory_lock(7)");
+        waiter.hear()
+    });
+    assert_eq!(heard.and_then(|heard| heard.field(b'C')).as_deref(), Some("55P03"));
+    assert_eq!(waiter.told(), ["Z I"]);
+}
+
 /// It would go on until the limit of steps, without ever touching the store.
 const BUSY: &str = "SELECT count(*) FROM generate_series(1, 30000) a, generate_series(1, 30000) b WHERE a + b = 7";
 /// The same over a table.

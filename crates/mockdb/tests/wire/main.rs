@@ -7,6 +7,7 @@
 //! | `values` | every type as text and as bytes, both ways |
 //! | `copy` | COPY both ways |
 //! | `leaving` | clients that go, wait, cancel, never read, or make no sense |
+//! | `zones` | the time zone of a connection |
 //! | `ways_in` | startup, passwords, whose turn it is |
 
 mod copy;
@@ -16,6 +17,7 @@ mod series;
 mod simple;
 mod values;
 mod ways_in;
+mod zones;
 
 use raw::Raw;
 use skew_check::{Budget, check};

@@ -377,9 +377,11 @@ impl Binder<'_> {
         let query = syntax::parse_query(self.dialect, &view.query)?;
         let variables = std::mem::take(&mut self.variables);
         let common = std::mem::take(&mut self.common);
+        let zone = std::mem::take(&mut self.zone);
         self.views += 1;
         let bound = self.query(&query, None);
         self.views -= 1;
+        self.zone = zone;
         self.common = common;
         self.variables = variables;
         let mut bound = bound?;

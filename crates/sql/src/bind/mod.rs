@@ -41,7 +41,7 @@ use crate::error::{SqlError, SqlState};
 use crate::plan::OutputColumn;
 use crate::storage::{Lock, Patience};
 use crate::value::types::SqlType;
-use crate::value::{CastKind, Datum, can_coerce, cast, input};
+use crate::value::{CastKind, Datum, Style, Zone, can_coerce, cast, input};
 use crate::virtual_tables::function::CatalogFunction;
 use crate::virtual_tables::registered;
 use expression::{Cast, Expression, Node};
@@ -57,6 +57,8 @@ const VIEW_LIMIT: usize = 24;
 pub(crate) struct Binder<'bind> {
     /// Which SQL.
     pub(crate) dialect: Dialect,
+    /// The zone of literals that name none. What stands in the catalog is read in UTC, whoever uses it.
+    zone: Zone,
     /// What exists.
     pub(crate) catalog: &'bind Catalog,
     variables: &'bind [(String, SqlType)],
@@ -114,11 +116,12 @@ pub(crate) fn expression_over_table(
     text: &str,
     table: Option<&Arc<Table>>,
     catalog: &Catalog,
-    dialect: Dialect,
+    style: impl Into<Style>,
     wanted: Option<&SqlType>,
 ) -> Result<Expression, SqlError> {
-    let parsed = crate::syntax::parse_expression(dialect, text)?;
-    let mut binder = Binder::new(dialect, catalog, &[]);
+    let style = style.into();
+    let parsed = crate::syntax::parse_expression(style.dialect, text)?;
+    let mut binder = Binder::new(style.dialect, catalog, &[]).with_zone(style.zone);
     let scope = match table {
         Some(table) => Scope::of_table(table, None),
         None => Scope::empty(None),
@@ -136,6 +139,7 @@ impl<'bind> Binder<'bind> {
     pub(crate) fn new(dialect: Dialect, catalog: &'bind Catalog, parameters: &[SqlType]) -> Binder<'bind> {
         Binder {
             dialect,
+            zone: Zone::Utc,
             catalog,
             variables: &[],
             user_variables: None,
@@ -157,6 +161,11 @@ impl<'bind> Binder<'bind> {
     /// The same for a statement of this many characters.
     pub(crate) fn with_length(self, length: usize) -> Binder<'bind> {
         Binder { expressions_left: FEWEST_EXPRESSIONS + EXPRESSIONS_PER_CHARACTER * length, ..self }
+    }
+
+    /// The same in a session with a time zone.
+    pub(crate) fn with_zone(self, zone: Zone) -> Binder<'bind> {
+        Binder { zone, ..self }
     }
 
     /// One expression more.
@@ -277,7 +286,16 @@ impl<'bind> Binder<'bind> {
             SqlType::TimestampZoned(Some(_)) => (SqlType::TIMESTAMPTZ, true),
             other => (other.clone(), false),
         };
-        let value = input(text, &read_as, self.dialect)?;
+        let value = input(text, &read_as, Style { dialect: self.dialect, zone: self.zone })?;
+        if let (Datum::Array(elements), SqlType::Array(element)) = (&value, &read_as)
+            && let SqlType::Enumeration(id) = **element
+        {
+            for element in elements.iter() {
+                if let Datum::Text(label) = element {
+                    self.check_label(label, id)?;
+                }
+            }
+        }
         let constant = Expression::constant(value, read_as);
         match bounded {
             false => Ok(constant),

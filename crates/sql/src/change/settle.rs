@@ -78,7 +78,7 @@ impl Writer<'_, '_> {
         let values = reference::values_of(&key.columns, &children[0].1).unwrap_or_default();
         match reference::parent_exists(child, key, &values, &self.catalog.clone(), self.execution)? {
             true => Ok(()),
-            false => Err(violation::needed(&change.table, child, key, old, self.dialect()).into()),
+            false => Err(violation::needed(&change.table, child, key, old, self.execution.style()).into()),
         }
     }
 
@@ -138,7 +138,7 @@ impl Writer<'_, '_> {
             .zip(values)
             .map(|((&from, &to), value)| {
                 let (from, to) = (&parent.columns[from].sql_type, &child.columns[to].sql_type);
-                crate::value::cast(value, from, to, crate::value::CastKind::Assignment, self.dialect())
+                crate::value::cast(value, from, to, crate::value::CastKind::Assignment, self.execution.style())
             })
             .collect()
     }
@@ -170,7 +170,7 @@ fn check_child(check: &ChildCheck, catalog: &Catalog, execution: &mut Execution<
     let Some(values) = reference::values_of(&key.columns, &table.complete(&row)) else { return Ok(()) };
     match reference::parent_exists(table, key, &values, catalog, execution)? {
         true => Ok(()),
-        false => Err(violation::orphan(table, key, &values, execution.dialect()).into()),
+        false => Err(violation::orphan(table, key, &values, execution.style()).into()),
     }
 }
 

@@ -146,7 +146,7 @@ impl<'run, 'storage> Writer<'run, 'storage> {
             }
             (Arbiter::Primary, None) => (String::new(), Vec::new(), Vec::new()),
         };
-        violation::duplicate(table, &name, &columns, &values, self.dialect()).into()
+        violation::duplicate(table, &name, &columns, &values, self.execution.style()).into()
     }
 
     /// Writes a row that has no conflict.

@@ -53,8 +53,8 @@ fn converted(
             if source == target {
                 return Some(value.clone());
             }
-            let converted = cast(value, source, target, CastKind::Assignment, execution.dialect()).ok()?;
-            let back = cast(&converted, target, source, CastKind::Assignment, execution.dialect()).ok()?;
+            let converted = cast(value, source, target, CastKind::Assignment, execution.style()).ok()?;
+            let back = cast(&converted, target, source, CastKind::Assignment, execution.style()).ok()?;
             (compare(&back, value) == std::cmp::Ordering::Equal).then_some(converted)
         })
         .collect()

@@ -9,13 +9,12 @@
 use crate::catalog::{Enumeration, ForeignKey, Table};
 use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState};
-use crate::value::Datum;
-use crate::value::output;
 use crate::value::types::SqlType;
+use crate::value::{Datum, Style, output};
 
 /// A value as a refusal shows it.
-fn shown(values: &[Datum], dialect: Dialect) -> Vec<String> {
-    values.iter().map(|value| output(value, &SqlType::Unknown, dialect)).collect()
+fn shown(values: &[Datum], style: Style) -> Vec<String> {
+    values.iter().map(|value| output(value, &SqlType::Unknown, style)).collect()
 }
 
 /// NULL where it may not be.
@@ -50,9 +49,9 @@ pub(crate) fn check(table: &Table, name: &str, dialect: Dialect) -> SqlError {
 }
 
 /// A key that is taken.
-pub(crate) fn duplicate(table: &Table, name: &str, columns: &[String], values: &[Datum], dialect: Dialect) -> SqlError {
-    let values = shown(values, dialect);
-    let error = match dialect {
+pub(crate) fn duplicate(table: &Table, name: &str, columns: &[String], values: &[Datum], style: Style) -> SqlError {
+    let values = shown(values, style);
+    let error = match style.dialect {
         Dialect::Postgres => {
             let message = format!("duplicate key value violates unique constraint \"{name}\"");
             let detail = format!("Key ({})=({}) already exists.", columns.join(", "), values.join(", "));
@@ -67,8 +66,8 @@ pub(crate) fn duplicate(table: &Table, name: &str, columns: &[String], values: &
 }
 
 /// A child without parent.
-pub(crate) fn orphan(child: &Table, key: &ForeignKey, values: &[Datum], dialect: Dialect) -> SqlError {
-    let message = match dialect {
+pub(crate) fn orphan(child: &Table, key: &ForeignKey, values: &[Datum], style: Style) -> SqlError {
+    let message = match style.dialect {
         Dialect::Postgres => {
             format!("insert or update on table \"{}\" violates foreign key constraint \"{}\"", child.name, key.name)
         }
@@ -80,7 +79,7 @@ pub(crate) fn orphan(child: &Table, key: &ForeignKey, values: &[Datum], dialect:
         }
     };
     let columns: Vec<&str> = key.columns.iter().map(|&place| child.columns[place].name.as_str()).collect();
-    let values = shown(values, dialect);
+    let values = shown(values, style);
     SqlError::new(SqlState::FOREIGN_KEY, message)
         .with_detail(format!(
             "Key ({})=({}) is not present in table \"{}\".",
@@ -92,8 +91,8 @@ pub(crate) fn orphan(child: &Table, key: &ForeignKey, values: &[Datum], dialect:
 }
 
 /// A parent that still has children.
-pub(crate) fn needed(parent: &Table, child: &Table, key: &ForeignKey, values: &[Datum], dialect: Dialect) -> SqlError {
-    let message = match dialect {
+pub(crate) fn needed(parent: &Table, child: &Table, key: &ForeignKey, values: &[Datum], style: Style) -> SqlError {
+    let message = match style.dialect {
         Dialect::Postgres => format!(
             "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
             parent.name, key.name, child.name
@@ -104,7 +103,7 @@ pub(crate) fn needed(parent: &Table, child: &Table, key: &ForeignKey, values: &[
         ),
     };
     let columns: Vec<&str> = key.parent_columns.iter().map(|&place| parent.columns[place].name.as_str()).collect();
-    let values = shown(values, dialect);
+    let values = shown(values, style);
     SqlError::new(SqlState::FOREIGN_KEY, message)
         .with_detail(format!(
             "Key ({})=({}) is still referenced from table \"{}\".",

@@ -4,6 +4,7 @@
 //! because keys of another type may be other keys.
 
 use super::Definition;
+use crate::bind::expression_over_table;
 use crate::catalog::name::identifier;
 use crate::catalog::{Column, ColumnDefault, Table};
 use crate::error::{SqlError, SqlState, Stop};
@@ -62,8 +63,8 @@ impl Definition<'_> {
         let mut after = table.clone();
         after.columns[place].sql_type = sql_type.clone();
         after.columns[place].collation = collation;
-        let dialect = self.dialect;
-        if using.is_none() && !can_coerce(&old_type, &sql_type, CastKind::Assignment, dialect) {
+        let style = self.style();
+        if using.is_none() && !can_coerce(&old_type, &sql_type, CastKind::Assignment, self.dialect) {
             let name = &table.columns[place].name;
             let message = format!("column \"{name}\" cannot be cast automatically to type {sql_type}");
             return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message)
@@ -72,17 +73,18 @@ impl Definition<'_> {
         }
         let missing = table.columns[place].missing.clone();
         after.columns[place].missing = match using {
-            None => cast(&missing, &old_type, &sql_type, CastKind::Assignment, dialect)?,
+            None => cast(&missing, &old_type, &sql_type, CastKind::Assignment, style)?,
             // All rows are rewritten, so none is older than the column.
             Some(_) => Datum::Null,
         };
         match using {
             None => self.rewrite(&table, &mut after, |_, mut row| {
-                row[place] = cast(&row[place], &old_type, &sql_type, CastKind::Assignment, dialect)?;
+                row[place] = cast(&row[place], &old_type, &sql_type, CastKind::Assignment, style)?;
                 Ok(row)
             })?,
             Some(expression) => {
-                let formula = self.formula(&table, &expression.to_string(), Some(&sql_type))?;
+                let (text, over) = (expression.to_string(), Arc::new(table.clone()));
+                let formula = expression_over_table(&text, Some(&over), &self.catalog, style, Some(&sql_type))?;
                 self.rewrite(&table, &mut after, |definition, mut row| {
                     row[place] = definition.evaluate(&formula, &row)?;
                     Ok(row)

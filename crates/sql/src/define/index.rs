@@ -26,7 +26,7 @@ impl Definition<'_> {
         }
         let predicate: Option<Arc<str>> = create.predicate.as_ref().map(|condition| condition.to_string().into());
         if let Some(condition) = &predicate {
-            self.check_condition(&table, condition)?;
+            self.check_predicate(&table, condition)?;
         }
         self.add_index(&mut table, name, columns, create.unique)?;
         if let Some(index) = table.indexes.last_mut() {

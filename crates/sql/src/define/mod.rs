@@ -24,6 +24,7 @@
 //! | `sequence` | sequences and enumerations |
 //! | `drop` | DROP, TRUNCATE, RENAME, COMMENT |
 //! | `view` | views, and what depends on what |
+//! | `zone` | what a definition may not leave to the time zone |
 
 mod alter;
 mod alter_column;
@@ -35,17 +36,20 @@ mod rewrite;
 mod sequence;
 mod table;
 mod view;
+mod zone;
 
 use crate::catalog::{Catalog, Table};
 use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState, Stop};
 use crate::storage::{SpaceId, Storage};
+use crate::value::{Style, Zone};
 use sqlparser::ast::{AlterTableOperation, DropBehavior, ObjectName, Statement};
 use std::sync::Arc;
 
 /// A definition under way: the catalog as it will be, and the rows as the transaction has them.
 pub(crate) struct Definition<'storage> {
     pub(crate) dialect: Dialect,
+    pub(crate) zone: Zone,
     pub(crate) catalog: Catalog,
     pub(crate) storage: &'storage mut dyn Storage,
 }
@@ -77,14 +81,15 @@ pub(crate) fn is_definition(statement: &Statement) -> bool {
 pub(crate) fn define(
     statement: &Statement,
     catalog: &Catalog,
-    dialect: Dialect,
+    style: Style,
     storage: &mut dyn Storage,
 ) -> Result<Option<(Catalog, String)>, Stop> {
     if !is_definition(statement) {
         return Ok(None);
     }
-    let mut definition = Definition { dialect, catalog: catalog.clone(), storage };
+    let mut definition = Definition { dialect: style.dialect, zone: style.zone, catalog: catalog.clone(), storage };
     let words = definition.carry_out(statement)?;
+    definition.check_zone(catalog)?;
     definition.check_views(catalog, cascades(statement))?;
     definition.catalog.version = catalog.version + 1;
     Ok(Some((definition.catalog, words.to_owned())))

@@ -22,7 +22,7 @@ use crate::plan::OutputColumn;
 use crate::storage::{Columns, KeyRange, Lock, Row, RowKey, Write, all_rows};
 use crate::value::Datum;
 use crate::value::types::SqlType;
-use crate::value::{CastKind, can_coerce, cast};
+use crate::value::{CastKind, Style, can_coerce, cast};
 use sqlparser::ast::Query;
 use sqlparser::dialect::{MySqlDialect, PostgreSqlDialect};
 use sqlparser::tokenizer::{Token, Tokenizer};
@@ -31,7 +31,12 @@ use std::sync::Arc;
 impl Definition<'_> {
     /// What expressions are evaluated in, with the catalog as it is so far.
     fn execution(&mut self) -> Execution<'_> {
-        Execution::of_definition(Arc::new(self.catalog.clone()), self.dialect, self.storage)
+        Execution::of_definition(Arc::new(self.catalog.clone()), self.style(), self.storage)
+    }
+
+    /// How the rows that are there are read and changed.
+    pub(super) fn style(&self) -> Style {
+        Style { dialect: self.dialect, zone: self.zone }
     }
 
     /// Binds an expression over a table's row.
@@ -53,13 +58,21 @@ impl Definition<'_> {
     pub(super) fn check_expression(&self, table: &Table, text: &str) -> Result<(), SqlError> {
         let mut formula = self.formula(table, text, None)?;
         refuse_subquery(&mut formula, "an index")?;
-        match is_volatile(&mut formula) {
-            true => {
-                let message = "functions in index expression must be marked IMMUTABLE";
-                Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message))
-            }
-            false => Ok(()),
+        if is_volatile(&mut formula) || self.depends_on_zone(&mut formula) {
+            let message = "functions in index expression must be marked IMMUTABLE";
+            return Err(SqlError::new(SqlState("42P17"), message));
         }
+        Ok(())
+    }
+
+    /// Refuses a condition of an index that a row may meet in one time zone and not in another.
+    pub(super) fn check_predicate(&self, table: &Table, text: &str) -> Result<(), SqlError> {
+        self.check_condition(table, text)?;
+        if self.depends_on_zone(&mut self.formula(table, text, Some(&SqlType::Boolean))?) {
+            let message = "functions in index predicate must be marked IMMUTABLE";
+            return Err(SqlError::new(SqlState("42P17"), message));
+        }
+        Ok(())
     }
 
     /// Refuses a default that is no value of its column.
@@ -72,6 +85,10 @@ impl Definition<'_> {
     pub(super) fn check_generated(&self, table: &Table, place: usize, text: &str) -> Result<(), SqlError> {
         let mut formula = self.formula(table, text, Some(&table.columns[place].sql_type))?;
         refuse_subquery(&mut formula, "a generated column")?;
+        if self.depends_on_zone(&mut formula) {
+            let message = "generation expression is not immutable";
+            return Err(SqlError::new(SqlState("42P17"), message));
+        }
         for word in identifiers(text, self.dialect) {
             if let Some((_, column)) = table.find_column(&word, self.dialect)
                 && matches!(column.default, Some(ColumnDefault::Generated(_)))
@@ -187,7 +204,7 @@ impl Definition<'_> {
 
     /// CREATE TABLE … AS: columns after the query's, then its rows.
     pub(super) fn fill_from_query(&mut self, mut table: Table, query: &Query) -> Result<&'static str, Stop> {
-        let mut binder = Binder::new(self.dialect, &self.catalog, &[]);
+        let mut binder = Binder::new(self.dialect, &self.catalog, &[]).with_zone(self.zone);
         let bound = binder.query(query, None)?;
         if table.columns.is_empty() {
             for column in &bound.columns {
@@ -197,8 +214,8 @@ impl Definition<'_> {
                 table.columns.push(column);
             }
         }
-        let dialect = self.dialect;
-        let places = places_of(&bound.columns, &table, dialect)?;
+        let style = self.style();
+        let places = places_of(&bound.columns, &table, style.dialect)?;
         let plan = crate::plan::optimise(bound.plan);
         let table = Arc::new(table);
         self.catalog.tables.insert(table.name.clone(), table.clone());
@@ -211,7 +228,7 @@ impl Definition<'_> {
             let mut row = vec![Datum::Null; table.columns.len()];
             for ((value, column), &place) in values.iter().zip(&bound.columns).zip(&places) {
                 let wanted = &table.columns[place].sql_type;
-                row[place] = cast(value, &column.sql_type, wanted, CastKind::Assignment, dialect)?;
+                row[place] = cast(value, &column.sql_type, wanted, CastKind::Assignment, style)?;
             }
             rules.generate(&mut row, writer.execution)?;
             rules.check_row(&row, writer.execution)?;

@@ -5,7 +5,7 @@ use super::{Execution, Flow, Frame, Sink};
 use crate::error::Stop;
 use crate::function::Accumulator;
 use crate::plan::{AggregateCall, AggregateKind, Aggregation};
-use crate::value::{Datum, GroupKey};
+use crate::value::{Datum, GroupKey, Zone};
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
 
@@ -55,7 +55,7 @@ impl<'run> Execution<'run> {
             // The set of no keys has its group even where there are no rows.
             if set.is_empty() && !groups.list.iter().any(|group| group.set == number) {
                 let values = vec![Datum::Null; aggregation.groups.len()];
-                groups.list.push(Group { set: number, values, states: states(aggregation) });
+                groups.list.push(Group { set: number, values, states: states(aggregation, self.environment().zone()) });
             }
         }
         for group in &groups.list {
@@ -80,7 +80,7 @@ impl<'run> Execution<'run> {
             if place == next {
                 let kept = |index: usize| if set.contains(&index) { values[index].clone() } else { Datum::Null };
                 let values = (0..values.len()).map(kept).collect();
-                groups.list.push(Group { set: number, values, states: states(aggregation) });
+                groups.list.push(Group { set: number, values, states: states(aggregation, self.environment().zone()) });
             }
             for (state, added) in groups.list[place].states.iter_mut().zip(&added) {
                 match (state, added) {
@@ -127,7 +127,7 @@ impl<'run> Execution<'run> {
                         .find(|ordering| *ordering != Ordering::Equal)
                         .unwrap_or(Ordering::Equal)
                 });
-                let mut accumulator = function.ordered_accumulator();
+                let mut accumulator = function.ordered_accumulator(self.environment().zone());
                 for (_, arguments) in sorted {
                     accumulator.add(arguments)?;
                 }
@@ -138,11 +138,11 @@ impl<'run> Execution<'run> {
     }
 }
 
-fn states(aggregation: &Aggregation) -> Vec<State> {
+fn states(aggregation: &Aggregation, zone: Zone) -> Vec<State> {
     let state = |call: &AggregateCall| match &call.kind {
         AggregateKind::Grouping(_) => State::Fixed,
         AggregateKind::Function(_) if !call.order.is_empty() => State::Kept(Vec::new()),
-        AggregateKind::Function(function) => State::Running(function.accumulator()),
+        AggregateKind::Function(function) => State::Running(function.accumulator(zone)),
     };
     aggregation.calls.iter().map(state).collect()
 }

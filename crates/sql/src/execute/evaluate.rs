@@ -9,8 +9,13 @@ use crate::value::{Datum, cast, compare_in};
 use std::cmp::Ordering;
 
 impl Execution<'_> {
-    /// A text becomes a label of an enumeration only if it is one.
+    /// A text becomes a label of an enumeration only if it is one; so do the elements of an array.
     fn check_label(&self, value: &Datum, to: &SqlType) -> Result<(), Stop> {
+        if let (Datum::Array(elements), SqlType::Array(element)) = (value, to)
+            && matches!(**element, SqlType::Enumeration(_))
+        {
+            return elements.iter().try_for_each(|one| self.check_label(one, element));
+        }
         let (SqlType::Enumeration(id), Datum::Text(text), Dialect::Postgres) = (to, value, self.dialect()) else {
             return Ok(());
         };
@@ -36,8 +41,9 @@ impl Execution<'_> {
             Node::Cast(conversion) => {
                 let value = self.evaluate(&conversion.operand, frame)?;
                 let (from, to) = (&conversion.operand.sql_type, &expression.sql_type);
+                let value = cast(&value, from, to, conversion.kind, self.style())?;
                 self.check_label(&value, to)?;
-                Ok(cast(&value, from, to, conversion.kind, self.dialect())?)
+                Ok(value)
             }
             Node::And(operands) => self.junction(operands, false, frame),
             Node::Or(operands) => self.junction(operands, true, frame),

@@ -27,7 +27,7 @@ use crate::function::Environment;
 use crate::plan::Plan;
 use crate::storage::{SequenceId, Storage};
 use crate::value::types::SqlType;
-use crate::value::{Collation, Datum, GroupKey};
+use crate::value::{Collation, Datum, GroupKey, Style};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -109,10 +109,11 @@ impl<'run> Execution<'run> {
     /// A statement that changes the schema.
     pub(crate) fn of_definition(
         catalog: Arc<Catalog>,
-        dialect: Dialect,
+        style: impl Into<Style>,
         storage: &'run mut dyn Storage,
     ) -> Execution<'run> {
-        let environment = Environment::new(dialect, storage.now(), 0);
+        let style = style.into();
+        let environment = Environment::new(style.dialect, storage.now(), 0).with_zone(style.zone);
         Execution::new(catalog, Rc::new(environment), storage)
     }
 
@@ -129,6 +130,11 @@ impl<'run> Execution<'run> {
     /// The dialect.
     pub(crate) fn dialect(&self) -> Dialect {
         self.environment.dialect
+    }
+
+    /// How values are read and printed.
+    pub(crate) fn style(&self) -> Style {
+        self.environment.style()
     }
 
     /// What calls may know.

@@ -138,12 +138,13 @@ impl<'run> Execution<'run> {
     ) -> Result<Vec<Datum>, Stop> {
         let frames = self.frames(call, members, peers, outer)?;
         let mut values = Vec::with_capacity(members.len());
-        let mut running = aggregate.accumulator();
+        let zone = self.environment().zone();
+        let mut running = aggregate.accumulator(zone);
         let mut reached = 0..0;
         for frame in frames {
             // A frame that only grows at its end goes on from the last one; any other starts anew.
             if frame.start != reached.start || frame.end < reached.end {
-                running = aggregate.accumulator();
+                running = aggregate.accumulator(zone);
                 reached = frame.start..frame.start;
             }
             for member in &members[reached.end..frame.end.max(reached.end)] {

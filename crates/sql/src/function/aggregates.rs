@@ -12,11 +12,11 @@ use super::{Accumulator, Aggregate, undefined};
 use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState};
 use crate::value::types::{IntegerWidth, SqlType};
-use crate::value::{CastKind, Collation, Datum, GroupKey, can_coerce, compare_in, number};
+use crate::value::{CastKind, Collation, Datum, GroupKey, Style, Zone, can_coerce, compare_in, number};
 use bigdecimal::{BigDecimal, Zero};
 use std::collections::{BTreeMap, BTreeSet};
 
-type Start = fn(&Aggregate, Dialect) -> Box<dyn Accumulator>;
+type Start = fn(&Aggregate, Style) -> Box<dyn Accumulator>;
 
 const NAMES: [&str; 28] = [
     "count",
@@ -108,11 +108,11 @@ fn simple(name: &str, arguments: &[SqlType], dialect: Dialect) -> Shape {
             if !(orderable && known_order) && dialect == Dialect::Postgres {
                 return None;
             }
-            |aggregate, dialect| {
+            |aggregate, style| {
                 Box::new(Extreme {
                     best: Datum::Null,
                     greatest: aggregate.name == "max",
-                    collation: Collation::of(dialect),
+                    collation: Collation::of(style.dialect),
                 })
             }
         }
@@ -134,7 +134,8 @@ fn simple(name: &str, arguments: &[SqlType], dialect: Dialect) -> Shape {
                 _ if dialect == Dialect::MySql => SqlType::integer(IntegerWidth::Big, true),
                 _ => return None,
             };
-            let start: Start = |aggregate, dialect| Box::new(Bits { name: aggregate.name, dialect, value: None });
+            let start: Start =
+                |aggregate, style| Box::new(Bits { name: aggregate.name, dialect: style.dialect, value: None });
             return Some((vec![integer.clone()], integer, start));
         }
         _ => return None,
@@ -154,7 +155,7 @@ fn sums(name: &str, arguments: &[SqlType], dialect: Dialect) -> Shape {
         SqlType::Unknown => SqlType::Double,
         _ => return None,
     };
-    let start: Start = |aggregate, dialect| Box::new(Sum::new(aggregate, dialect));
+    let start: Start = |aggregate, style| Box::new(Sum::new(aggregate, style.dialect));
     let result = match (&parameter, name) {
         (SqlType::Interval, _) => SqlType::Interval,
         (SqlType::Integer { width, .. }, "sum") if !mysql && *width != IntegerWidth::Big => SqlType::BIGINT,
@@ -172,12 +173,13 @@ fn spreads(_: &str, arguments: &[SqlType], dialect: Dialect) -> Shape {
         return None;
     }
     let sql_type = if exact { SqlType::NUMERIC } else { SqlType::Double };
-    let start: Start = |aggregate, dialect| Box::new(Spread { name: aggregate.name, dialect, values: Vec::new() });
+    let start: Start =
+        |aggregate, style| Box::new(Spread { name: aggregate.name, dialect: style.dialect, values: Vec::new() });
     Some((vec![sql_type.clone()], sql_type, start))
 }
 
 fn texts(name: &str, arguments: &[SqlType], dialect: Dialect) -> Shape {
-    let start: Start = |_, dialect| Box::new(Texts { joined: None, dialect });
+    let start: Start = |_, style| Box::new(Texts { joined: None, dialect: style.dialect });
     let text = |one: &SqlType| can_coerce(one, &SqlType::TEXT, CastKind::Implicit, dialect);
     match (name, arguments) {
         ("string_agg", [value, separator]) if text(value) && text(separator) => {
@@ -195,8 +197,7 @@ fn documents(name: &str, arguments: &[SqlType], _: Dialect) -> Shape {
         return None;
     }
     let result = if name.starts_with("jsonb") { SqlType::JsonBinary } else { SqlType::Json };
-    let start: Start =
-        |aggregate, dialect| Box::new(Documents { aggregate: aggregate.clone(), dialect, rows: Vec::new() });
+    let start: Start = |aggregate, style| Box::new(Documents { aggregate: aggregate.clone(), style, rows: Vec::new() });
     Some((arguments.iter().map(text_if_unknown).collect(), result, start))
 }
 
@@ -212,6 +213,7 @@ pub(super) struct Distinct {
 pub(super) struct SortedDistinct {
     pub(super) seen: BTreeMap<Vec<GroupKey>, Vec<Datum>>,
     pub(super) aggregate: Aggregate,
+    pub(super) zone: Zone,
 }
 
 impl Accumulator for SortedDistinct {
@@ -222,7 +224,8 @@ impl Accumulator for SortedDistinct {
     }
 
     fn finish(&self) -> Result<Datum, SqlError> {
-        let mut inner = (self.aggregate.start)(&self.aggregate, self.aggregate.dialect);
+        let mut inner =
+            (self.aggregate.start)(&self.aggregate, Style { dialect: self.aggregate.dialect, zone: self.zone });
         for arguments in self.seen.values() {
             inner.add(arguments)?;
         }
@@ -553,23 +556,21 @@ impl Accumulator for Texts {
 
 struct Documents {
     aggregate: Aggregate,
-    dialect: Dialect,
+    style: Style,
     rows: Vec<Vec<Datum>>,
 }
 
 impl Documents {
     fn printed(&self, row: &[Datum], place: usize) -> Result<String, SqlError> {
         let sql_type = self.aggregate.parameters.get(place).unwrap_or(&SqlType::TEXT);
-        super::documents::to_json(row.get(place).unwrap_or(&Datum::Null), sql_type, self.dialect)
+        super::documents::to_json(row.get(place).unwrap_or(&Datum::Null), sql_type, self.style)
     }
 
     fn key(&self, row: &[Datum]) -> Result<String, SqlError> {
         match row.first() {
             None | Some(Datum::Null) => Err(SqlError::new(SqlState("22023"), "field name must not be null")),
             Some(Datum::Text(text)) => Ok(crate::value::json::quote(text)),
-            Some(other) => {
-                Ok(crate::value::json::quote(&crate::value::output(other, &self.aggregate.parameters[0], self.dialect)))
-            }
+            Some(other) => super::documents::to_json_key(other, &self.aggregate.parameters[0], self.style),
         }
     }
 }
@@ -592,6 +593,6 @@ impl Accumulator for Documents {
         let parts: Vec<String> = self.rows.iter().map(one).collect::<Result<_, SqlError>>()?;
         let joined = parts.join(", ");
         let text = if is_object { format!("{{ {joined} }}") } else { format!("[{joined}]") };
-        crate::value::input(&text, &self.aggregate.result, self.dialect)
+        crate::value::input(&text, &self.aggregate.result, self.style)
     }
 }

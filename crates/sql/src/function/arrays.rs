@@ -165,7 +165,7 @@ fn to_string(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     };
     let print = |one: &Datum| match one {
         Datum::Null => for_null.clone(),
-        other => Some(crate::value::output(other, element_type, call.environment.dialect)),
+        other => Some(crate::value::output(other, element_type, call.environment.style())),
     };
     let joined = array(arguments, 0)?.iter().filter_map(print).collect::<Vec<_>>().join(text(arguments, 1)?);
     if joined.len() > LONGEST_TEXT { Err(too_large("the text")) } else { answer(joined) }

@@ -13,9 +13,9 @@ use super::arguments::{Answer, answer, array, boolean, document, integer, invali
 use super::signature::{Kind::*, Row, row};
 use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState};
-use crate::value::Datum;
 use crate::value::json::{self, Json, Key};
 use crate::value::types::SqlType;
+use crate::value::{Datum, Style};
 
 pub(super) const OPERATORS: &[Row] = &[
     row("->", &[Jsonb, Text], Jsonb, field).postgres(),
@@ -78,17 +78,17 @@ pub(super) const FUNCTIONS: &[Row] = &[
 ];
 
 /// A value as JSON text, as `to_json` writes it.
-pub(super) fn to_json(datum: &Datum, sql_type: &SqlType, dialect: Dialect) -> Result<String, SqlError> {
+pub(super) fn to_json(datum: &Datum, sql_type: &SqlType, style: Style) -> Result<String, SqlError> {
     Ok(match datum {
         Datum::Null => "null".to_owned(),
         Datum::Boolean(value) => value.to_string(),
-        Datum::Integer(_) | Datum::Decimal(_) => crate::value::output(datum, sql_type, dialect),
-        Datum::Real(value) if value.is_finite() => crate::value::output(datum, sql_type, dialect),
+        Datum::Integer(_) | Datum::Decimal(_) => crate::value::output(datum, sql_type, style),
+        Datum::Real(value) if value.is_finite() => crate::value::output(datum, sql_type, style),
         Datum::Json(text) => text.to_string(),
         Datum::Array(values) if matches!(sql_type, SqlType::Record(_)) => {
             let SqlType::Record(fields) = sql_type else { return Ok("null".to_owned()) };
             let member = |(value, (name, kind)): (&Datum, &(String, SqlType))| {
-                Ok(format!("{}:{}", json::quote(name), to_json(value, kind, dialect)?))
+                Ok(format!("{}:{}", json::quote(name), to_json(value, kind, style)?))
             };
             let members: Result<Vec<String>, SqlError> = values.iter().zip(fields.iter()).map(member).collect();
             format!("{{{}}}", members?.join(","))
@@ -99,17 +99,39 @@ pub(super) fn to_json(datum: &Datum, sql_type: &SqlType, dialect: Dialect) -> Re
                 other => other,
             };
             let parts: Result<Vec<String>, SqlError> =
-                elements.iter().map(|one| to_json(one, element, dialect)).collect();
+                elements.iter().map(|one| to_json(one, element, style)).collect();
             format!("[{}]", parts?.join(","))
         }
         Datum::Timestamp(_) | Datum::TimestampZoned(_) => {
-            let printed = crate::value::output(datum, sql_type, dialect);
-            let printed = if dialect == Dialect::Postgres { printed.replacen(' ', "T", 1) } else { printed };
-            // JSON dates spell the zone's minutes.
-            json::quote(&if printed.ends_with("+00") { printed + ":00" } else { printed })
+            let printed = crate::value::output(datum, sql_type, style);
+            json::quote(&if style.dialect == Dialect::Postgres { standard(printed, datum) } else { printed })
         }
-        other => json::quote(&crate::value::output(other, sql_type, dialect)),
+        other => json::quote(&crate::value::output(other, sql_type, style)),
     })
+}
+
+/// A value as the key of an object: always a string.
+pub(super) fn to_json_key(datum: &Datum, sql_type: &SqlType, style: Style) -> Result<String, SqlError> {
+    match datum {
+        Datum::Timestamp(_) | Datum::TimestampZoned(_) => to_json(datum, sql_type, style),
+        // A CHAR loses its blanks on its way to text.
+        Datum::Text(text) => Ok(json::quote(text)),
+        other => Ok(json::quote(&crate::value::output(other, sql_type, style))),
+    }
+}
+
+/// `2024-01-31T10:20:30+01:00`: JSON dates spell the zone's minutes.
+fn standard(printed: String, datum: &Datum) -> String {
+    let printed = printed.replacen(' ', "T", 1);
+    let (moment, era) = match printed.strip_suffix(" BC") {
+        Some(moment) => (moment, " BC"),
+        None => (printed.as_str(), ""),
+    };
+    let is_whole = moment.rfind(['+', '-']).is_some_and(|sign| moment.len() - sign == 3 && moment.contains('T'));
+    match datum {
+        Datum::TimestampZoned(_) if is_whole => format!("{moment}:00{era}"),
+        _ => printed,
+    }
 }
 
 /// The text in the form of the result: as it stands for JSON, canonical for JSONB.
@@ -119,12 +141,12 @@ fn built(text: &str, call: Invocation<'_>) -> Answer {
 
 fn convert(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     let sql_type = call.parameters.first().unwrap_or(&SqlType::TEXT);
-    built(&to_json(arguments.first().unwrap_or(&Datum::Null), sql_type, call.environment.dialect)?, call)
+    built(&to_json(arguments.first().unwrap_or(&Datum::Null), sql_type, call.environment.style())?, call)
 }
 
 fn printed(arguments: &[Datum], call: Invocation<'_>, place: usize) -> Result<String, SqlError> {
     let sql_type = call.parameters.get(place).unwrap_or(&SqlType::TEXT);
-    to_json(arguments.get(place).unwrap_or(&Datum::Null), sql_type, call.environment.dialect)
+    to_json(arguments.get(place).unwrap_or(&Datum::Null), sql_type, call.environment.style())
 }
 
 fn build_object(arguments: &[Datum], call: Invocation<'_>) -> Answer {
@@ -136,7 +158,8 @@ fn build_object(arguments: &[Datum], call: Invocation<'_>) -> Answer {
         if arguments[place].is_null() {
             return Err(invalid(format!("argument {} cannot be null", place + 1)));
         }
-        let key = json::quote(&super::strings::printed(arguments, call, place));
+        let sql_type = call.parameters.get(place).unwrap_or(&SqlType::TEXT);
+        let key = to_json_key(&arguments[place], sql_type, call.environment.style())?;
         pairs.push(format!("{key} : {}", printed(arguments, call, place + 1)?));
     }
     built(&format!("{{{}}}", pairs.join(", ")), call)

@@ -10,12 +10,12 @@
 
 use super::Invocation;
 use super::arguments::{Answer, answer, decimal, integer, interval, invalid, real, text};
-use super::moments::{checked_days, iso_week, later, micros, part};
+use super::moments::{checked_days, iso_week, later, micros, part, wall};
 use super::signature::{Kind::*, Row, row};
 use crate::error::SqlError;
 use crate::value::temporal::{self, DAY, SECOND, date_of, days_of, weekday};
 use crate::value::types::SqlType;
-use crate::value::{Datum, number};
+use crate::value::{Datum, Zone, number};
 use bigdecimal::Signed;
 
 pub(super) const FUNCTIONS: &[Row] = &[
@@ -169,8 +169,6 @@ impl Moment {
             "Dy" => self.day_name()[..3].to_owned(),
             "DY" => self.day_name()[..3].to_uppercase(),
             "dy" => self.day_name()[..3].to_lowercase(),
-            "TZ" => "UTC".to_owned(),
-            "OF" => "+00".to_owned(),
             _ => return None,
         })
     }
@@ -193,12 +191,16 @@ fn pattern_of(text: &str) -> Option<&str> {
     }
 }
 
-fn print_moment(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn print_moment(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     let time = micros(arguments, 0)?;
     if temporal::is_infinite(time) {
         return Ok(Datum::Null);
     }
-    let moment = Moment::of(time);
+    let moment = Moment::of(wall(arguments, 0, call)?);
+    let zone = match arguments.first() {
+        Some(Datum::TimestampZoned(_)) => Some(call.environment.zone()),
+        _ => None,
+    };
     let mut rest = text(arguments, 1)?;
     let mut printed = String::new();
     while let Some(letter) = rest.chars().next() {
@@ -209,7 +211,10 @@ fn print_moment(arguments: &[Datum], _: Invocation<'_>) -> Answer {
             printed.push_str(&quoted[..end]);
             rest = quoted.get(end + 1..).unwrap_or("");
         } else if let Some(pattern) = pattern_of(body) {
-            printed.push_str(&moment.print(pattern, bare).unwrap_or_default());
+            printed.push_str(&match pattern {
+                "TZ" | "OF" => print_zone(zone, time, &body[..2])?,
+                _ => moment.print(pattern, bare).unwrap_or_default(),
+            });
             rest = &body[pattern.len()..];
             if let Some(after) = rest.strip_prefix("th").or_else(|| rest.strip_prefix("TH")) {
                 printed.push_str(ordinal(&printed));
@@ -223,6 +228,18 @@ fn print_moment(arguments: &[Datum], _: Invocation<'_>) -> Answer {
         }
     }
     answer(printed)
+}
+
+/// The letters of a zone at a moment, or its distance from UTC; a timestamp without one has neither letters nor distance.
+fn print_zone(zone: Option<Zone>, moment: i64, pattern: &str) -> Result<String, SqlError> {
+    let Some(zone) = zone else { return Ok(if pattern == "OF" { "+00".to_owned() } else { String::new() }) };
+    if pattern.eq_ignore_ascii_case("of") {
+        return Ok(crate::value::print_offset(zone.east(moment)));
+    }
+    let unknown =
+        || SqlError::unsupported("the pattern \"TZ\" of to_char in a time zone like GMT+1, whose letters are not kept");
+    let letters = zone.abbreviation(moment).ok_or_else(unknown)?;
+    Ok(if pattern == "tz" { letters.to_lowercase() } else { letters })
 }
 
 fn ordinal(printed: &str) -> &'static str {
@@ -313,7 +330,10 @@ fn read_date(arguments: &[Datum], call: Invocation<'_>) -> Answer {
             rest = rest.strip_prefix(|first: char| first == letter || !first.is_alphanumeric()).unwrap_or(rest);
         }
     }
-    fields.finish(call.result)
+    match fields.finish(call.result)? {
+        Datum::TimestampZoned(local) => call.environment.zone().moment(local).map(Datum::TimestampZoned),
+        other => Ok(other),
+    }
 }
 
 /// What a pattern has read.

@@ -32,8 +32,8 @@ mod zones;
 
 use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState};
-use crate::value::Datum;
 use crate::value::types::SqlType;
+use crate::value::{Datum, Style, Zone};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -59,6 +59,10 @@ pub struct Environment {
     pub changes: bool,
     /// The settings of the session, which `set_config` changes: whoever made the environment takes them back.
     pub settings: RefCell<Arc<BTreeMap<String, String>>>,
+    /// What `set_config` set, in its order.
+    pub(crate) set: RefCell<Vec<SetByFunction>>,
+    /// The time zone of the session.
+    zone: Cell<Zone>,
     random: Cell<u64>,
 }
 
@@ -74,6 +78,29 @@ impl Environment {
         }
     }
 
+    /// The same in a time zone.
+    pub fn with_zone(self, zone: Zone) -> Environment {
+        self.zone.set(zone);
+        self
+    }
+
+    /// From here on the statement is in the zone that a setting names, which is kept under the name that is answered.
+    fn set_zone(&self, value: &str) -> Result<String, SqlError> {
+        let (zone, shown) = Zone::of_setting(value).ok_or_else(|| unknown_zone(value))?;
+        self.zone.set(zone);
+        Ok(shown)
+    }
+
+    /// The time zone of the session.
+    pub fn zone(&self) -> Zone {
+        self.zone.get()
+    }
+
+    /// How values are read and printed.
+    pub fn style(&self) -> Style {
+        Style { dialect: self.dialect, zone: self.zone() }
+    }
+
     /// The next random number: SplitMix64, which is good enough for `random()` and repeats for a seed.
     pub fn random(&self) -> u64 {
         let state = self.random.get().wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -82,6 +109,23 @@ impl Environment {
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         mixed ^ (mixed >> 31)
     }
+}
+
+/// No zone is called so.
+pub fn unknown_zone(value: &str) -> SqlError {
+    SqlError::new(SqlState::INVALID_PARAMETER, format!("invalid value for parameter \"TimeZone\": \"{value}\""))
+        .with_hint("a zone is a name like Europe/Berlin, or hours east of UTC")
+}
+
+/// A setting that `set_config` set.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SetByFunction {
+    /// Its name, in lower case.
+    pub name: String,
+    /// What it was set to.
+    pub value: String,
+    /// Whether only for the transaction.
+    pub local: bool,
 }
 
 /// A call on its way: the routine that was chosen, and the environment.
@@ -221,24 +265,24 @@ pub struct Aggregate {
     pub result: SqlType,
     /// Whether equal arguments count once; the accumulator sees to it.
     pub distinct: bool,
-    start: fn(&Aggregate, Dialect) -> Box<dyn Accumulator>,
+    start: fn(&Aggregate, Style) -> Box<dyn Accumulator>,
     dialect: Dialect,
 }
 
 impl Aggregate {
     /// A new, empty group, for rows in any order.
-    pub fn accumulator(&self) -> Box<dyn Accumulator> {
+    pub fn accumulator(&self, zone: Zone) -> Box<dyn Accumulator> {
         match self.dialect {
             Dialect::Postgres if self.distinct => {
-                Box::new(aggregates::SortedDistinct { seen: Default::default(), aggregate: self.clone() })
+                Box::new(aggregates::SortedDistinct { seen: Default::default(), aggregate: self.clone(), zone })
             }
-            _ => self.ordered_accumulator(),
+            _ => self.ordered_accumulator(zone),
         }
     }
 
     /// A new, empty group for rows in the order that the call asks for: an ORDER BY in the call is the executor's.
-    pub fn ordered_accumulator(&self) -> Box<dyn Accumulator> {
-        let inner = (self.start)(self, self.dialect);
+    pub fn ordered_accumulator(&self, zone: Zone) -> Box<dyn Accumulator> {
+        let inner = (self.start)(self, Style { dialect: self.dialect, zone });
         if !self.distinct {
             return inner;
         }

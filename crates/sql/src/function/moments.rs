@@ -15,7 +15,7 @@ use crate::error::{SqlError, SqlState};
 use crate::value::interval::months_later;
 use crate::value::temporal::{self, DAY, SECOND, date_of, days_of, weekday};
 use crate::value::types::SqlType;
-use crate::value::{Datum, Interval as Span, number};
+use crate::value::{Datum, Interval as Span, Zone, number};
 use bigdecimal::BigDecimal;
 
 pub(super) const OPERATORS: &[Row] = &[
@@ -73,9 +73,11 @@ pub(super) const FUNCTIONS: &[Row] = &[
     row("date", &[Zoned], Date, date_part_of).postgres(),
     row("date_trunc", &[Text, Timestamp], Timestamp, truncate).postgres(),
     row("date_trunc", &[Text, Zoned], Zoned, truncate).postgres(),
+    row("date_trunc", &[Text, Zoned, Text], Zoned, truncate).postgres(),
     row("date_trunc", &[Text, Interval], Interval, truncate).postgres(),
     row("date_part", &[Text, Timestamp], Double, part).postgres(),
     row("date_part", &[Text, Zoned], Double, part).postgres(),
+    row("date_part", &[Text, Date], Double, part).postgres(),
     row("date_part", &[Text, Time], Double, part).postgres(),
     row("date_part", &[Text, Interval], Double, part).postgres(),
     row("extract", &[Text, Timestamp], Numeric, part).postgres(),
@@ -88,10 +90,13 @@ pub(super) const FUNCTIONS: &[Row] = &[
     row("age", &[Timestamp, Timestamp], Interval, age).postgres(),
     row("age", &[Zoned, Zoned], Interval, age).postgres(),
     row("age", &[Timestamp], Interval, age_today).postgres(),
+    row("age", &[Zoned], Interval, age_today).postgres(),
     row("make_date", &[Integer, Integer, Integer], Date, make_date).postgres(),
     row("make_time", &[Integer, Integer, Double], Time, make_time).postgres(),
     row("make_interval", &[Integer], Interval, make_interval).variadic().postgres(),
     row("make_timestamp", &[Integer, Integer, Integer, Integer, Integer, Double], Timestamp, make_timestamp).postgres(),
+    row("make_timestamptz", &[Integer, Integer, Integer, Integer, Integer, Double], Zoned, make_zoned).postgres(),
+    row("make_timestamptz", &[Integer, Integer, Integer, Integer, Integer, Double, Text], Zoned, make_zoned).postgres(),
     row("justify_days", &[Interval], Interval, justify_days).postgres(),
     row("justify_hours", &[Interval], Interval, justify_hours).postgres(),
     row("justify_interval", &[Interval], Interval, justify).postgres(),
@@ -171,16 +176,38 @@ pub(super) fn later(datum: &Datum, span: Span, result: &SqlType) -> Answer {
     Ok(moment(span.after(micros(std::slice::from_ref(datum), 0)?)?, result))
 }
 
+/// A timestamp this much later. Months and days are those of the wall's calendar, so a day may have 23 hours; hours are hours.
+pub(super) fn after(span: Span, time: i64, call: Invocation<'_>) -> Result<i64, SqlError> {
+    let zone = call.environment.zone();
+    if zone == Zone::Utc || !matches!(call.result, SqlType::TimestampZoned(_)) {
+        return span.after(time);
+    }
+    let mut time = time;
+    for part in [Span { months: span.months, ..Span::default() }, Span { days: span.days, ..Span::default() }] {
+        if part != Span::default() {
+            time = zone.moment(part.after(zone.local(time))?)?;
+        }
+    }
+    Span { microseconds: span.microseconds, ..Span::default() }.after(time)
+}
+
+fn moved_by(datum: &Datum, span: Span, call: Invocation<'_>) -> Answer {
+    match datum {
+        Datum::TimestampZoned(time) => Ok(moment(after(span, *time, call)?, call.result)),
+        other => later(other, span, call.result),
+    }
+}
+
 fn add_span(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     match arguments {
-        [Datum::Interval(span), other] | [other, Datum::Interval(span)] => later(other, *span, call.result),
+        [Datum::Interval(span), other] | [other, Datum::Interval(span)] => moved_by(other, *span, call),
         _ => Err(invalid("an interval is added to a date or time")),
     }
 }
 
 fn subtract_span(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     let span = interval(arguments, 1)?.checked_neg()?;
-    later(arguments.first().unwrap_or(&Datum::Null), span, call.result)
+    moved_by(arguments.first().unwrap_or(&Datum::Null), span, call)
 }
 
 fn between(arguments: &[Datum], call: Invocation<'_>) -> Answer {
@@ -229,7 +256,25 @@ fn now(arguments: &[Datum], call: Invocation<'_>) -> Answer {
         Some(_) => return Err(invalid("the precision of a time is between 0 and 6")),
         None => mysql.then_some(0),
     };
-    Ok(moment(cut(call.environment.transaction_time, digits), call.result))
+    let time = match call.result {
+        SqlType::TimestampZoned(_) => call.environment.transaction_time,
+        _ => here(call),
+    };
+    Ok(moment(cut(time, digits), call.result))
+}
+
+/// When the transaction began, as the clock on the wall showed it.
+fn here(call: Invocation<'_>) -> i64 {
+    call.environment.zone().local(call.environment.transaction_time)
+}
+
+/// A timestamp as the clock on the wall shows it: a moment in the session's zone, any other as it is.
+pub(super) fn wall(arguments: &[Datum], place: usize, call: Invocation<'_>) -> Result<i64, SqlError> {
+    let time = micros(arguments, place)?;
+    Ok(match arguments.get(place) {
+        Some(Datum::TimestampZoned(_)) => call.environment.zone().local(time),
+        _ => time,
+    })
 }
 
 /// The present is cut, not rounded: it must not lie in the future.
@@ -245,15 +290,15 @@ fn clock(_: &[Datum], call: Invocation<'_>) -> Answer {
 
 fn current_time(_: &[Datum], call: Invocation<'_>) -> Answer {
     let digits = (call.environment.dialect == Dialect::MySql).then_some(0);
-    Ok(Datum::Time(cut(call.environment.transaction_time, digits).rem_euclid(DAY)))
+    Ok(Datum::Time(cut(here(call), digits).rem_euclid(DAY)))
 }
 
 fn today(_: &[Datum], call: Invocation<'_>) -> Answer {
-    Ok(Datum::Date(temporal::checked_date(call.environment.transaction_time.div_euclid(DAY))?))
+    Ok(Datum::Date(temporal::checked_date(here(call).div_euclid(DAY))?))
 }
 
-fn date_part_of(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    Ok(Datum::Date(temporal::day_of(micros(arguments, 0)?)?))
+fn date_part_of(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+    Ok(Datum::Date(temporal::day_of(wall(arguments, 0, call)?)?))
 }
 
 fn unknown_unit(unit: &str, call: Invocation<'_>) -> SqlError {
@@ -270,7 +315,16 @@ fn truncate(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     if temporal::is_infinite(time) {
         return Ok(moment(time, call.result));
     }
-    truncated(time, &unit).map(|time| moment(time, call.result)).ok_or_else(|| unknown_unit(&unit, call))
+    let zone = match (arguments.get(1), arguments.get(2)) {
+        (Some(Datum::TimestampZoned(_)), None) => call.environment.zone(),
+        (_, None) => Zone::Utc,
+        (_, Some(_)) => super::zones::zone_of(text(arguments, 2)?)?,
+    };
+    let local = zone.local(time);
+    let start = truncated(local, &unit).ok_or_else(|| unknown_unit(&unit, call))?;
+    // The beginning of an hour lies as far from UTC as its end, even where an hour comes twice; that of a day may not.
+    let is_within = ["hour", "minute", "second", "milli", "micro"].iter().any(|smaller| unit.starts_with(smaller));
+    Ok(moment(if is_within { start - (local - time) } else { zone.moment(start)? }, call.result))
 }
 
 fn truncated(time: i64, unit: &str) -> Option<i64> {
@@ -327,7 +381,14 @@ pub(super) fn part(arguments: &[Datum], call: Invocation<'_>) -> Answer {
                 return Err(SqlError::unsupported("a part of an infinite date"));
             }
             let has_clock = !matches!(arguments.get(1), Some(Datum::Date(_)));
-            moment_part(time, &unit, has_clock)
+            let local = wall(arguments, 1, call)?;
+            match arguments.get(1) {
+                Some(Datum::TimestampZoned(_)) if unit == "epoch" => Some(seconds(time)),
+                Some(Datum::TimestampZoned(_)) => {
+                    zone_part(local - time, &unit).or_else(|| moment_part(local, &unit, has_clock))
+                }
+                _ => moment_part(local, &unit, has_clock),
+            }
         }
     };
     let value = found.ok_or_else(|| unknown_unit(&unit, call))?;
@@ -342,6 +403,17 @@ pub(super) fn part(arguments: &[Datum], call: Invocation<'_>) -> Answer {
 
 fn seconds(micros: i64) -> BigDecimal {
     BigDecimal::new(micros.into(), 6)
+}
+
+/// Of the distance from UTC, in microseconds.
+fn zone_part(east: i64, unit: &str) -> Option<BigDecimal> {
+    let seconds = east / SECOND;
+    Some(BigDecimal::from(match unit {
+        "timezone" => seconds,
+        "timezone_hour" => seconds / 3600,
+        "timezone_minute" => seconds / 60 % 60,
+        _ => return None,
+    }))
 }
 
 fn moment_part(time: i64, unit: &str, has_clock: bool) -> Option<BigDecimal> {
@@ -361,7 +433,6 @@ fn moment_part(time: i64, unit: &str, has_clock: bool) -> Option<BigDecimal> {
         "century" => counted_from_one(year, 100),
         "millennium" => counted_from_one(year, 1000),
         "julian" if !has_clock => days + 2_440_588,
-        "timezone" | "timezone_hour" | "timezone_minute" => 0,
         "epoch" if !has_clock => days * 86_400,
         "epoch" => return Some(seconds(time)),
         _ if has_clock => return clock_part(time.rem_euclid(DAY), unit),
@@ -418,13 +489,14 @@ pub(super) fn iso_week(days: i64) -> (i64, i64) {
 }
 
 /// The difference in years, months, days and time, as people count ages.
-fn age_between(later: i64, earlier: i64) -> Result<Span, SqlError> {
+fn age_between(later: i64, earlier: i64, zone: Zone) -> Result<Span, SqlError> {
     if temporal::is_infinite(later) || temporal::is_infinite(earlier) {
         return Err(temporal::out_of_range("timestamp"));
     }
     if later < earlier {
-        return age_between(earlier, later)?.checked_neg();
+        return age_between(earlier, later, zone)?.checked_neg();
     }
+    let (later, earlier) = (zone.local(later), zone.local(earlier));
     let ((later_year, later_month, later_day), (year, month, day)) =
         (date_of(later.div_euclid(DAY)), date_of(earlier.div_euclid(DAY)));
     let mut micros = later.rem_euclid(DAY) - earlier.rem_euclid(DAY);
@@ -442,13 +514,23 @@ fn age_between(later: i64, earlier: i64) -> Result<Span, SqlError> {
     Ok(Span { months: months as i32, days: days as i32, microseconds: micros })
 }
 
-fn age(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    age_between(micros(arguments, 0)?, micros(arguments, 1)?).map(Datum::Interval)
+fn age(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+    let zone = match call.parameters.first() {
+        Some(SqlType::TimestampZoned(_)) => call.environment.zone(),
+        _ => Zone::Utc,
+    };
+    age_between(micros(arguments, 0)?, micros(arguments, 1)?, zone).map(Datum::Interval)
 }
 
 fn age_today(arguments: &[Datum], call: Invocation<'_>) -> Answer {
-    let today = call.environment.transaction_time.div_euclid(DAY) * DAY;
-    age_between(today, micros(arguments, 0)?).map(Datum::Interval)
+    let today = here(call).div_euclid(DAY) * DAY;
+    match arguments.first() {
+        Some(Datum::TimestampZoned(time)) => {
+            let zone = call.environment.zone();
+            age_between(zone.moment(today)?, *time, zone).map(Datum::Interval)
+        }
+        _ => age_between(today, micros(arguments, 0)?, Zone::Utc).map(Datum::Interval),
+    }
 }
 
 fn make_date(arguments: &[Datum], _: Invocation<'_>) -> Answer {
@@ -487,6 +569,15 @@ fn make_timestamp(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     let days = checked_days(integer(arguments, 0)?, integer(arguments, 1)?, integer(arguments, 2)?)?;
     let clock = checked_clock(arguments, 3)?;
     Ok(Datum::Timestamp(temporal::checked_timestamp(i128::from(days) * i128::from(DAY) + i128::from(clock))?))
+}
+
+fn make_zoned(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+    let local = micros(&[make_timestamp(arguments, call)?], 0)?;
+    let zone = match arguments.get(6) {
+        Some(_) => super::zones::written_zone(text(arguments, 6)?)?,
+        None => call.environment.zone(),
+    };
+    zone.moment(local).map(Datum::TimestampZoned)
 }
 
 fn make_interval(arguments: &[Datum], _: Invocation<'_>) -> Answer {

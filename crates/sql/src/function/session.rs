@@ -2,9 +2,9 @@
 //!
 //! `version()` and the settings say what clients want to hear; what needs the catalog (`format_type`, `obj_description`, …) is not here.
 
-use super::Invocation;
 use super::arguments::{Answer, answer, boolean, bytes, decimal, integer, invalid, text};
 use super::signature::{Kind::*, Row, row};
+use super::{Invocation, SetByFunction};
 use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState};
 use crate::value::text::{from_hex, to_hex};
@@ -102,8 +102,14 @@ fn setting(arguments: &[Datum], call: Invocation<'_>) -> Answer {
 fn set_setting(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     let (name, value) = (text(arguments, 0)?.to_ascii_lowercase(), text(arguments, 1)?);
     check_setting(&name, value)?;
-    Arc::make_mut(&mut call.environment.settings.borrow_mut()).insert(name, value.to_owned());
-    answer(value)
+    let kept = match (&*name, call.environment.dialect) {
+        ("timezone", Dialect::Postgres) => call.environment.set_zone(value)?,
+        _ => value.to_owned(),
+    };
+    let set = SetByFunction { name: name.clone(), value: kept.clone(), local: boolean(arguments, 2)? };
+    call.environment.set.borrow_mut().push(set);
+    Arc::make_mut(&mut call.environment.settings.borrow_mut()).insert(name, kept.clone());
+    answer(kept)
 }
 
 /// Refuses what would mean something else than it says: names without a namespace are always looked for in `public`.

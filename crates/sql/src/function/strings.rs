@@ -110,7 +110,7 @@ pub(super) fn printed(arguments: &[Datum], call: Invocation<'_>, place: usize) -
     match (datum, sql_type) {
         // A CHAR loses its blanks on its way to text.
         (Datum::Text(text), _) => text.to_string(),
-        _ => crate::value::output(datum, sql_type, call.environment.dialect),
+        _ => crate::value::output(datum, sql_type, call.environment.style()),
     }
 }
 

@@ -141,7 +141,7 @@ fn moments(arguments: &[Datum], call: Invocation<'_>) -> Rows {
             SqlType::Timestamp(_) => Datum::Timestamp(value),
             _ => Datum::TimestampZoned(value),
         }]);
-        value = step.after(value)?;
+        value = super::moments::after(step, value, call)?;
     }
     Ok(rows)
 }

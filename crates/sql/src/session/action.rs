@@ -225,7 +225,10 @@ fn bind_set(set: &ast::Set, binder: &mut Binder<'_>) -> Result<Action, SqlError>
         }
         ast::Set::SetNamesDefault {} => Ok(Action::Set(vec![("names".to_owned(), None)], false)),
         ast::Set::SetTimeZone { local, value } => {
-            Ok(Action::Set(vec![("timezone".to_owned(), Some(setting_text(value)))], *local))
+            let text = setting_text(value);
+            let is_word = matches!(value, ast::Expr::Identifier(_));
+            let back = is_word && ["local", "default"].iter().any(|word| text.eq_ignore_ascii_case(word));
+            Ok(Action::Set(vec![("timezone".to_owned(), (!back).then_some(text))], *local))
         }
         ast::Set::SetRole { .. } | ast::Set::SetSessionAuthorization(_) => Ok(Action::Nothing("SET".to_owned())),
         other => Err(SqlError::unsupported(format!("the statement {other}"))),

@@ -24,12 +24,12 @@ use crate::define;
 use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState, Stop};
 use crate::execute::Execution;
-use crate::function::Environment;
+use crate::function::{Environment, SetByFunction};
 use crate::plan::OutputColumn;
 use crate::storage::{SequenceId, Storage};
 use crate::syntax::{self, Statement};
 use crate::value::types::SqlType;
-use crate::value::{Datum, output};
+use crate::value::{Datum, Style, Zone, output};
 use crate::virtual_tables::registered;
 use action::Action;
 use std::collections::BTreeMap;
@@ -46,6 +46,8 @@ pub struct Session {
     connection: i32,
     /// Shared with the environment of every statement, and copied only when one changes them.
     settings: Arc<BTreeMap<String, String>>,
+    /// What `set_config` set.
+    set_by_functions: Vec<SetByFunction>,
     user_variables: BTreeMap<String, (Datum, SqlType)>,
     last_sequence: Option<SequenceId>,
     deferred: Vec<ChildCheck>,
@@ -110,6 +112,7 @@ impl Session {
             database: "skew".to_owned(),
             connection: 0,
             settings: Arc::default(),
+            set_by_functions: Vec::new(),
             user_variables: BTreeMap::new(),
             last_sequence: None,
             deferred: Vec::new(),
@@ -133,6 +136,31 @@ impl Session {
     /// The same, to be set.
     pub fn settings_mut(&mut self) -> &mut BTreeMap<String, String> {
         Arc::make_mut(&mut self.settings)
+    }
+
+    /// Other settings: as they were.
+    pub fn set_settings(&mut self, settings: Arc<BTreeMap<String, String>>) {
+        self.settings = settings;
+    }
+
+    /// The time zone that is set. MySQL's stays UTC, and what no zone is was refused by whoever keeps the settings.
+    fn zone(&self) -> Zone {
+        match self.settings.get("timezone").map(String::as_str) {
+            None | Some("UTC") => Zone::Utc,
+            Some(_) if self.dialect == Dialect::MySql => Zone::Utc,
+            Some(name) => Zone::of_setting(name).map_or(Zone::Utc, |(zone, _)| zone),
+        }
+    }
+
+    /// How clients read and write values.
+    pub fn style(&self) -> Style {
+        Style { dialect: self.dialect, zone: self.zone() }
+    }
+
+    /// What `set_config` set since the last time somebody asked, in its order. The settings have it already; whoever checks them, or
+    /// does more than keep them, puts the old ones back and sets these himself.
+    pub fn take_set_by_functions(&mut self) -> Vec<SetByFunction> {
+        std::mem::take(&mut self.set_by_functions)
     }
 
     /// The dialect.
@@ -171,6 +199,7 @@ impl Session {
             .with_variables(variables)
             .with_user_variables(&self.user_variables)
             .with_placeholders(statement.placeholders())
+            .with_zone(self.zone())
             .with_length(statement.text().len());
         let action = match self.bind_named(statement, &mut binder)? {
             Some(named) => Action::Named(named),
@@ -329,12 +358,18 @@ impl Session {
         self.deferred.extend(deferred);
         self.last_sequence = last;
         self.user_variables.extend(assigned);
-        self.settings = environment.settings.take();
+        self.keep_settings(&environment);
         Ok(answer)
     }
 
+    /// What functions have set.
+    fn keep_settings(&mut self, environment: &Environment) {
+        self.settings = environment.settings.take();
+        self.set_by_functions.extend(environment.set.take());
+    }
+
     fn environment(&self, storage: &mut dyn Storage) -> Environment {
-        let mut environment = Environment::new(self.dialect, storage.now(), storage.random());
+        let mut environment = Environment::new(self.dialect, storage.now(), storage.random()).with_zone(self.zone());
         environment.user.clone_from(&self.user);
         environment.database.clone_from(&self.database);
         environment.connection = self.connection;
@@ -355,11 +390,14 @@ impl Session {
                 |text| output(&text, &SqlType::TEXT, self.dialect),
             );
         }
-        output(datum, sql_type, self.dialect)
+        match datum {
+            Datum::TimestampZoned(_) | Datum::Array(_) => output(datum, sql_type, self.style()),
+            _ => output(datum, sql_type, self.dialect),
+        }
     }
 
     fn define(&mut self, statement: &Statement, storage: &mut dyn Storage) -> Result<Answer, Stop> {
-        match define::define(&statement.ast, &self.catalog, self.dialect, storage)? {
+        match define::define(&statement.ast, &self.catalog, self.style(), storage)? {
             Some((catalog, words)) => {
                 self.catalog = Arc::new(catalog);
                 Ok(Answer::Defined(words))
@@ -373,7 +411,7 @@ impl Session {
         if self.deferred.is_empty() {
             return Ok(());
         }
-        let mut execution = Execution::of_definition(self.catalog.clone(), self.dialect, storage);
+        let mut execution = Execution::of_definition(self.catalog.clone(), self.style(), storage);
         change::check_deferred(&self.deferred, &self.catalog, &mut execution)?;
         self.deferred.clear();
         Ok(())

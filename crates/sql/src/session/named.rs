@@ -201,11 +201,7 @@ impl Session {
                 done("PREPARE")
             }
             Named::Execute(prepared, arguments) => {
-                let environment = Rc::new(self.environment(storage));
-                let mut execution =
-                    Execution::new(self.catalog.clone(), environment, storage).with_values(parameters, &[]);
-                let values = execution.evaluate_all(arguments, &[])?;
-                drop(execution);
+                let values = self.within(parameters, storage, |execution| execution.evaluate_all(arguments, &[]))?;
                 self.execute(prepared, &values, storage)
             }
             Named::Deallocate(Some(name)) => {
@@ -217,7 +213,7 @@ impl Session {
                 done("DEALLOCATE ALL")
             }
             Named::Declare { name, columns, plan, hold, statement } => {
-                let rows = Arc::new(self.query_rows(plan, parameters, storage)?);
+                let rows = Arc::new(self.within(parameters, storage, |execution| execution.run(plan))?);
                 if self.cursors.contains_key(name) {
                     return Err(SqlError::new(SqlState("42P03"), format!("cursor \"{name}\" already exists")).into());
                 }
@@ -255,15 +251,20 @@ impl Session {
         }
     }
 
-    fn query_rows(
+    /// What comes of an execution; what functions set in it is set.
+    fn within<T>(
         &mut self,
-        plan: &Plan,
         parameters: &[Datum],
         storage: &mut dyn Storage,
-    ) -> Result<Vec<Vec<Datum>>, Stop> {
+        work: impl FnOnce(&mut Execution<'_>) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
         let environment = Rc::new(self.environment(storage));
-        let mut execution = Execution::new(self.catalog.clone(), environment, storage).with_values(parameters, &[]);
-        execution.run(plan)
+        let catalog = self.catalog.clone();
+        let mut execution = Execution::new(catalog, environment.clone(), storage).with_values(parameters, &[]);
+        let done = work(&mut execution)?;
+        drop(execution);
+        self.keep_settings(&environment);
+        Ok(done)
     }
 
     /// The transaction ends: cursors that are not held end with it.

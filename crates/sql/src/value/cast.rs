@@ -10,6 +10,7 @@
 
 use super::json::Json;
 use super::types::SqlType;
+use super::zone::Style;
 use super::{Datum, Interval, lenient, number, temporal, text};
 use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState};
@@ -27,18 +28,24 @@ pub enum CastKind {
 }
 
 /// Casts a value; NULL stays NULL.
-pub fn cast(datum: &Datum, from: &SqlType, to: &SqlType, kind: CastKind, dialect: Dialect) -> Result<Datum, SqlError> {
+pub fn cast(
+    datum: &Datum,
+    from: &SqlType,
+    to: &SqlType,
+    kind: CastKind,
+    style: impl Into<Style>,
+) -> Result<Datum, SqlError> {
     if datum.is_null() || *to == SqlType::Unknown {
         return Ok(datum.clone());
     }
-    Cast { from, to, kind, dialect }.apply(datum)
+    Cast { from, to, kind, style: style.into() }.apply(datum)
 }
 
 struct Cast<'types> {
     from: &'types SqlType,
     to: &'types SqlType,
     kind: CastKind,
-    dialect: Dialect,
+    style: Style,
 }
 
 impl Cast<'_> {
@@ -69,7 +76,7 @@ impl Cast<'_> {
     }
 
     fn is_mysql(&self) -> bool {
-        self.dialect == Dialect::MySql
+        self.style.dialect == Dialect::MySql
     }
 
     /// MySQL forgives where nothing is stored.
@@ -91,9 +98,9 @@ impl Cast<'_> {
             (Datum::Time(time), SqlType::Interval) => {
                 Ok(Datum::Interval(Interval { microseconds: *time, ..Interval::default() }))
             }
-            (Datum::Text(text), _) => text::input(text, self.to, self.dialect),
+            (Datum::Text(text), _) => text::input(text, self.to, self.style),
             (_, SqlType::Bytes) if self.is_mysql() => {
-                Ok(Datum::Bytes(text::output(datum, self.from, self.dialect).as_bytes().into()))
+                Ok(Datum::Bytes(text::output(datum, self.from, self.style).as_bytes().into()))
             }
             _ => Err(self.impossible()),
         }
@@ -116,7 +123,7 @@ impl Cast<'_> {
                     return Err(SqlError::new(SqlState::INVALID_PARAMETER, message));
                 }
             },
-            _ if self.is_mysql() => match text::output(datum, self.from, self.dialect) {
+            _ if self.is_mysql() => match text::output(datum, self.from, self.style) {
                 text if text.contains(['-', ':']) => {
                     let digits: String =
                         text.chars().filter(|letter| letter.is_ascii_digit() || *letter == '.').collect();
@@ -133,7 +140,7 @@ impl Cast<'_> {
             Datum::Integer(value) => Some(*value),
             Datum::Real(value) if self.is_mysql() => number::integer_of_real(value.round()),
             Datum::Real(value) => number::integer_of_real(*value),
-            Datum::Text(text) if !self.is_lenient() => match text::input(text, self.to, self.dialect) {
+            Datum::Text(text) if !self.is_lenient() => match text::input(text, self.to, self.style) {
                 Err(error) if self.is_mysql() && error.state == SqlState::INVALID_TEXT => {
                     number::integer_of_decimal(&self.strict_decimal(text)?)
                 }
@@ -174,7 +181,7 @@ impl Cast<'_> {
         match datum {
             Datum::Integer(value) if (0..1 << 32).contains(value) => Ok(datum.clone()),
             Datum::Integer(_) => Err(number::out_of_range("OID")),
-            Datum::Text(text) => text::input(text, self.to, self.dialect),
+            Datum::Text(text) => text::input(text, self.to, self.style),
             _ => Err(self.impossible()),
         }
     }
@@ -184,7 +191,7 @@ impl Cast<'_> {
             Datum::Real(value) => *value,
             Datum::Integer(value) => *value as f64,
             Datum::Text(text) if self.is_lenient() => lenient::leading_real(text),
-            Datum::Text(text) => return text::input(text, self.to, self.dialect),
+            Datum::Text(text) => return text::input(text, self.to, self.style),
             Datum::Boolean(_) if !self.is_mysql() => return Err(self.impossible()),
             other => number::real_of_decimal(&self.number(other)?.ok_or_else(|| self.impossible())?),
         };
@@ -207,7 +214,7 @@ impl Cast<'_> {
     fn decimal(&self, datum: &Datum, bounds: Option<(u32, i32)>) -> Result<Datum, SqlError> {
         let value = match datum {
             Datum::Real(value) => number::decimal_of_real(*value, *self.from == SqlType::Single)?,
-            Datum::Text(text) if !self.is_lenient() => match text::input(text, self.to, self.dialect)? {
+            Datum::Text(text) if !self.is_lenient() => match text::input(text, self.to, self.style)? {
                 Datum::Decimal(value) => value,
                 _ => return Err(self.impossible()),
             },
@@ -227,7 +234,7 @@ impl Cast<'_> {
             (Datum::Text(text), _) => text.clone(),
             // A cast spells the word where output prints one letter.
             (Datum::Boolean(value), false) => if *value { "true" } else { "false" }.into(),
-            _ => text::output(datum, self.from, self.dialect).into(),
+            _ => text::output(datum, self.from, self.style).into(),
         };
         let text = if blank_padded { text.trim_end_matches(' ').into() } else { text };
         let Some(length) = length.filter(|_| self.kind != CastKind::Implicit) else { return Ok(Datum::Text(text)) };
@@ -247,7 +254,7 @@ impl Cast<'_> {
             Datum::Boolean(_) => Ok(datum.clone()),
             Datum::Integer(value) => Ok(Datum::Boolean(*value != 0)),
             Datum::Real(value) if self.is_mysql() => Ok(Datum::Boolean(*value != 0.0)),
-            Datum::Text(text) if !self.is_mysql() => text::input(text, self.to, self.dialect),
+            Datum::Text(text) if !self.is_mysql() => text::input(text, self.to, self.style),
             Datum::Json(text) if !self.is_mysql() => match Json::parse(text)? {
                 Json::Boolean(value) => Ok(Datum::Boolean(value)),
                 other => {
@@ -266,7 +273,8 @@ impl Cast<'_> {
     fn date(&self, datum: &Datum) -> Result<Datum, SqlError> {
         match datum {
             Datum::Date(_) => Ok(datum.clone()),
-            Datum::Timestamp(time) | Datum::TimestampZoned(time) => temporal::day_of(*time).map(Datum::Date),
+            Datum::Timestamp(time) => temporal::day_of(*time).map(Datum::Date),
+            Datum::TimestampZoned(time) => temporal::day_of(self.style.zone.local(*time)).map(Datum::Date),
             Datum::Text(text) => self.lenient_moment(text),
             _ => Err(self.impossible()),
         }
@@ -274,7 +282,7 @@ impl Cast<'_> {
 
     /// MySQL makes NULL of what is no date, unless it is stored.
     fn lenient_moment(&self, text: &str) -> Result<Datum, SqlError> {
-        match text::input(text, self.to, self.dialect) {
+        match text::input(text, self.to, self.style) {
             Err(_) if self.is_lenient() => Ok(Datum::Null),
             read => read,
         }
@@ -286,7 +294,8 @@ impl Cast<'_> {
             Datum::Timestamp(time) | Datum::TimestampZoned(time) if temporal::is_infinite(*time) => {
                 return Ok(Datum::Null);
             }
-            Datum::Timestamp(time) | Datum::TimestampZoned(time) => time.rem_euclid(temporal::DAY),
+            Datum::Timestamp(time) => time.rem_euclid(temporal::DAY),
+            Datum::TimestampZoned(time) => self.style.zone.local(*time).rem_euclid(temporal::DAY),
             Datum::Interval(interval) => interval.microseconds.rem_euclid(temporal::DAY),
             Datum::Date(_) if self.is_mysql() => 0,
             Datum::Text(text) => return self.lenient_moment(text),
@@ -296,29 +305,40 @@ impl Cast<'_> {
     }
 
     fn timestamp(&self, datum: &Datum, digits: Option<u8>, made: fn(i64) -> Datum) -> Result<Datum, SqlError> {
+        let zone = self.style.zone;
         let time = match datum {
-            Datum::Timestamp(time) | Datum::TimestampZoned(time) => *time,
+            Datum::Timestamp(time) => *time,
+            Datum::TimestampZoned(time) => match self.to {
+                // A moment is a moment in every zone.
+                SqlType::TimestampZoned(_) => return Ok(self.rounded(*time, digits, made)),
+                _ => zone.local(*time),
+            },
             Datum::Date(temporal::INFINITE_DATE) => temporal::INFINITE,
             Datum::Date(i32::MIN) => i64::MIN,
             Datum::Date(days) => temporal::checked_timestamp(i128::from(*days) * i128::from(temporal::DAY))?,
             Datum::Text(text) => return self.lenient_moment(text),
             _ => return Err(self.impossible()),
         };
-        Ok(made(temporal::round_timestamp(time, self.digits(digits), self.dialect)))
+        let is_moment = matches!(self.to, SqlType::TimestampZoned(_));
+        Ok(self.rounded(if is_moment { zone.moment(time)? } else { time }, digits, made))
+    }
+
+    fn rounded(&self, time: i64, digits: Option<u8>, made: fn(i64) -> Datum) -> Datum {
+        made(temporal::round_timestamp(time, self.digits(digits), self.style.dialect))
     }
 
     fn array(&self, datum: &Datum, element: &SqlType) -> Result<Datum, SqlError> {
         match (datum, self.from) {
             (Datum::Array(elements), SqlType::Array(from) | SqlType::Vector(from)) => {
-                let cast_one = |one: &Datum| cast(one, from, element, self.kind, self.dialect);
+                let cast_one = |one: &Datum| cast(one, from, element, self.kind, self.style);
                 Ok(Datum::Array(elements.iter().map(cast_one).collect::<Result<_, _>>()?))
             }
             (Datum::Array(_), _) => Ok(datum.clone()),
-            (Datum::Text(text), _) if matches!(self.to, SqlType::Vector(_)) => text::input(text, self.to, self.dialect),
+            (Datum::Text(text), _) if matches!(self.to, SqlType::Vector(_)) => text::input(text, self.to, self.style),
             (Datum::Text(text), _) => {
-                let read = text::input(text, &SqlType::Array(Box::new(element.unbounded())), self.dialect)?;
+                let read = text::input(text, &SqlType::Array(Box::new(element.unbounded())), self.style)?;
                 let from = SqlType::Array(Box::new(element.unbounded()));
-                cast(&read, &from, self.to, self.kind, self.dialect)
+                cast(&read, &from, self.to, self.kind, self.style)
             }
             _ => Err(self.impossible()),
         }
@@ -326,9 +346,9 @@ impl Cast<'_> {
 
     fn json(&self, datum: &Datum) -> Result<Datum, SqlError> {
         match datum {
-            Datum::Json(text) | Datum::Text(text) => text::input(text, self.to, self.dialect),
+            Datum::Json(text) | Datum::Text(text) => text::input(text, self.to, self.style),
             Datum::Integer(_) | Datum::Decimal(_) | Datum::Real(_) if self.is_mysql() => {
-                Ok(Datum::Json(text::output(datum, self.from, self.dialect).into()))
+                Ok(Datum::Json(text::output(datum, self.from, self.style).into()))
             }
             Datum::Boolean(value) if self.is_mysql() => Ok(Datum::Json(if *value { "true" } else { "false" }.into())),
             _ => Err(self.impossible()),

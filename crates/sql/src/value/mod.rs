@@ -16,6 +16,7 @@ pub(crate) mod oid;
 pub mod temporal;
 pub mod text;
 pub mod types;
+mod zone;
 
 pub use cast::{CastKind, cast};
 pub use coerce::{can_coerce, common_type, number_type};
@@ -23,6 +24,7 @@ pub use collation::Collation;
 pub use compare::{GroupKey, NumberKey, compare, compare_in, compare_reals};
 pub use oid::FIRST_USER_OBJECT;
 pub use text::{input, output};
+pub use zone::{Style, Zone, print_offset};
 
 use bigdecimal::BigDecimal;
 use std::sync::Arc;

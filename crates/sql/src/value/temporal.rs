@@ -5,8 +5,8 @@
 //!   Timestamp  microseconds since 1970-01-01 00:00      1704067200000000          2024-01-01 00:00:00
 //! ```
 //!
-//! The calendar is the Gregorian one without beginning, as in PostgreSQL; there is one time zone, UTC, and a text may carry an offset
-//! from it. The greatest and least integers stand for `infinity` and `-infinity`. Intervals are in [`super::interval`].
+//! The calendar is the Gregorian one without beginning, as in PostgreSQL. A text may carry an offset from UTC; what one without means is a
+//! matter of time zones, which are in [`super::Zone`]. The greatest and least integers stand for `infinity` and `-infinity`. Intervals are in [`super::interval`].
 
 use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState};

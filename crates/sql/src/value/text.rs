@@ -12,6 +12,7 @@
 
 use super::json::Json;
 use super::types::{IntegerWidth, SqlType};
+use super::zone::{Style, Zone, print_offset};
 use super::{Datum, Interval, number, temporal};
 use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState};
@@ -26,7 +27,11 @@ pub fn invalid(text: &str, sql_type: &SqlType) -> SqlError {
 }
 
 /// Reads a value of a type. Lengths and scales are not applied: a cast does that.
-pub fn input(text: &str, sql_type: &SqlType, dialect: Dialect) -> Result<Datum, SqlError> {
+pub fn input(text: &str, sql_type: &SqlType, style: impl Into<Style>) -> Result<Datum, SqlError> {
+    read(text, sql_type, style.into())
+}
+
+fn read(text: &str, sql_type: &SqlType, style: Style) -> Result<Datum, SqlError> {
     let trimmed = text.trim();
     match sql_type {
         SqlType::Unknown | SqlType::Text(_) | SqlType::Enumeration(_) | SqlType::Void => Ok(Datum::text(text)),
@@ -40,18 +45,18 @@ pub fn input(text: &str, sql_type: &SqlType, dialect: Dialect) -> Result<Datum, 
         }
         SqlType::Single | SqlType::Double => real(trimmed, text, sql_type),
         SqlType::Decimal(_) => decimal(trimmed, text, sql_type),
-        SqlType::Bytes => bytes(text, dialect),
+        SqlType::Bytes => bytes(text, style.dialect),
         SqlType::Date | SqlType::Time(_) | SqlType::Timestamp(_) | SqlType::TimestampZoned(_) => {
-            moment(text, sql_type, dialect)
+            moment(text, sql_type, style)
         }
         SqlType::Interval => Interval::parse(text).map(Datum::Interval),
-        SqlType::Json if dialect == Dialect::Postgres => Json::parse(text).map(|_| Datum::Json(text.into())),
+        SqlType::Json if style.dialect == Dialect::Postgres => Json::parse(text).map(|_| Datum::Json(text.into())),
         SqlType::Json | SqlType::JsonBinary => Json::parse(text).map(|document| Datum::Json(document.print().into())),
         SqlType::Uuid => uuid(trimmed).map(Datum::Uuid).ok_or_else(|| invalid(text, sql_type)),
         SqlType::Record(_) => Err(SqlError::unsupported("a row value written as text")),
-        SqlType::Array(element) => array(text, element, dialect),
+        SqlType::Array(element) => array(text, element, style),
         SqlType::Vector(element) => {
-            let elements = trimmed.split_whitespace().map(|word| input(word, element, dialect));
+            let elements = trimmed.split_whitespace().map(|word| read(word, element, style));
             elements.collect::<Result<_, _>>().map(Datum::Array)
         }
     }
@@ -205,7 +210,8 @@ fn uuid(text: &str) -> Option<u128> {
     u128::from_str_radix(&digits, 16).ok()
 }
 
-fn moment(text: &str, sql_type: &SqlType, dialect: Dialect) -> Result<Datum, SqlError> {
+fn moment(text: &str, sql_type: &SqlType, style: Style) -> Result<Datum, SqlError> {
+    let dialect = style.dialect;
     if let (SqlType::Time(digits), Dialect::MySql) = (sql_type, dialect)
         && let Some(time) = super::lenient::mysql_time(text)
     {
@@ -230,8 +236,11 @@ fn moment(text: &str, sql_type: &SqlType, dialect: Dialect) -> Result<Datum, Sql
             Datum::Timestamp(temporal::round_timestamp(temporal::checked_timestamp(micros)?, *digits, dialect))
         }
         SqlType::TimestampZoned(digits) => {
-            let micros = micros - i128::from(parts.offset.unwrap_or(0));
-            Datum::TimestampZoned(temporal::round_timestamp(temporal::checked_timestamp(micros)?, *digits, dialect))
+            let moment = match parts.offset {
+                Some(offset) => temporal::checked_timestamp(micros - i128::from(offset))?,
+                None => style.zone.moment(temporal::checked_timestamp(micros)?)?,
+            };
+            Datum::TimestampZoned(temporal::round_timestamp(moment, *digits, dialect))
         }
         _ => return Err(invalid()),
     })
@@ -247,8 +256,12 @@ fn infinite(future: bool, sql_type: &SqlType) -> Datum {
 }
 
 /// Prints a value of a type; NULL prints as nothing.
-pub fn output(datum: &Datum, sql_type: &SqlType, dialect: Dialect) -> String {
-    let mysql = dialect == Dialect::MySql;
+pub fn output(datum: &Datum, sql_type: &SqlType, style: impl Into<Style>) -> String {
+    print(datum, sql_type, style.into())
+}
+
+fn print(datum: &Datum, sql_type: &SqlType, style: Style) -> String {
+    let mysql = style.dialect == Dialect::MySql;
     let digits = match sql_type {
         SqlType::Time(digits) | SqlType::Timestamp(digits) | SqlType::TimestampZoned(digits) if mysql => *digits,
         _ => None,
@@ -270,11 +283,16 @@ pub fn output(datum: &Datum, sql_type: &SqlType, dialect: Dialect) -> String {
         Datum::Date(days) => temporal::print_date(*days),
         Datum::Time(time) => temporal::print_time(*time, digits),
         Datum::Timestamp(time) => temporal::print_timestamp(*time, digits, ""),
-        Datum::TimestampZoned(time) => temporal::print_timestamp(*time, digits, if mysql { "" } else { "+00" }),
+        Datum::TimestampZoned(time) if mysql => temporal::print_timestamp(*time, digits, ""),
+        Datum::TimestampZoned(time) if style.zone == Zone::Utc => temporal::print_timestamp(*time, digits, "+00"),
+        Datum::TimestampZoned(time) => {
+            let offset = print_offset(style.zone.east(*time));
+            temporal::print_timestamp(style.zone.local(*time), digits, &offset)
+        }
         Datum::Interval(interval) => interval.print(),
         Datum::Json(text) => text.to_string(),
         Datum::Uuid(value) => print_uuid(*value),
-        Datum::Array(elements) => print_array(elements, sql_type, dialect),
+        Datum::Array(elements) => print_array(elements, sql_type, style),
     }
 }
 
@@ -284,30 +302,30 @@ fn print_uuid(value: u128) -> String {
 }
 
 /// `(1,"a b",)`: NULL is nothing at all.
-fn print_record(values: &[Datum], fields: &[(String, SqlType)], dialect: Dialect) -> String {
+fn print_record(values: &[Datum], fields: &[(String, SqlType)], style: Style) -> String {
     let special = |letter: char| matches!(letter, '(' | ')' | ',' | '"' | '\\') || letter.is_ascii_whitespace();
-    let print = |(value, (_, sql_type)): (&Datum, &(String, SqlType))| match output(value, sql_type, dialect) {
+    let field = |(value, (_, sql_type)): (&Datum, &(String, SqlType))| match print(value, sql_type, style) {
         _ if value.is_null() => String::new(),
         text if !text.is_empty() && !text.contains(special) => text,
         text => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\"\"")),
     };
-    format!("({})", values.iter().zip(fields).map(print).collect::<Vec<String>>().join(","))
+    format!("({})", values.iter().zip(fields).map(field).collect::<Vec<String>>().join(","))
 }
 
-fn print_array(elements: &[Datum], sql_type: &SqlType, dialect: Dialect) -> String {
+fn print_array(elements: &[Datum], sql_type: &SqlType, style: Style) -> String {
     let element_type = match sql_type {
-        SqlType::Record(fields) => return print_record(elements, fields, dialect),
+        SqlType::Record(fields) => return print_record(elements, fields, style),
         SqlType::Array(element) | SqlType::Vector(element) => element,
         other => other,
     };
-    let print = |element: &Datum| match element {
+    let quoted = |element: &Datum| match element {
         Datum::Null => "NULL".to_owned(),
-        other => quote_element(output(other, element_type, dialect)),
+        other => quote_element(print(other, element_type, style)),
     };
     if matches!(sql_type, SqlType::Vector(_)) {
-        return elements.iter().map(|one| output(one, element_type, dialect)).collect::<Vec<_>>().join(" ");
+        return elements.iter().map(|one| print(one, element_type, style)).collect::<Vec<_>>().join(" ");
     }
-    format!("{{{}}}", elements.iter().map(print).collect::<Vec<_>>().join(","))
+    format!("{{{}}}", elements.iter().map(quoted).collect::<Vec<_>>().join(","))
 }
 
 fn quote_element(text: String) -> String {
@@ -318,7 +336,7 @@ fn quote_element(text: String) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-fn array(text: &str, element: &SqlType, dialect: Dialect) -> Result<Datum, SqlError> {
+fn array(text: &str, element: &SqlType, style: Style) -> Result<Datum, SqlError> {
     let malformed = || SqlError::new(SqlState::INVALID_TEXT, format!("malformed array literal: \"{text}\""));
     let inner = text.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).ok_or_else(malformed)?;
     let mut elements = Vec::new();
@@ -334,7 +352,7 @@ fn array(text: &str, element: &SqlType, dialect: Dialect) -> Result<Datum, SqlEr
             word if !quoted && word.contains(['{', '}']) => {
                 return Err(SqlError::unsupported("an array of more than one dimension"));
             }
-            word => input(word, element, dialect)?,
+            word => read(word, element, style)?,
         });
         match letters.next() {
             None => return Ok(Datum::Array(elements.into())),

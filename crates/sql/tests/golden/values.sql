@@ -279,3 +279,40 @@ SELECT (array[1,2,3])[2:3] AS a, (array[1,2,3])[:2] AS b, (array[1,2,3])[0:1] AS
 ----
 a|b|c|d|e|f|g
 {2,3}|{1,2}|{1}|{}|{}|{b}|NULL
+
+-- Labels.
+CREATE TYPE mood AS ENUM ('sad', 'happy')
+----
+CREATE TYPE
+
+SELECT 'x'::mood
+----
+ERROR 22P02: invalid input value for enum mood: "x"
+
+-- parameters: x
+SELECT $1::mood
+----
+ERROR 22P02: invalid input value for enum mood: "x"
+
+-- parameters: x
+SELECT $1::text::mood
+----
+ERROR 22P02: invalid input value for enum mood: "x"
+
+-- parameters: {sad,x}
+SELECT $1::text::mood[]
+----
+ERROR 22P02: invalid input value for enum mood: "x"
+
+SELECT '{sad,x}'::mood[]
+----
+ERROR 22P02: invalid input value for enum mood: "x"
+
+SELECT array['sad', 'x']::text[]::mood[]
+----
+ERROR 22P02: invalid input value for enum mood: "x"
+
+SELECT '{sad,NULL}'::mood[], array['happy']::mood[]
+----
+mood|array
+{sad,NULL}|{happy}

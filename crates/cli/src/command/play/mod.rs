@@ -15,23 +15,20 @@ mod store;
 mod tally;
 
 use super::judge::{Answer, Judge};
+use super::program::{GranularityArgument, ProgramFile, UpdatesArgument, complaint, unwritable};
 use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::input::{Complaint, cannot};
+use crate::input::Complaint;
 use skew_history::IsolationLevel;
-use skew_mockdb::{Campaign, ChooserKind, Granularity, Updates};
-use skew_sql::program::{MOST_STEPS, Program, ProgramError};
+use skew_mockdb::{Campaign, ChooserKind, Granularity};
+use skew_sql::program::{MOST_STEPS, Program};
 use skew_sql::{SqlError, Stop};
 use stage::{Played, Rules};
 use std::fs;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use store::Weakness;
 use tally::{Failure, Tally};
-
-/// The largest program that is read.
-const LARGEST_PROGRAM: u64 = 16 << 20;
 
 /// How long the check of a run may take.
 const BUDGET: u64 = 1_000_000;
@@ -96,33 +93,6 @@ pub(crate) struct Arguments {
     format: Format,
 }
 
-/// Whether updates lock.
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
-pub(super) enum UpdatesArgument {
-    /// Every write and locking read takes the row's lock and reads its latest version
-    Atomic,
-    /// Ordinary reads and writes, as in the papers
-    Plain,
-}
-
-impl From<UpdatesArgument> for Updates {
-    fn from(argument: UpdatesArgument) -> Updates {
-        match argument {
-            UpdatesArgument::Atomic => Updates::Atomic,
-            UpdatesArgument::Plain => Updates::Plain,
-        }
-    }
-}
-
-/// What is one key.
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
-enum GranularityArgument {
-    /// A row
-    Row,
-    /// A column of a row
-    Cell,
-}
-
 /// Who goes when.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
 enum Schedule {
@@ -155,16 +125,10 @@ impl Arguments {
     }
 
     fn play(&self, console: &mut Console) -> Result<Exit, Complaint> {
-        let (program, text) = self.program()?;
-        for warning in program.warnings() {
-            let place = warning.place;
-            console.note(&format!("warning: line {}, column {}: {}", place.line, place.column, warning.message));
-        }
-        if program.scripts().is_empty() {
-            let advice = "add lines like `SESSION alice: CALL withdraw(1, 60, @a);`";
-            return Err(Complaint::new(&self.name(), "no SESSION calls anything".to_owned(), advice));
-        }
-        let mut campaign = RunningCampaign::new(self, &program)?;
+        let file = ProgramFile::read(&self.file)?;
+        file.warnings().for_each(|warning| console.note(&warning));
+        let program = &file.program;
+        let mut campaign = RunningCampaign::new(self, program)?;
         for number in 0..self.runs {
             if clock::is_stopped() || (self.stop_at_first && campaign.tally.has_failed(self.against.is_some())) {
                 break;
@@ -173,10 +137,10 @@ impl Arguments {
         }
         let tally = campaign.tally;
         if let Some(folder) = &self.save {
-            tally.save(self, folder, &text)?;
+            tally.save(self, folder, &file)?;
         }
         match self.format {
-            Format::Human => console.say(&tally.human(self, &program, console.palette)),
+            Format::Human => console.say(&tally.human(self, program, console.palette)),
             Format::Json => console.result(&format!("{}\n", tally.json(self))),
         }
         Ok(tally.exit(self.against.is_some()))
@@ -184,32 +148,6 @@ impl Arguments {
 
     fn name(&self) -> String {
         self.file.to_string_lossy().into_owned()
-    }
-
-    fn program(&self) -> Result<(Program, String), Complaint> {
-        let text = self.text()?;
-        let program = Program::parse(&text).map_err(|error| complaint(&self.name(), &error))?;
-        Ok((program, text))
-    }
-
-    fn text(&self) -> Result<String, Complaint> {
-        let advice = "check the name; `-` is standard input";
-        let complain = |error: std::io::Error| Complaint::new(&self.name(), cannot("read", &error), advice);
-        let mut bytes = Vec::new();
-        let read = match self.file == Path::new("-") {
-            true => std::io::stdin().lock().take(LARGEST_PROGRAM + 1).read_to_end(&mut bytes),
-            false => fs::File::open(&self.file).and_then(|file| file.take(LARGEST_PROGRAM + 1).read_to_end(&mut bytes)),
-        };
-        read.map_err(complain)?;
-        if bytes.len() as u64 > LARGEST_PROGRAM {
-            return Err(Complaint::new(
-                &self.name(),
-                "the program has more than 16 MiB".to_owned(),
-                "is it the right file?",
-            ));
-        }
-        String::from_utf8(bytes)
-            .map_err(|_| Complaint::new(&self.name(), "the program is not UTF-8".to_owned(), "convert it to UTF-8"))
     }
 
     fn rules(&self) -> Rules {
@@ -351,22 +289,4 @@ fn error_of(stop: Stop) -> SqlError {
         Stop::Error(error) => error,
         Stop::Interrupted(_) => SqlError::unsupported("an assertion that waits"),
     }
-}
-
-fn unwritable(path: &Path, error: &std::io::Error) -> Complaint {
-    Complaint::new(&path.to_string_lossy(), cannot("write", error), "choose another folder")
-}
-
-/// An error of a program with its line and a caret under the place.
-fn complaint(file: &str, error: &ProgramError) -> Complaint {
-    let place = error.place;
-    let message = format!("line {}, column {}: {}", place.line, place.column, error.message);
-    let mut complaint = Complaint::new(file, message, error.hint.as_deref().unwrap_or_default());
-    let number = format!("{} | ", place.line);
-    let blanks = " ".repeat(number.len());
-    // A line of a megabyte helps nobody.
-    if error.line.chars().count() <= 200 {
-        complaint.excerpt = Some(format!("{number}{}\n  {blanks}{}", error.line, error.caret()));
-    }
-    complaint
 }

@@ -8,13 +8,13 @@
 
 use super::super::anomalies::{Anomalies, Anomaly, counted};
 use super::super::judge::Answer;
+use super::super::program::{ProgramFile, UpdatesArgument, shown, unwritable};
+use super::Arguments;
 use super::stage::{Abort, Played};
-use super::{Arguments, UpdatesArgument, unwritable};
 use crate::clock;
 use crate::exit::Exit;
 use crate::input::Complaint;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use skew_check::{AnomalyKind, Counterexample};
 use skew_history::IsolationLevel;
 use skew_sql::program::{Program, ProgramError};
@@ -163,11 +163,11 @@ impl Tally {
     }
 
     /// Writes the counterexamples: of each failed assertion, and one of each anomaly.
-    pub(super) fn save(&self, arguments: &Arguments, folder: &Path, text: &str) -> Result<(), Complaint> {
+    pub(super) fn save(&self, arguments: &Arguments, folder: &Path, file: &ProgramFile) -> Result<(), Complaint> {
         let failed = self.assertions.iter().filter_map(|assertion| assertion.first.as_ref());
         let failed = failed.filter_map(|first| Some((first.seed, first.found.as_ref()?)));
         let anomalies = self.anomalies.iter().map(|(_, anomaly)| (anomaly.seed, &anomaly.found));
-        let sha256 = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let sha256 = file.sha256();
         let mut saved: Vec<(u64, AnomalyKind)> = Vec::new();
         for (seed, found) in failed.chain(anomalies) {
             if saved.contains(&(seed, found.kind)) {
@@ -280,11 +280,7 @@ impl Tally {
                 };
                 let _ = write!(text, "{}", result.outcome.word());
                 for (field, value) in procedure.fields.iter().zip(&result.fields) {
-                    let shown = match value.is_null() {
-                        true => "NULL".to_owned(),
-                        false => words::clean(&skew_sql::value::output(value, &field.sql_type, program.dialect())),
-                    };
-                    let _ = write!(text, ", {} = {shown}", field.name);
+                    let _ = write!(text, ", {} = {}", field.name, words::clean(&shown(value, field, program)));
                 }
                 let _ = writeln!(text);
             }

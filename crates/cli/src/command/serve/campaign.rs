@@ -16,7 +16,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::{Complaint, cannot};
 use skew_history::IsolationLevel;
-use skew_mockdb::Campaign;
+use skew_mockdb::{Campaign, Overruled};
 use std::collections::BTreeMap;
 use std::fs;
 use std::rc::Rc;
@@ -37,6 +37,7 @@ pub(super) fn serve(arguments: &Arguments, console: &mut Console) -> Result<Exit
         initial: database::initial(arguments)?,
         log,
         novelty: Campaign::default(),
+        overruled: Overruled::default(),
         shows_output: runs == 1,
     };
     console.note(&format!("seed {first}"));

@@ -18,7 +18,7 @@ mod http;
 mod run;
 mod tally;
 
-use super::play::UpdatesArgument;
+use super::program::UpdatesArgument;
 use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;

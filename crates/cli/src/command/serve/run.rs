@@ -8,7 +8,7 @@ use super::family::{End, Family};
 use super::{Arguments, create, database};
 use crate::input::{Complaint, cannot};
 use skew_mockdb::wire::{RunningServer, WireServer, WireSettings, WireSummary};
-use skew_mockdb::{Campaign, ChoiceLog, Record, Tape};
+use skew_mockdb::{Campaign, ChoiceLog, Overruled, Record, Tape};
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -73,6 +73,8 @@ pub(super) struct Plan<'a> {
     pub(super) initial: Option<(String, String)>,
     pub(super) log: Option<ChoiceLog>,
     pub(super) novelty: Campaign,
+    /// Levels that clients did not get are told of once, not in every run.
+    pub(super) overruled: Overruled,
     /// Whether the command's output goes to where ours goes.
     pub(super) shows_output: bool,
 }
@@ -116,8 +118,9 @@ impl Plan<'_> {
     }
 
     fn serve(&self, seed: u64, record: Record) -> Result<RunningServer, Complaint> {
-        let database =
+        let mut database =
             database::fresh(self.arguments, self.initial.as_ref(), self.log.as_ref(), seed, &self.novelty, record)?;
+        database.overruled = self.overruled.clone();
         let settings = WireSettings {
             address: self.arguments.address(),
             password: self.arguments.password.clone(),
