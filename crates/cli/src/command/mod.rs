@@ -6,6 +6,7 @@
 mod anomalies;
 mod check;
 mod convert;
+mod explore;
 mod generate;
 mod judge;
 mod play;
@@ -21,6 +22,7 @@ use crate::exit::Exit;
 pub(crate) enum Command {
     Check(check::Arguments),
     Convert(convert::Arguments),
+    Explore(explore::Arguments),
     Generate(generate::Arguments),
     Play(play::Arguments),
     Serve(serve::Arguments),

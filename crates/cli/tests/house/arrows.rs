@@ -95,7 +95,7 @@ fn code_with(crates: &[&str], words: &[&str]) -> Vec<String> {
     found
 }
 
-const LIBRARIES: [&str; 6] = ["history", "check", "sql", "mockdb", "generate", "view"];
+const LIBRARIES: [&str; 7] = ["history", "check", "sql", "mockdb", "explore", "generate", "view"];
 
 /// The parts of libraries that face the world: threads and tasks that wait for each other, and sockets.
 const FACES: [&str; 4] =

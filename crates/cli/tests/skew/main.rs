@@ -7,6 +7,7 @@ mod campaign;
 mod certificates;
 mod convert;
 mod corpus;
+mod explore;
 mod hostile;
 mod inputs;
 mod output;

@@ -1,0 +1,338 @@
+//! `skew explore`: every run of a program that a level allows, each exactly once.
+//!
+//! ```text
+//!   program ──> per level: workers (threads on subtrees) ──> Tally ──> tell: text or JSON
+//!                   │                                          │
+//!                   └── unfinished: what is left, in a file     └── shown: the smallest run that fails, run again and explained
+//! ```
+//!
+//! The report is the same for every number of jobs, whether the exploration went through in one go, was interrupted and taken up again,
+//! or was split over machines.
+
+mod baseline;
+mod shown;
+mod tally;
+mod tell;
+mod unfinished;
+mod workers;
+
+use super::program::{GranularityArgument, ProgramFile, UpdatesArgument, complaint, unwritable};
+use crate::clock;
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::input::Complaint;
+use skew_explore::{Base, ExploreError, Granularity, Options, Search, SqlOptions, SqlProgram, Subtree};
+use skew_history::IsolationLevel;
+use skew_sql::program::MOST_STEPS;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tally::{Questions, Tally};
+use unfinished::{Identity, Level, Unfinished};
+use workers::{Trouble, Work};
+
+/// So many steps the checker may take for one question about one run.
+const STEPS: u64 = 1_000_000;
+
+/// Explore every run of a program that an isolation level allows, each exactly once
+#[derive(clap::Args)]
+#[command(after_help = "Example (two people take money out of one account):\n  \
+    skew explore examples/withdraw.sql\n  \
+    skew explore examples/withdraw.sql --level causal --list\n\n\
+    Exit codes: 0 nothing fails in any run, 1 an assertion fails or a run violates --against, 2 bad usage or input, 3 not everything was seen")]
+pub(crate) struct Arguments {
+    /// The program: schema, procedures, sessions, assertions; `-` is standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The levels to explore at: rc, ra, cc, pc, psi, si, ser or their long names
+    #[arg(
+        short,
+        long,
+        value_name = "LEVEL,…",
+        value_delimiter = ',',
+        default_value = "read-committed,snapshot,serializable"
+    )]
+    level: Vec<IsolationLevel>,
+    /// What the search itself keeps to; weaker ones explore more and find the same [default: the strongest that the level allows]
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    base: Option<BaseArgument>,
+    /// How to explore
+    #[arg(long, value_enum, default_value_t = Algorithm::Swaps)]
+    algorithm: Algorithm,
+    /// Whether updates lock their rows and read the latest version, or are plain reads and writes
+    #[arg(long, value_enum, default_value_t = UpdatesArgument::Atomic)]
+    updates: UpdatesArgument,
+    /// What is one key of the history: a row, or each cell of it
+    #[arg(long, value_enum, default_value_t = GranularityArgument::Row)]
+    granularity: GranularityArgument,
+    /// Compare runs with this level; given, a run that violates it is a failure [default: serializable]
+    #[arg(long, value_name = "LEVEL")]
+    against: Option<IsolationLevel>,
+    /// Stop at the first run in which an assertion fails
+    #[arg(long)]
+    stop_at_first: bool,
+    /// Stop after so many histories per level
+    #[arg(long, default_value_t = u64::MAX, hide_default_value = true, value_name = "N")]
+    budget: u64,
+    /// Stop after this time, like 60s, 10m
+    #[arg(long, value_parser = clock::parse_duration, value_name = "TIME")]
+    timeout: Option<Duration>,
+    /// How many threads; the report is the same for every number
+    #[arg(short, long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    jobs: u64,
+    /// Print every history
+    #[arg(long)]
+    list: bool,
+    /// Go on from this file if it is there, and keep in it what is left when the exploration ends early
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["split", "part", "merge", "replay"])]
+    resume: Option<PathBuf>,
+    /// Do not explore: write so many files, FILE.part-1.json and so on, each with a part of the work
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000), conflicts_with_all = ["part", "merge", "replay"])]
+    split: Option<u64>,
+    /// Explore one of the files that --split wrote, and keep in it what was found
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["merge", "replay"])]
+    part: Option<PathBuf>,
+    /// Do not explore: add up what is in the files that --part explored
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "replay")]
+    merge: Vec<PathBuf>,
+    /// Show one run again: the schedule that a report gave
+    #[arg(long, value_name = "SCHEDULE")]
+    replay: Option<Subtree>,
+    /// Keep counterexamples in this folder, for `skew view`
+    #[arg(long, value_name = "DIR")]
+    save: Option<PathBuf>,
+    /// How many steps a call may take
+    #[arg(long, default_value_t = MOST_STEPS, value_name = "N")]
+    max_steps: u64,
+    /// How to show the results
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+}
+
+/// What a search keeps to.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
+enum BaseArgument {
+    /// Nothing: every read from every writer
+    None,
+    /// Read committed
+    #[value(alias = "rc")]
+    ReadCommitted,
+    /// Read atomic
+    #[value(alias = "ra")]
+    ReadAtomic,
+    /// Causal
+    #[value(alias = "cc")]
+    Causal,
+}
+
+/// How to explore.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
+enum Algorithm {
+    /// Each history once, by swaps
+    Swaps,
+    /// Every order of transactions, for comparison: the same history comes many times
+    Dfs,
+}
+
+/// Text or JSON.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
+enum Format {
+    /// Text for people
+    Human,
+    /// JSON for programs
+    Json,
+}
+
+impl Arguments {
+    pub(crate) fn run(self, console: &mut Console) -> Exit {
+        match self.explore(console) {
+            Ok(exit) => exit,
+            Err(complaint) => {
+                console.complain(&complaint);
+                Exit::BadInput
+            }
+        }
+    }
+
+    fn explore(&self, console: &mut Console) -> Result<Exit, Complaint> {
+        let file = ProgramFile::read(&self.file)?;
+        file.warnings().for_each(|warning| console.note(&warning));
+        if let Some(schedule) = &self.replay {
+            return self.show_again(&file, schedule, console);
+        }
+        if let Some(parts) = self.split {
+            return self.write_parts(&file, parts as usize, console);
+        }
+        if let Some(limit) = self.timeout {
+            clock::stop_after(limit);
+        }
+        clock::something_to_keep();
+        let explored = self.explore_levels(&file, console)?;
+        if let Some(path) = self.part.as_ref().or(self.resume.as_ref()) {
+            explored.write(path)?;
+        }
+        self.report(&file, &explored, console)
+    }
+
+    /// Everything that is to be explored, or what is left of it.
+    fn start(&self, file: &ProgramFile) -> Result<Unfinished, Complaint> {
+        let identity = self.identity(file);
+        match (self.resume.as_ref().filter(|path| path.exists()), &self.part, self.merge.split_first()) {
+            (Some(path), _, _) | (None, Some(path), _) => Unfinished::read(path, &identity),
+            (None, None, Some((first, others))) => {
+                others.iter().try_fold(Unfinished::read(first, &identity)?, |sum, path| {
+                    let foreign = || {
+                        let advice = "give all files of one --split";
+                        Complaint::new(&path.to_string_lossy(), "it has other levels".to_owned(), advice)
+                    };
+                    sum.merge(Unfinished::read(path, &identity)?).ok_or_else(foreign)
+                })
+            }
+            (None, None, None) => Ok(self.nothing_done(file)),
+        }
+    }
+
+    fn nothing_done(&self, file: &ProgramFile) -> Unfinished {
+        let level = |level: &IsolationLevel| Level {
+            level: level.name().to_owned(),
+            left: vec![Subtree::whole()],
+            tally: Tally::new(file.program.assertions().len()),
+        };
+        Unfinished { skew: 1, exploration: self.identity(file), levels: self.level.iter().map(level).collect() }
+    }
+
+    fn explore_levels(&self, file: &ProgramFile, console: &mut Console) -> Result<Unfinished, Complaint> {
+        let mut state = self.start(file)?;
+        if !self.merge.is_empty() {
+            return Ok(state);
+        }
+        for level in &mut state.levels {
+            let options = self.options(named(&level.level, file)?);
+            let (start, tally) = (std::mem::take(&mut level.left), std::mem::take(&mut level.tally));
+            let outcome = match self.algorithm {
+                Algorithm::Swaps => workers::explore(self.work(file, options), start, tally, console),
+                Algorithm::Dfs => baseline::explore(self.work(file, options), tally),
+            };
+            (level.tally, level.left) = outcome.map_err(|trouble| self.trouble(file, trouble))?;
+        }
+        Ok(state)
+    }
+
+    fn work<'a>(&self, file: &'a ProgramFile, options: Options) -> Work<'a> {
+        Work {
+            text: &file.text,
+            sql: self.sql_options(),
+            options,
+            questions: Questions { against: self.against(), steps: STEPS, list: self.list },
+            // Which of several threads is first would be chance.
+            jobs: if self.stop_at_first { 1 } else { self.jobs as usize },
+            budget: self.budget,
+            stop_at_first: self.stop_at_first,
+        }
+    }
+
+    fn against(&self) -> IsolationLevel {
+        self.against.unwrap_or(IsolationLevel::Serializable)
+    }
+
+    fn options(&self, level: IsolationLevel) -> Options {
+        let base = self.base.map(|base| match base {
+            BaseArgument::None => Base::Any,
+            BaseArgument::ReadCommitted => Base::ReadCommitted,
+            BaseArgument::ReadAtomic => Base::ReadAtomic,
+            BaseArgument::Causal => Base::Causal,
+        });
+        Options { base, ..Options::new(level) }
+    }
+
+    fn sql_options(&self) -> SqlOptions {
+        let granularity = match self.granularity {
+            GranularityArgument::Row => Granularity::Row,
+            GranularityArgument::Cell => Granularity::Cell,
+        };
+        SqlOptions { updates: self.updates.into(), granularity, most_steps: self.max_steps }
+    }
+
+    fn identity(&self, file: &ProgramFile) -> Identity {
+        Identity {
+            sha256: file.sha256(),
+            updates: self.updates_name().to_owned(),
+            granularity: self.granularity_name().to_owned(),
+            base: self.base.map(|base| format!("{base:?}")),
+            against: self.against().name().to_owned(),
+            max_steps: self.max_steps,
+        }
+    }
+
+    fn updates_name(&self) -> &'static str {
+        if self.updates == UpdatesArgument::Atomic { "atomic" } else { "plain" }
+    }
+
+    fn granularity_name(&self) -> &'static str {
+        if self.granularity == GranularityArgument::Row { "row" } else { "cell" }
+    }
+
+    /// Writes the files of `--split`.
+    fn write_parts(&self, file: &ProgramFile, parts: usize, console: &mut Console) -> Result<Exit, Complaint> {
+        let mut state = self.nothing_done(file);
+        let program = SqlProgram::new(file.program.clone(), self.sql_options());
+        for level in &mut state.levels {
+            let options = self.options(named(&level.level, file)?);
+            let split = || -> Result<Vec<Subtree>, ExploreError> {
+                let mut search = Search::new(&program, options)?;
+                // Several subtrees a part: their sizes are only estimates.
+                search.split(4 * parts)?;
+                Ok(search.frontier())
+            };
+            level.left = split().map_err(|error| self.trouble(file, error.into()))?;
+        }
+        for (number, part) in state.split(parts).iter().enumerate() {
+            let path = PathBuf::from(format!("{}.part-{}.json", file.name, number + 1));
+            part.write(&path)?;
+            console.say(&format!("{}\n", path.display()));
+        }
+        Ok(Exit::Holds)
+    }
+
+    fn report(&self, file: &ProgramFile, explored: &Unfinished, console: &mut Console) -> Result<Exit, Complaint> {
+        if let Some(folder) = &self.save {
+            fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+        }
+        let shown = self.counterexamples(file, explored)?;
+        match self.format {
+            Format::Human => console.say(&self.human(file, explored, &shown, console.palette)),
+            Format::Json => console.result(&format!("{}\n", self.json(file, explored, &shown))),
+        }
+        Ok(self.exit(explored))
+    }
+
+    fn exit(&self, explored: &Unfinished) -> Exit {
+        let failed = |level: &Level| {
+            level.tally.assertions.iter().any(|found| found.runs > 0)
+                || (self.against.is_some() && level.tally.violating.runs > 0)
+        };
+        let open = |level: &Level| !level.left.is_empty() || level.tally.is_open();
+        match (explored.levels.iter().any(failed), explored.levels.iter().any(open)) {
+            (true, _) => Exit::Found,
+            (false, true) => Exit::Inconclusive,
+            (false, false) => Exit::Holds,
+        }
+    }
+
+    fn trouble(&self, file: &ProgramFile, trouble: Trouble) -> Complaint {
+        match trouble {
+            Trouble::Exploration(error) => Complaint::new(&file.name, error.to_string(), ""),
+            Trouble::Assertion(error) => complaint(&file.name, &error),
+        }
+    }
+}
+
+/// The level of that name: files may have been changed by hand.
+fn named(name: &str, file: &ProgramFile) -> Result<IsolationLevel, Complaint> {
+    name.parse().map_err(|_| Complaint::new(&file.name, format!("there is no level `{name}`"), "split it anew"))
+}
+
+/// A file in a folder.
+fn numbered(folder: &Path, number: usize, name: &str) -> PathBuf {
+    folder.join(format!("{number}-{name}.json"))
+}

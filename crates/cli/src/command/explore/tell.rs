@@ -1,0 +1,142 @@
+//! The report in words and in JSON.
+//!
+//! ```text
+//!   withdraw.sql: 2 sessions, 2 transactions
+//!     read-committed  3 histories, 1 not serializable
+//!       fails  money adds up: in 1 of them
+//!     serializable    2 histories
+//!       holds  money adds up
+//! ```
+
+use super::Arguments;
+use super::shown::{Shown, told_run};
+use super::tally::Tally;
+use super::unfinished::{Level, Unfinished};
+use crate::command::anomalies::counted;
+use crate::command::program::ProgramFile;
+use serde_json::{Value, json};
+use skew_view::{Palette, words};
+use std::fmt::Write;
+
+impl Arguments {
+    pub(super) fn human(&self, file: &ProgramFile, explored: &Unfinished, shown: &[Shown], palette: Palette) -> String {
+        let Palette { heading, end, .. } = palette;
+        let scripts = file.program.scripts();
+        let calls: usize = scripts.iter().map(|script| script.calls.len()).sum();
+        let mut text = format!(
+            "{heading}{}{end}: {}, {}\n",
+            words::clean(&file.name),
+            counted(scripts.len() as u64, "session"),
+            counted(calls as u64, "transaction")
+        );
+        let width = explored.levels.iter().map(|level| level.level.len()).max().unwrap_or(0);
+        for level in &explored.levels {
+            self.tell_level(file, level, width, palette, &mut text);
+        }
+        if let Some(first) = shown.first() {
+            let _ = write!(text, "\n{}", told_run(&first.history, first.found.as_ref(), palette));
+            let _ = writeln!(text, "\n{}", first.replay);
+        }
+        text
+    }
+
+    fn tell_level(&self, file: &ProgramFile, level: &Level, width: usize, palette: Palette, text: &mut String) {
+        let Palette { good, bad, doubtful, end, .. } = palette;
+        let Tally { explored, histories, violating, .. } = &level.tally;
+        let _ = write!(text, "  {:width$}  {}", level.level, histories_of(*histories));
+        if explored != histories {
+            let _ = write!(text, " of {explored} explored");
+        }
+        if violating.runs > 0 {
+            let _ = write!(text, ", {} not {}", violating.runs, self.against());
+        }
+        text.push('\n');
+        for (assertion, found) in file.program.assertions().iter().zip(&level.tally.assertions) {
+            let name = words::clean(&assertion.name);
+            let _ = match found.runs {
+                0 if !level.left.is_empty() || level.tally.open > 0 || level.tally.unknown > 0 => {
+                    writeln!(text, "    {doubtful}open{end}   {name}: fails in none that was seen")
+                }
+                0 => writeln!(text, "    {good}holds{end}  {name}"),
+                runs => writeln!(text, "    {bad}fails{end}  {name}: in {}", histories_of(runs)),
+            };
+        }
+        for (cause, runs) in &level.tally.aborts {
+            let _ = writeln!(text, "    aborted in {}: {}", histories_of(*runs), words::clean(cause));
+        }
+        tell_open(level, text);
+        for pattern in &level.tally.listed {
+            let _ = writeln!(text, "    {}", words::clean(pattern));
+        }
+    }
+
+    pub(super) fn json(&self, file: &ProgramFile, explored: &Unfinished, shown: &[Shown]) -> Value {
+        let levels = explored.levels.iter().enumerate();
+        let levels: Vec<Value> = levels.map(|(number, level)| self.level_json(file, number, level, shown)).collect();
+        json!({"skew": 1, "file": file.name, "levels": levels})
+    }
+
+    fn level_json(&self, file: &ProgramFile, number: usize, level: &Level, shown: &[Shown]) -> Value {
+        let of_this =
+            |assertion: Option<usize>| shown.iter().find(|shown| shown.level == number && shown.assertion == assertion);
+        let assertions = file.program.assertions().iter().zip(&level.tally.assertions).enumerate();
+        let assertions: Vec<Value> = assertions
+            .map(|(place, (assertion, found))| {
+                let shown = of_this(Some(place));
+                json!({
+                    "name": assertion.name,
+                    "violations": found.runs,
+                    "counterexample": shown.and_then(|shown| shown.saved.clone()),
+                    "replay": shown.map(|shown| shown.replay.clone()),
+                })
+            })
+            .collect();
+        let tally = &level.tally;
+        json!({
+            "level": level.level,
+            "base": self.base_name(&level.level),
+            "updates": self.updates_name(),
+            "granularity": self.granularity_name(),
+            "histories": tally.histories,
+            "explored": tally.explored,
+            "against": self.against().name(),
+            "unserializable": tally.violating.runs,
+            "complete": level.left.is_empty() && !tally.is_open(),
+            "undecided": {"level": tally.unknown, "final_states": tally.open, "against": tally.undecided},
+            "aborts": tally.aborts,
+            "assertions": assertions,
+            "list": if self.list { Some(&tally.listed) } else { None },
+        })
+    }
+
+    fn base_name(&self, level: &str) -> &'static str {
+        use super::BaseArgument::*;
+        match (self.base, level) {
+            (Some(None), _) => "none",
+            (_, "read-committed") | (Some(ReadCommitted), _) => "read-committed",
+            (_, "read-atomic") | (Some(ReadAtomic), _) => "read-atomic",
+            _ => "causal",
+        }
+    }
+}
+
+fn tell_open(level: &Level, text: &mut String) {
+    if !level.left.is_empty() {
+        let done = 1.0 - level.left.iter().map(skew_explore::Subtree::share).sum::<f64>();
+        let _ = writeln!(text, "    not everything was explored: about {:.1} % of the tree", 100.0 * done.max(0.0));
+    }
+    for (count, what) in [
+        (level.tally.unknown, "not decided whether the level allows"),
+        (level.tally.open, "not all final states looked at of"),
+        (level.tally.undecided, "not decided what kind of run is"),
+    ] {
+        if count > 0 {
+            let _ = writeln!(text, "    {what}: {}", histories_of(count));
+        }
+    }
+}
+
+/// `1 history`, `3 histories`.
+fn histories_of(count: u64) -> String {
+    if count == 1 { "1 history".to_owned() } else { format!("{count} histories") }
+}

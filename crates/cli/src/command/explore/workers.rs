@@ -1,0 +1,207 @@
+//! Several threads on one exploration.
+//!
+//! ```text
+//!   pool of subtrees ──> worker: its own program, its own search ──> tally
+//!         ▲                   │  somebody has nothing to do: gives the largest part of what it has left away
+//!         └───────────────────┘
+//! ```
+//!
+//! Each worker parses the program for itself and counts for itself; tallies are added in the end. When the exploration is stopped, what is
+//! left of every search goes back to the pool, where a later run can take it up.
+
+use super::tally::{Questions, Tally};
+use crate::clock;
+use crate::console::Console;
+use skew_explore::{ExploreError, Options, Progress, Search, SqlOptions, SqlProgram, Subtree};
+use skew_sql::program::{Program, ProgramError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How often the progress line is drawn.
+const DRAWN_EVERY: Duration = Duration::from_millis(200);
+
+/// What is to be explored, and how.
+#[derive(Clone, Copy)]
+pub(super) struct Work<'a> {
+    pub(super) text: &'a str,
+    pub(super) sql: SqlOptions,
+    pub(super) options: Options,
+    pub(super) questions: Questions,
+    pub(super) jobs: usize,
+    /// So many histories are looked at.
+    pub(super) budget: u64,
+    pub(super) stop_at_first: bool,
+}
+
+/// Why an exploration broke off.
+pub(super) enum Trouble {
+    Exploration(ExploreError),
+    Assertion(Box<ProgramError>),
+}
+
+impl From<ExploreError> for Trouble {
+    fn from(error: ExploreError) -> Trouble {
+        Trouble::Exploration(error)
+    }
+}
+
+/// What waits, and what is known so far.
+struct Pool {
+    waiting: Vec<Subtree>,
+    /// Workers that have nothing to do.
+    idle: usize,
+    stopped: bool,
+    explored: u64,
+    share: f64,
+    tally: Tally,
+    trouble: Option<Trouble>,
+}
+
+struct Shared {
+    pool: Mutex<Pool>,
+    bell: Condvar,
+}
+
+impl Shared {
+    fn pool(&self) -> MutexGuard<'_, Pool> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Explores subtrees; gives what was counted and what is left.
+pub(super) fn explore(
+    work: Work<'_>,
+    start: Vec<Subtree>,
+    tally: Tally,
+    console: &mut Console,
+) -> Result<(Tally, Vec<Subtree>), Trouble> {
+    let share = 1.0 - start.iter().map(Subtree::share).sum::<f64>();
+    let explored = tally.explored;
+    let stopped = explored >= work.budget;
+    let pool = Pool { waiting: start, idle: 0, stopped, explored, share, tally, trouble: None };
+    let shared = Shared { pool: Mutex::new(pool), bell: Condvar::new() };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..work.jobs).map(|_| scope.spawn(|| Worker::run(&shared, work))).collect();
+        let began = Instant::now();
+        while !workers.iter().all(|worker| worker.is_finished()) {
+            std::thread::sleep(if console.shows_progress() { DRAWN_EVERY } else { Duration::from_millis(5) });
+            draw(&shared, work, began, console);
+        }
+    });
+    console.progress("");
+    let pool = shared.pool.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match pool.trouble {
+        Some(trouble) => Err(trouble),
+        None => Ok((pool.tally, pool.waiting)),
+    }
+}
+
+fn draw(shared: &Shared, work: Work<'_>, began: Instant, console: &mut Console) {
+    if !console.shows_progress() {
+        return;
+    }
+    let (explored, share) = {
+        let pool = shared.pool();
+        (pool.explored, pool.share)
+    };
+    let progress = Progress { explored, blocked: 0, share };
+    let all = progress.estimate().map_or(String::new(), |all| format!(" of about {all:.0}"));
+    let speed = explored as f64 / began.elapsed().as_secs_f64().max(0.001);
+    console.progress(&format!("{}: {explored} histories{all}, {speed:.0} a second", work.options.level));
+}
+
+/// One thread.
+struct Worker<'a> {
+    shared: &'a Shared,
+    work: Work<'a>,
+    program: &'a SqlProgram,
+    tally: Tally,
+}
+
+impl Worker<'_> {
+    fn run(shared: &Shared, work: Work<'_>) {
+        // The text was parsed before: it is the same again.
+        let Ok(program) = Program::parse(work.text) else { return };
+        let assertions = program.assertions().len();
+        let program = SqlProgram::new(program, work.sql);
+        let mut worker = Worker { shared, work, program: &program, tally: Tally::new(assertions) };
+        let outcome = worker.take_and_explore();
+        let mut pool = shared.pool();
+        pool.tally.add(std::mem::take(&mut worker.tally));
+        if let Err(trouble) = outcome {
+            pool.trouble.get_or_insert(trouble);
+            pool.stopped = true;
+        }
+        shared.bell.notify_all();
+    }
+
+    /// Takes subtrees until there are none.
+    fn take_and_explore(&mut self) -> Result<(), Trouble> {
+        let program = self.program;
+        let mut search = Search::nothing(program, self.work.options)?;
+        while let Some(subtree) = self.take() {
+            search.add(&subtree)?;
+            self.explore_all(&mut search)?;
+        }
+        self.tally.blocked += search.progress().blocked;
+        Ok(())
+    }
+
+    /// The next subtree; nothing when everything is done, or the exploration was stopped.
+    fn take(&self) -> Option<Subtree> {
+        let mut pool = self.shared.pool();
+        pool.idle += 1;
+        loop {
+            if pool.stopped || clock::is_stopped() {
+                return None;
+            }
+            if let Some(subtree) = pool.waiting.pop() {
+                pool.idle -= 1;
+                return Some(subtree);
+            }
+            if pool.idle == self.work.jobs {
+                self.shared.bell.notify_all();
+                return None;
+            }
+            let waited = self.shared.bell.wait_timeout(pool, DRAWN_EVERY);
+            pool = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Explores all that a search has; what is left when the exploration is stopped goes back.
+    fn explore_all(&mut self, search: &mut Search<'_, SqlProgram>) -> Result<(), Trouble> {
+        let mut share = search.progress().share;
+        while !self.is_over(search) {
+            let failed = match search.next_run()? {
+                None => return Ok(()),
+                Some(run) => self
+                    .tally
+                    .count(self.program, &run, self.work.questions)
+                    .map_err(|error| Trouble::Assertion(Box::new(error)))?,
+            };
+            let now = search.progress().share;
+            let mut pool = self.shared.pool();
+            pool.explored += 1;
+            pool.share += now - share;
+            share = now;
+            pool.stopped |= pool.explored >= self.work.budget || (failed && self.work.stop_at_first);
+            if pool.idle > pool.waiting.len()
+                && let Some(subtree) = search.give_away()
+            {
+                pool.waiting.push(subtree);
+                self.shared.bell.notify_one();
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the exploration was stopped; what the search has left goes back then.
+    fn is_over(&self, search: &mut Search<'_, SqlProgram>) -> bool {
+        let mut pool = self.shared.pool();
+        if !pool.stopped && !clock::is_stopped() {
+            return false;
+        }
+        pool.waiting.append(&mut search.frontier());
+        true
+    }
+}

@@ -1,0 +1,149 @@
+//! `skew explore`: the same report however it was explored, runs that can be seen again, and what is said when something is wrong.
+
+use crate::{Folder, Ran};
+
+const WITHDRAW: &str = include_str!("../../../../examples/withdraw.sql");
+const COURSES: &str = include_str!("../../../../examples/applications/courseware.sql");
+
+fn explore(folder: &Folder, arguments: &[&str]) -> Ran {
+    folder.skew(&[&["explore"], arguments].concat())
+}
+
+fn folder(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    folder.write("withdraw.sql", WITHDRAW);
+    folder.write("courses.sql", COURSES);
+    folder
+}
+
+#[test]
+fn all_runs_of_three_levels_are_counted_and_the_smallest_failure_is_shown() {
+    let ran = explore(&folder("explore-report"), &["withdraw.sql"]).expect(1);
+    assert!(
+        ran.out.starts_with("withdraw.sql: 2 sessions, 3 transactions\n  read-committed  14 histories"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("fails  money adds up: in 11 histories"), "{}", ran.out);
+    assert_eq!(ran.out.matches("holds  money adds up").count(), 2, "{}", ran.out);
+    assert!(ran.out.contains("--level read-committed --replay '"), "{}", ran.out);
+}
+
+#[test]
+fn where_nothing_fails_the_exit_code_is_zero() {
+    let folder = folder("explore-zero");
+    explore(&folder, &["withdraw.sql", "--level", "si,ser"]).expect(0);
+    explore(&folder, &["withdraw.sql", "--level", "rc", "--against", "causal"]).expect(1);
+}
+
+#[test]
+fn the_report_is_the_same_for_every_number_of_jobs() {
+    let folder = folder("explore-jobs");
+    let report = |jobs: &str| explore(&folder, &["courses.sql", "--level", "cc,si", "--jobs", jobs]).expect(1).out;
+    let one = report("1");
+    assert!(one.contains("677 histories of 802 explored"), "{one}");
+    for jobs in ["2", "3", "8"] {
+        assert_eq!(report(jobs), one);
+    }
+}
+
+#[test]
+fn an_exploration_that_is_interrupted_and_resumed_reports_what_one_in_one_go_does() {
+    let folder = folder("explore-resume");
+    let whole = explore(&folder, &["courses.sql", "--level", "cc"]).expect(1).out;
+    let mut rounds = 0;
+    for budget in [50, 200, 500, 2000] {
+        let arguments = ["courses.sql", "--level", "cc", "--resume", "state.json", "--budget", &budget.to_string()];
+        let ran = explore(&folder, &arguments).expect(1);
+        rounds += 1;
+        if !ran.out.contains("not everything was explored") {
+            assert_eq!(ran.out, whole);
+            break;
+        }
+    }
+    assert_eq!(rounds, 4, "the first three ended early");
+}
+
+#[test]
+fn parts_add_up_to_the_whole() {
+    let folder = folder("explore-parts");
+    let whole = explore(&folder, &["courses.sql", "--level", "rc,si"]).expect(1).out;
+    let split = explore(&folder, &["courses.sql", "--level", "rc,si", "--split", "3"]).expect(0);
+    let parts: Vec<&str> = split.out.lines().collect();
+    assert_eq!(parts, ["courses.sql.part-1.json", "courses.sql.part-2.json", "courses.sql.part-3.json"]);
+    let merge = |folder: &Folder| explore(folder, &[&["courses.sql", "--merge"], &parts[..]].concat());
+    assert!(merge(&folder).expect(3).out.contains("open   no course is overfull"), "nothing was explored yet");
+    for part in &parts {
+        explore(&folder, &["courses.sql", "--part", part]);
+    }
+    assert_eq!(merge(&folder).expect(1).out, whole);
+}
+
+#[test]
+fn a_reported_run_can_be_seen_again() {
+    let folder = folder("explore-replay");
+    let report = explore(&folder, &["withdraw.sql", "--level", "rc"]).expect(1).out;
+    let line = report.lines().last().unwrap();
+    let schedule = line.split('\'').nth(1).unwrap();
+    let ran = explore(&folder, &["withdraw.sql", "--level", "rc", "--replay", schedule]).expect(1);
+    assert!(ran.out.contains("alice[1] withdraw: committed"), "{}", ran.out);
+    assert!(ran.out.contains("fails  money adds up"), "{}", ran.out);
+}
+
+#[test]
+fn the_plain_way_finds_the_same_histories() {
+    let folder = folder("explore-dfs");
+    let list = |algorithm: &str| {
+        let arguments = ["withdraw.sql", "--level", "cc", "--updates", "plain", "--list", "--algorithm", algorithm];
+        let out = explore(&folder, &arguments).out;
+        out.lines().filter(|line| line.contains("alice#0:")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert!(!list("swaps").is_empty());
+    assert_eq!(list("swaps"), list("dfs"));
+}
+
+#[test]
+fn counterexamples_are_kept_for_view() {
+    let folder = folder("explore-save");
+    explore(&folder, &["withdraw.sql", "--level", "rc", "--save", "found"]).expect(1);
+    let shown = folder.skew(&["view", "found/1-session-violation.json"]).expect(0);
+    assert!(shown.out.contains("account/1"), "{}", shown.out);
+}
+
+#[test]
+fn what_cannot_be_explored_is_refused_with_its_place() {
+    let folder = folder("explore-refused");
+    let program = |body: &str| {
+        format!(
+            "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1);\nCREATE PROCEDURE p()\nBEGIN\n{body}\nEND;\nSESSION a: CALL p();"
+        )
+    };
+    folder.write("endless.sql", program("WHILE TRUE DO SET @x = 1; END WHILE;"));
+    folder.write("none.sql", "CREATE TABLE t (id INT PRIMARY KEY);");
+    folder.write("skip.sql", program("SELECT id FROM t FOR UPDATE SKIP LOCKED;"));
+    for (file, said) in [
+        ("endless.sql", "line 4"),
+        ("none.sql", "no SESSION calls anything"),
+        ("skip.sql", "line 4"),
+        ("missing.sql", "cannot"),
+    ] {
+        let ran = explore(&folder, &[file]).expect(2);
+        assert!(ran.err.contains(said), "{file}: {}", ran.err);
+    }
+    let ran = explore(&folder, &["withdraw.sql", "--level", "rc", "--replay", "9:0"]).expect(2);
+    assert!(ran.err.contains("of another program"), "{}", ran.err);
+    explore(&folder, &["withdraw.sql", "--level", "rc", "--replay", "x"]).expect(2);
+}
+
+#[test]
+fn a_file_of_another_exploration_is_refused() {
+    let folder = folder("explore-foreign");
+    explore(&folder, &["withdraw.sql", "--level", "rc", "--split", "1"]).expect(0);
+    let part = "withdraw.sql.part-1.json";
+    let ran = explore(&folder, &["courses.sql", "--part", part]).expect(2);
+    assert!(ran.err.contains("another program or of other options"), "{}", ran.err);
+    explore(&folder, &["withdraw.sql", "--part", part, "--updates", "plain"]).expect(2);
+    folder.write(part, "{}");
+    let ran = explore(&folder, &["withdraw.sql", "--part", part]).expect(2);
+    assert!(ran.err.contains("this is no unfinished exploration"), "{}", ran.err);
+}

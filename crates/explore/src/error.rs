@@ -1,0 +1,63 @@
+//! What can be wrong with a program that is to be explored.
+
+use skew_history::IsolationLevel;
+
+/// Why a program cannot be explored, or not further.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ExploreError {
+    /// There is nothing to run.
+    #[error("the program has no transaction to explore; give it a session that runs something")]
+    NoTransactions,
+    /// More than a set holds.
+    #[error("the program has {count} transactions, and {limit} is the most that can be explored; run fewer of them")]
+    TooManyTransactions {
+        /// How many there are.
+        count: usize,
+        /// The most.
+        limit: usize,
+    },
+    /// One transaction, run twice with the same answers, asked for different things.
+    #[error(
+        "transaction {transaction} is not deterministic: its event {event} was {recorded}, and with the same answers it is now \
+         {asked}; what it does may depend only on what it reads"
+    )]
+    NotDeterministic {
+        /// The transaction.
+        transaction: String,
+        /// Which event, from 1.
+        event: usize,
+        /// What it was.
+        recorded: String,
+        /// What it is now.
+        asked: String,
+    },
+    /// A transaction does not end.
+    #[error(
+        "transaction {transaction} has more than {limit} events; is there a loop without end? else raise the limit"
+    )]
+    TooManyEvents {
+        /// The transaction.
+        transaction: String,
+        /// The limit.
+        limit: usize,
+    },
+    /// A transaction cannot be run.
+    #[error("transaction {transaction}: {message}")]
+    Failed {
+        /// The transaction.
+        transaction: String,
+        /// Why.
+        message: String,
+    },
+    /// A subtree that this program does not have.
+    #[error("this part of an exploration is of another program, or of other options; split the exploration anew")]
+    ForeignSubtree,
+    /// A level that says nothing about runs without a clock.
+    #[error(
+        "{0} cannot be explored: it speaks about real time; use one of the seven levels from read-committed to serializable"
+    )]
+    RealTime(IsolationLevel),
+    /// psi has no rule for single transactions.
+    #[error("{0} is at psi and others are not; psi has no rule for single transactions, use it for all or for none")]
+    MixedParallelSnapshot(String),
+}

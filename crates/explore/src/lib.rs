@@ -1,0 +1,67 @@
+//! All the runs of a program that an isolation level allows, each exactly once.
+//!
+//! A program is sessions of transactions, a transaction a deterministic function of what it reads. Two runs are one when their histories are:
+//! same events, same session order, same reads-from.
+//!
+//! ```text
+//!   a: r(x) w(x)     b: r(x) w(x)          at causal three runs: a then b, b then a, and both read the initial x (a lost update)
+//! ```
+//!
+//! The algorithm is that of Bouajjani, Enea and Román-Calvo (PLDI 2023). A history is extended event by event, one transaction after the
+//! other; a read branches over the committed transactions that it may read from; and when a transaction commits, earlier reads are
+//! *swapped* to read from it. At read-committed, read-atomic and causal nothing is explored in vain. Prefix, psi, snapshot, serializable
+//! and all levels with locking reads are explored at a weaker base, and [`Run::answer`] filters. (Cutting a branch off as soon as it
+//! violates such a level would be wrong: swaps lead from there to runs that satisfy it.)
+//!
+//! | module | holds |
+//! |---|---|
+//! | `explorable`, `requests` | the contract of a program; how its requests are answered |
+//! | `ordered`, `log`, `keys`, `set` | a history with the order of its transactions |
+//! | `consistency`, `layout` | the levels on small histories |
+//! | `swap` | which swaps are taken |
+//! | `search`, `runner`, `subtree` | the histories that wait, and how one is written down |
+//! | `run`, `record`, `final_state` | a complete history, and how it may have ended |
+//! | `orders` | the baseline and the oracle |
+//! | `program`, `value`, `check` | programs in Rust |
+//! | `sql` | programs in SQL |
+//!
+//! No clock, no threads, no files: a [`Search`] is explored by whoever holds it, and its [`Subtree`]s by as many as there are.
+
+mod check;
+mod consistency;
+mod error;
+mod explorable;
+mod final_state;
+mod keys;
+mod layout;
+mod log;
+mod ordered;
+mod orders;
+mod program;
+mod record;
+mod requests;
+mod run;
+mod runner;
+mod search;
+mod set;
+mod shape;
+mod sql;
+mod subtree;
+mod swap;
+mod value;
+
+pub use check::{Exploration, Failure, Report, Violation, explore};
+pub use consistency::Base;
+pub use error::ExploreError;
+pub use explorable::{Ending, Explorable, Interrupt, Place};
+pub use final_state::FinalState;
+pub use orders::{Baseline, every_run};
+pub use program::{End, Program, Session, Stop, Transaction};
+pub use requests::Requests;
+pub use run::{Answer, Run};
+pub use search::{Progress, Search};
+pub use shape::{MOST_EVENTS, Options};
+pub use skew_history::IsolationLevel;
+pub use sql::{Abort, Granularity, Left, SqlOptions, SqlProgram};
+pub use subtree::{NoSchedule, Subtree};
+pub use value::{FromValue, ToValue};

@@ -1,0 +1,280 @@
+//! What a transaction asks, and how it is answered: from what is recorded, then from the only possible answer, then not at all.
+//!
+//! ```text
+//!   recorded     Read x from t2 · Write y          the run has to ask for just this again, else it is not deterministic
+//!   then         read z: only t0 wrote it           one answer: recorded, and the run goes on
+//!   then         read x: t0 or t2                   a branch: the run is interrupted, and begins again with each answer
+//! ```
+//!
+//! A scan asks for the keys of its range one after the other, in order: those that were there before everything and those that committed
+//! transactions wrote. Its next key is always the first known one behind the last, so that a scan which is taken up again in another branch
+//! goes on where it was.
+
+use crate::error::ExploreError;
+use crate::explorable::Interrupt;
+use crate::keys::{KeyNumber, Keys, reads_down};
+use crate::log::{Event, Log, ScanEnd};
+use crate::ordered::Ordered;
+use crate::set::{INITIAL, Number};
+use crate::shape::Shape;
+use skew_sql::{KeyPart, KeyRange, Row, RowKey};
+use std::sync::Arc;
+
+/// Who answers a read that is not recorded.
+pub(crate) enum Guide<'a> {
+    /// The base levels; several possible answers are a branch.
+    Levels,
+    /// A list, from its start; where it ends, the run is interrupted.
+    List(std::slice::Iter<'a, Number>),
+    /// Nobody: the transaction has ended before, and must end again just so.
+    Nobody {
+        /// Whether it committed.
+        commits: bool,
+    },
+}
+
+/// A read that has several answers.
+#[derive(Clone, Debug)]
+pub(crate) struct Branch {
+    pub(crate) key: KeyNumber,
+    pub(crate) locking: bool,
+    pub(crate) scanned: bool,
+    pub(crate) choices: Vec<Number>,
+}
+
+/// Why a run was interrupted.
+#[derive(Debug)]
+pub(crate) enum Reason {
+    /// There are several answers, or none.
+    Branch(Branch),
+    /// The list has no more answers.
+    EndOfList,
+    /// It cannot go on.
+    Error(ExploreError),
+}
+
+/// The requests of one run of a transaction.
+///
+/// After [`Interrupt::Waiting`] the transaction has to hand the interrupt out; whatever it does instead is ignored, and it is run again.
+pub struct Requests<'a> {
+    history: &'a mut Ordered,
+    keys: &'a mut Keys,
+    shape: &'a Shape,
+    names: &'a dyn Fn(&RowKey) -> String,
+    guide: Guide<'a>,
+    /// The next recorded event.
+    cursor: usize,
+    pub(crate) reason: Option<Reason>,
+}
+
+impl<'a> Requests<'a> {
+    pub(crate) fn new(
+        history: &'a mut Ordered,
+        keys: &'a mut Keys,
+        shape: &'a Shape,
+        names: &'a dyn Fn(&RowKey) -> String,
+        guide: Guide<'a>,
+    ) -> Requests<'a> {
+        Requests { history, keys, shape, names, guide, cursor: 0, reason: None }
+    }
+
+    /// Reads the row under a key; nothing if there is none. A locking read sees the latest version, whatever the level.
+    pub fn read(&mut self, key: &RowKey, locking: bool) -> Result<Option<Row>, Interrupt> {
+        self.go_on()?;
+        let key = self.keys.number(key);
+        match self.log().events.get(self.cursor) {
+            Some(Event::Read(read)) if read.key == key && read.locking == locking && !read.scanned => {}
+            Some(Event::Own { key: own, scanned: false }) if *own == key => {}
+            Some(_) => return Err(self.differs(&self.told("read", key))),
+            None => self.read_new(key, locking, false)?,
+        }
+        self.cursor += 1;
+        Ok(self.answer(self.cursor - 1))
+    }
+
+    /// Writes a row under a key; nothing: deletes it.
+    pub fn write(&mut self, key: &RowKey, value: Option<Row>) -> Result<(), Interrupt> {
+        self.go_on()?;
+        let key = self.keys.number(key);
+        match self.log().events.get(self.cursor) {
+            Some(Event::Write { key: written, value: before }) if *written == key && *before == value => {}
+            Some(_) => return Err(self.differs(&self.told("write", key))),
+            None => {
+                self.make_room(|it| it.told("write", key))?;
+                self.history.pending_mut().push_write(key, value);
+            }
+        }
+        self.cursor += 1;
+        Ok(())
+    }
+
+    /// Reads the rows of a range, in the order that the range asks for: one read per key of the range, there or not.
+    ///
+    /// A range with a limit is read up to the end of the part of the key where it has enough rows, because what a recorded scan covers
+    /// ends with a part. With `locking` every read of it sees the latest version, whatever the level.
+    pub fn scan(&mut self, range: &KeyRange, locking: bool) -> Result<Vec<(RowKey, Row)>, Interrupt> {
+        self.go_on()?;
+        let start = self.cursor;
+        match self.log().events.get(start) {
+            Some(Event::Scan { range: before, locking: locked, .. }) if **before == *range && *locked == locking => {}
+            Some(_) => return Err(self.differs("a scan")),
+            None => {
+                self.make_room(|_| "a scan".to_owned())?;
+                self.history.pending_mut().push_scan(Arc::new(range.clone()), locking);
+            }
+        }
+        self.cursor += 1;
+        while self.log().events.get(self.cursor).is_some_and(Event::is_scanned) {
+            self.cursor += 1;
+        }
+        if matches!(self.log().events[start], Event::Scan { end: ScanEnd::Open, .. }) {
+            let found = self.scan_on(range, locking, start)?;
+            if let Event::Scan { end, .. } = &mut self.history.pending_mut().events[start] {
+                *end = found;
+            }
+        }
+        Ok(self.rows(range, start))
+    }
+
+    /// Reads what is left of a range.
+    fn scan_on(&mut self, range: &KeyRange, locking: bool, start: usize) -> Result<ScanEnd, Interrupt> {
+        loop {
+            let last = self.log().events[start + 1..self.cursor].last().and_then(Event::read_key);
+            let enough = self.enough(range, start);
+            let log = self.log();
+            let known = |key| self.history.is_known(self.keys, key, log.number) || log.own(key).is_some();
+            let next = self.keys.next_in(range, last, known);
+            let part_of = |key: KeyNumber| self.keys.key(key).parts.get(range.prefix.len()).cloned();
+            match (next, enough) {
+                (next, Some(part)) if next.is_none_or(|next| part_of(next) != part) => return Ok(ScanEnd::At(part)),
+                (None, _) => return Ok(ScanEnd::Whole),
+                (Some(next), _) => self.read_new(next, locking, true)?,
+            }
+            self.cursor += 1;
+        }
+    }
+
+    /// The part of the key where a scan that begins here has enough rows, if it has.
+    fn enough(&self, range: &KeyRange, start: usize) -> Option<Option<KeyPart>> {
+        let limit = range.limit?;
+        let mut found = 0;
+        for place in start + 1..self.cursor {
+            found += usize::from(self.answer(place).is_some());
+            if found == limit {
+                let key = self.log().events[place].read_key()?;
+                return Some(self.keys.key(key).parts.get(range.prefix.len()).cloned());
+            }
+        }
+        None
+    }
+
+    /// The rows that a scan found, as its range asks for them.
+    fn rows(&self, range: &KeyRange, start: usize) -> Vec<(RowKey, Row)> {
+        let row = |place: usize| {
+            let key = self.log().events[place].read_key()?;
+            Some((self.keys.key(key).clone(), self.answer(place)?))
+        };
+        let mut rows: Vec<(RowKey, Row)> = (start + 1..self.cursor).filter_map(row).collect();
+        if range.descending && !reads_down(range) {
+            rows.reverse();
+        }
+        rows.truncate(range.limit.unwrap_or(usize::MAX));
+        rows
+    }
+
+    /// A read that is not recorded yet becomes the next event.
+    fn read_new(&mut self, key: KeyNumber, locking: bool, scanned: bool) -> Result<(), Interrupt> {
+        self.make_room(|it| it.told("read", key))?;
+        if self.log().own(key).is_some() {
+            self.history.pending_mut().events.push(Event::Own { key, scanned });
+            return Ok(());
+        }
+        let source = self.source(key, locking, scanned)?;
+        self.history.push_read(key, locking, scanned, source);
+        Ok(())
+    }
+
+    fn source(&mut self, key: KeyNumber, locking: bool, scanned: bool) -> Result<Number, Interrupt> {
+        let choices = match &mut self.guide {
+            Guide::Levels => self.history.choices(key, locking, &self.shape.bases),
+            Guide::List(list) => match list.next() {
+                None => return Err(self.stop(Reason::EndOfList)),
+                Some(&source) if source == INITIAL || self.history.writers(key).contains(source) => vec![source],
+                Some(_) => return Err(self.stop(Reason::Error(ExploreError::ForeignSubtree))),
+            },
+            Guide::Nobody { .. } => Vec::new(),
+        };
+        match choices.as_slice() {
+            [only] => Ok(*only),
+            _ => Err(self.stop(Reason::Branch(Branch { key, locking, scanned, choices }))),
+        }
+    }
+
+    /// The value that an event of this run read.
+    fn answer(&self, place: usize) -> Option<Row> {
+        let log = self.log();
+        match &log.events[place] {
+            Event::Read(read) => self.history.value(self.keys, read.key, read.source).cloned(),
+            // What it had written when it read, not what it wrote after.
+            Event::Own { key, .. } => log.events[..place].iter().rev().find_map(|event| match event {
+                Event::Write { key: written, value } if written == key => Some(value.clone()),
+                _ => None,
+            })?,
+            Event::Write { .. } | Event::Scan { .. } => None,
+        }
+    }
+
+    fn log(&self) -> &Log {
+        self.history.log(*self.history.order.last().expect("a pending transaction"))
+    }
+
+    /// Once interrupted, a run gets no more answers.
+    fn go_on(&self) -> Result<(), Interrupt> {
+        if self.reason.is_some() { Err(Interrupt::Waiting) } else { Ok(()) }
+    }
+
+    /// One more event may be recorded.
+    fn make_room(&mut self, asked: impl Fn(&Self) -> String) -> Result<(), Interrupt> {
+        if matches!(self.guide, Guide::Nobody { .. }) {
+            return Err(self.differs(&asked(self)));
+        }
+        if self.log().events.len() < self.shape.options.most_events {
+            return Ok(());
+        }
+        let transaction = self.shape.transaction_name(self.log().number);
+        let limit = self.shape.options.most_events;
+        Err(self.stop(Reason::Error(ExploreError::TooManyEvents { transaction, limit })))
+    }
+
+    fn told(&self, what: &str, key: KeyNumber) -> String {
+        format!("a {what} of {}", (self.names)(self.keys.key(key)))
+    }
+
+    fn stop(&mut self, reason: Reason) -> Interrupt {
+        self.reason.get_or_insert(reason);
+        Interrupt::Waiting
+    }
+
+    /// Another run of the transaction asked for something else at this place.
+    fn differs(&mut self, asked: &str) -> Interrupt {
+        let recorded = match self.log().events.get(self.cursor) {
+            Some(Event::Read(read)) => self.told("read", read.key),
+            Some(Event::Own { key, .. }) => self.told("read", *key),
+            Some(Event::Write { key, .. }) => self.told("write", *key),
+            Some(Event::Scan { .. }) => "a scan".to_owned(),
+            None => "its end".to_owned(),
+        };
+        let asked = if recorded == asked { format!("{asked} with something else in it") } else { asked.to_owned() };
+        let transaction = self.shape.transaction_name(self.log().number);
+        let error = ExploreError::NotDeterministic { transaction, event: self.cursor + 1, recorded, asked };
+        self.stop(Reason::Error(error))
+    }
+
+    /// The transaction came to its end: it must have asked for all that is recorded.
+    pub(crate) fn end(&mut self, commits: bool) {
+        let other_ending = matches!(self.guide, Guide::Nobody { commits: before } if before != commits);
+        if self.reason.is_none() && (self.cursor < self.log().events.len() || other_ending) {
+            self.differs("its end");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The search: from history to history, each complete one exactly once.
+//!
+//! ```text
+//!   pop a history ──> run its pending transaction (else begin the next one in the oracle order)
+//!                        read with several possible writers   ──> one history per writer
+//!                        commit                               ──> go on, and one history per swap
+//!                        nothing left to begin                ──> a run of the program
+//! ```
+//!
+//! The stack holds histories that wait; it is as deep as a path of the tree has branches, and a history is a few words per transaction, so
+//! memory does not grow with the number of runs. A history that waits is a whole subtree by itself: it can be written down
+//! ([`Subtree`]), explored elsewhere, or kept in a file for tomorrow. The runs of a search are those of its subtrees together, whatever
+//! the order and wherever they are explored.
+//!
+//! **How much is left** is estimated as Knuth does: a history that branches into four gives each a quarter of its share of the tree. When
+//! runs with a total share of 1/50 have been found, there are about fifty times as many.
+
+use crate::error::ExploreError;
+use crate::explorable::Explorable;
+use crate::requests::{Branch, Guide};
+use crate::run::Run;
+use crate::runner::{Node, Runner, Step};
+use crate::set::Number;
+use crate::shape::Options;
+use crate::subtree::Subtree;
+use serde::{Deserialize, Serialize};
+use std::ops::AddAssign;
+
+/// What a search has done so far. Kept beside a frontier, it lets a search that goes on another day tell the whole.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Progress {
+    /// Complete histories that were found, before any filter.
+    pub explored: u64,
+    /// Histories that could not go on. At read-committed, read-atomic and causal there is none.
+    pub blocked: u64,
+    /// Which part of the tree is done, between 0 and 1.
+    pub share: f64,
+}
+
+impl Progress {
+    /// About how many complete histories there are in all; nothing before the first one.
+    pub fn estimate(&self) -> Option<f64> {
+        (self.explored > 0 && self.share > 0.0).then(|| self.explored as f64 / self.share)
+    }
+}
+
+impl AddAssign for Progress {
+    /// What was done here and elsewhere, of one exploration.
+    fn add_assign(&mut self, other: Progress) {
+        self.explored += other.explored;
+        self.blocked += other.blocked;
+        self.share += other.share;
+    }
+}
+
+/// A search on its way.
+pub struct Search<'p, P: Explorable + ?Sized> {
+    runner: Runner<'p, P>,
+    stack: Vec<Node<P::Left>>,
+    progress: Progress,
+}
+
+impl<'p, P: Explorable + ?Sized> Search<'p, P> {
+    /// A search of the whole program.
+    pub fn new(program: &'p P, options: Options) -> Result<Search<'p, P>, ExploreError> {
+        let mut search = Search::nothing(program, options)?;
+        search.stack.push(search.runner.root());
+        Ok(search)
+    }
+
+    /// A search of nothing, to which subtrees are added.
+    pub fn nothing(program: &'p P, options: Options) -> Result<Search<'p, P>, ExploreError> {
+        Ok(Search { runner: Runner::new(program, options)?, stack: Vec::new(), progress: Progress::default() })
+    }
+
+    /// Adds a subtree to what is left; one that this program does not have is an error.
+    pub fn add(&mut self, subtree: &Subtree) -> Result<(), ExploreError> {
+        self.stack.push(subtree.follow(&mut self.runner)?);
+        Ok(())
+    }
+
+    /// What is left to explore. Together with what was found it is the whole.
+    pub fn frontier(&self) -> Vec<Subtree> {
+        self.stack.iter().map(|node| Subtree::of(node, &self.runner.keys)).collect()
+    }
+
+    /// Gives the largest part of what is left away; nothing if there is only one, or none.
+    pub fn give_away(&mut self) -> Option<Subtree> {
+        if self.stack.len() < 2 {
+            return None;
+        }
+        // The bottom of the stack is where the tree branched first.
+        let node = self.stack.remove(0);
+        Some(Subtree::of(&node, &self.runner.keys))
+    }
+
+    /// Branches until there are at least so many subtrees, or nothing branches any more. Runs that are found on the way are subtrees too.
+    pub fn split(&mut self, parts: usize) -> Result<(), ExploreError> {
+        let mut finished = Vec::new();
+        while self.stack.len() + finished.len() < parts {
+            let shares = self.stack.iter().enumerate();
+            let Some((largest, _)) = shares.max_by(|one, other| one.1.share.total_cmp(&other.1.share)) else { break };
+            let node = self.stack.remove(largest);
+            finished.extend(self.advance(node)?);
+        }
+        finished.append(&mut self.stack);
+        self.stack = finished;
+        Ok(())
+    }
+
+    /// What was done so far.
+    pub fn progress(&self) -> Progress {
+        self.progress
+    }
+
+    /// The next run of the program that the base levels allow; nothing when there is no other.
+    pub fn next_run(&mut self) -> Result<Option<Run<'_, P>>, ExploreError> {
+        while let Some(node) = self.stack.pop() {
+            if let Some(node) = self.advance(node)? {
+                self.progress.explored += 1;
+                self.progress.share += node.share;
+                return Ok(Some(Run::new(&self.runner, node)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Explores a history until it is complete, leaving on the stack what branches off; nothing if it is blocked.
+    fn advance(&mut self, mut node: Node<P::Left>) -> Result<Option<Node<P::Left>>, ExploreError> {
+        loop {
+            if node.history.pending().is_none() && !self.begin_next(&mut node) {
+                return Ok(Some(node));
+            }
+            match self.runner.run(&mut node, Guide::Levels)? {
+                Step::Ended => self.push_swaps(&mut node),
+                Step::Branched(branch) if branch.choices.is_empty() => {
+                    self.progress.blocked += 1;
+                    self.progress.share += node.share;
+                    return Ok(None);
+                }
+                Step::Branched(branch) => self.push_choices(&mut node, &branch),
+                Step::EndOfList => {}
+            }
+        }
+    }
+
+    /// Begins the first transaction of the oracle order that has not begun; false if there is none.
+    fn begin_next(&self, node: &mut Node<P::Left>) -> bool {
+        let next = self.runner.ready(node).next();
+        if let Some(next) = next {
+            self.runner.begin(node, next);
+        }
+        next.is_some()
+    }
+
+    /// Leaves on the stack what swaps with the transaction that has just ended lead to.
+    fn push_swaps(&mut self, node: &mut Node<P::Left>) {
+        let swaps = node.history.swaps(&self.runner.keys, &self.runner.shape.bases);
+        node.share /= (swaps.len() + 1) as f64;
+        for history in swaps {
+            let kept = |number: usize| history.complete.contains(number as Number);
+            let left = node.left.iter().enumerate().map(|(number, left)| left.clone().filter(|_| kept(number)));
+            self.stack.push(Node { left: left.collect(), share: node.share, history });
+        }
+    }
+
+    /// Leaves on the stack all answers to a read but the first, and goes on with that.
+    fn push_choices(&mut self, node: &mut Node<P::Left>, branch: &Branch) {
+        let Branch { key, locking, scanned, ref choices } = *branch;
+        node.share /= choices.len() as f64;
+        for &source in choices[1..].iter().rev() {
+            let mut other = node.clone();
+            other.history.push_read(key, locking, scanned, source);
+            self.stack.push(other);
+        }
+        node.history.push_read(key, locking, scanned, choices[0]);
+    }
+}

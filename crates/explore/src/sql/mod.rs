@@ -1,0 +1,230 @@
+//! SQL programs: a call of a procedure is a transaction, and what it reads and writes are rows.
+//!
+//! ```text
+//!   SESSION alice: CALL withdraw(1, 60, @a);          a#0   lock? read account/1 · write account/1 · end
+//!   SESSION bob:   CALL withdraw(1, 60, @b); …        b#0   ↑ what a step of the procedure asks of its storage
+//!                                                           │
+//!                  Program ── Run, step by step ── View ── Requests ── the explorer
+//! ```
+//!
+//! A transaction leaves to the next one of its session the session's variables, and to assertions what the call handed out. An error of a
+//! statement aborts the transaction, as the language says; its reads stay in the history, those of the failed statement included, because
+//! they decided that it failed. What this exploration cannot do is no abort: it ends the exploration, with the place in the file.
+//!
+//! Assertions are asked in a final state: [`SqlProgram::violated`] puts the rows of one together and asks all of them.
+
+mod cells;
+mod memory;
+mod view;
+
+pub use cells::Granularity;
+
+use crate::explorable::{Ending, Explorable, Interrupt, Place};
+use crate::requests::Requests;
+use cells::Layout;
+use skew_check::Updates;
+use skew_history::IsolationLevel;
+use skew_sql::program::{CallOutcome, CallResult, Client, Ending as ProcedureEnding, MOST_STEPS, Program};
+use skew_sql::program::{ProgramError, Results, Run, Step};
+use skew_sql::{Datum, MemoryStorage, Row, RowKey, SequenceId, Session, SqlError, Stop, Storage, Write};
+use std::collections::BTreeMap;
+use view::{Counters, View};
+
+/// How the statements of a program become events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SqlOptions {
+    /// Whether updates and checks of constraints lock and read the latest version.
+    pub updates: Updates,
+    /// What is one key.
+    pub granularity: Granularity,
+    /// How many steps a call may take.
+    pub most_steps: u64,
+}
+
+impl Default for SqlOptions {
+    fn default() -> SqlOptions {
+        SqlOptions { updates: Updates::default(), granularity: Granularity::default(), most_steps: MOST_STEPS }
+    }
+}
+
+/// A SQL program that can be explored.
+#[derive(Clone, Debug)]
+pub struct SqlProgram {
+    program: Program,
+    options: SqlOptions,
+    layout: Layout,
+    counters: Counters,
+    /// How many transactions come before each session's first.
+    first: Vec<usize>,
+}
+
+/// What a call leaves.
+#[derive(Clone, Debug)]
+pub struct Left {
+    session: Session,
+    client: Client,
+    current_values: BTreeMap<SequenceId, i64>,
+    /// What it handed out.
+    pub result: CallResult,
+    /// Why it was aborted, if it was.
+    pub abort: Option<Abort>,
+}
+
+/// Why a call was aborted by its program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Abort {
+    /// ROLLBACK.
+    Rollback,
+    /// SIGNAL, with its message.
+    Signal(String),
+    /// A statement failed.
+    Error(ProgramError),
+}
+
+impl SqlProgram {
+    /// A program, with events as the options say.
+    pub fn new(program: Program, options: SqlOptions) -> SqlProgram {
+        let (catalog, rows) = program.initial();
+        let layout = Layout::new(catalog, options.granularity);
+        let sequences = rows.sequences().map(|(sequence, value, called)| (sequence, (value, called)));
+        let counters = Counters { sequences: sequences.collect(), fresh_keys: rows.fresh_keys().collect() };
+        let mut transactions = 0;
+        let before = |script: &skew_sql::program::Script| {
+            transactions += script.calls.len();
+            transactions - script.calls.len()
+        };
+        let first = program.scripts().iter().map(before).collect();
+        SqlProgram { layout, counters, first, options, program }
+    }
+
+    /// The program itself.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The assertions that are not true in a final state, as places in [`Program::assertions`]. `left` is what the calls left, `rows` what
+    /// stands under the keys of the exploration.
+    pub fn violated<'left>(
+        &self,
+        left: impl IntoIterator<Item = (Place, &'left Left)>,
+        rows: impl IntoIterator<Item = (RowKey, Row)>,
+    ) -> Result<Vec<usize>, ProgramError> {
+        let mut results = Results::new(&self.program);
+        for (place, left) in left {
+            results.set(place.session, place.number, left.result.clone());
+        }
+        let mut storage = MemoryStorage::new();
+        for (key, row) in self.layout.join(rows) {
+            // A store in memory never refuses a write.
+            let _ = storage.put(&key, Write::Row(row));
+        }
+        let mut violated = Vec::new();
+        for (number, assertion) in self.program.assertions().iter().enumerate() {
+            let holds = assertion.holds(&mut self.program.session(), &results, &mut storage);
+            if !holds.map_err(|stop| self.error(stop))? {
+                violated.push(number);
+            }
+        }
+        Ok(violated)
+    }
+
+    fn error(&self, stop: Stop) -> ProgramError {
+        self.program.error(match stop {
+            Stop::Error(error) => error,
+            Stop::Interrupted(_) => SqlError::unsupported("an assertion that waits"),
+        })
+    }
+
+    fn failed(&self, error: SqlError) -> Interrupt {
+        let ProgramError { place, message, hint, .. } = self.program.error(error);
+        let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+        Interrupt::Failed(format!("line {}, column {}: {message}{hint}", place.line, place.column))
+    }
+
+    /// Steps until the procedure ends, or cannot go on.
+    fn steps(&self, run: &mut Run, session: &mut Session, view: &mut View<'_, '_>) -> Result<Option<Abort>, Interrupt> {
+        loop {
+            let place = run.place();
+            view.begin_statement();
+            let stop = match run.step(session, view) {
+                Ok(Step::Continue) => continue,
+                Ok(Step::Done(ProcedureEnding::Commit)) => match session.check_deferred(view) {
+                    Ok(()) => return Ok(None),
+                    Err(stop) => stop,
+                },
+                Ok(Step::Done(ProcedureEnding::Rollback)) => return Ok(Some(Abort::Rollback)),
+                Ok(Step::Done(ProcedureEnding::Signal { state, message, .. })) => {
+                    return Ok(Some(Abort::Signal(format!("{message} ({state})"))));
+                }
+                Err(stop) => stop,
+            };
+            if let Some(interrupt) = view.take_interrupt() {
+                return Err(interrupt);
+            }
+            return match stop {
+                Stop::Error(error) if view.take_refused().is_some() || view::is_beyond(&error) => {
+                    Err(self.failed(if error.place.is_some() { error } else { error.at(place) }))
+                }
+                Stop::Error(error) => Ok(Some(Abort::Error(self.program.error(error)))),
+                Stop::Interrupted(_) => Err(Interrupt::Waiting),
+            };
+        }
+    }
+}
+
+impl Explorable for SqlProgram {
+    type Left = Left;
+
+    fn session_count(&self) -> usize {
+        self.program.scripts().len()
+    }
+
+    fn session_name(&self, session: usize) -> String {
+        self.program.scripts()[session].name.clone()
+    }
+
+    fn transaction_count(&self, session: usize) -> usize {
+        self.program.scripts()[session].calls.len()
+    }
+
+    fn level(&self, place: Place) -> Option<IsolationLevel> {
+        self.program.scripts()[place.session].calls[place.number].level
+    }
+
+    fn initial(&self) -> Vec<(RowKey, Row)> {
+        self.program.initial().1.rows().flat_map(|(key, row)| self.layout.split(key, row)).collect()
+    }
+
+    fn run(&self, place: Place, before: Option<&Left>, requests: &mut Requests<'_>) -> Result<Ending<Left>, Interrupt> {
+        let (mut session, mut client, current_values) = match before {
+            Some(left) => (left.session.clone(), left.client.clone(), left.current_values.clone()),
+            None => (self.program.session(), Client::new(&self.program, place.session), BTreeMap::new()),
+        };
+        let mut run = match client.start(&self.program, place.number, self.options.most_steps) {
+            Ok(run) => run,
+            Err(error) => {
+                let result = client.refuse(&self.program, place.number, CallOutcome::Aborted);
+                let abort = Some(Abort::Error(self.program.error(error)));
+                return Ok(Ending { commits: false, left: Left { session, client, current_values, result, abort } });
+            }
+        };
+        let ordinal = (self.first[place.session] + place.number) as i64;
+        let atomic = self.options.updates == Updates::Atomic;
+        let mut view = View::new(&self.layout, &self.counters, requests, atomic, ordinal, current_values);
+        let abort = self.steps(&mut run, &mut session, &mut view)?;
+        session.forget_deferred();
+        let current_values = view.into_current_values();
+        let outcome = if abort.is_none() { CallOutcome::Committed } else { CallOutcome::Aborted };
+        let hands_out = matches!(abort, None | Some(Abort::Rollback));
+        let result = client.finish(&self.program, place.number, &run, outcome, hands_out);
+        Ok(Ending { commits: abort.is_none(), left: Left { session, client, current_values, result, abort } })
+    }
+
+    fn key_name(&self, key: &RowKey) -> String {
+        self.layout.name(key)
+    }
+
+    fn shown(&self, key: &RowKey, row: &Row) -> Datum {
+        self.layout.shown(key, row)
+    }
+}

@@ -1,0 +1,340 @@
+//! One transaction's storage: what SQL asks for becomes requests to the explorer.
+//!
+//! ```text
+//!   get, Lock::None          a plain read                  scan       one plain read per key of the range
+//!   get, with a lock         a locking read                present    one locking read per key of the range
+//!   put                      a write                       with --updates plain nothing locks, and present is a scan
+//! ```
+//!
+//! **Rows as they stand.** A check of a constraint asks for the rows of a range "as they stand now". There is no now in a history; but the
+//! latest state is what locking reads see, so the check reads its whole range with a lock, absent rows included. Two transactions whose
+//! rows exclude each other then cannot both have missed the other one: each would have to come before the other in the commit order.
+//!
+//! **What depends on the order of runs.** Sequences, generated keys, random numbers and the clock become functions of the transaction's
+//! place in the program and of how often it asked, so that a transaction stays a function of what it read. Each transaction has a
+//! thousand values of every sequence to itself; what follows from the order in which sequences are asked is not explored. What cannot be
+//! had in this way (setting a sequence, advisory locks, SKIP LOCKED, NOWAIT) is refused by name.
+
+use super::cells::Layout;
+use super::memory::Memory;
+use crate::explorable::Interrupt;
+use crate::requests::Requests;
+use rustc_hash::FxHashMap;
+use skew_sql::{
+    AdvisoryRequest, Columns, Datum, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId, SqlError,
+    SqlState, Stop, Storage, Write,
+};
+use std::collections::BTreeMap;
+
+/// So many values of a sequence, and generated keys of a table, a transaction has to itself.
+const VALUES_EACH: i64 = 1_000;
+
+/// 2000-01-01, in microseconds since 1970.
+const EPOCH: i64 = 946_684_800_000_000;
+const SECOND: i64 = 1_000_000;
+
+/// What the values of sequences are counted from: where they stood before the first call.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Counters {
+    pub(crate) sequences: BTreeMap<SequenceId, (i64, bool)>,
+    pub(crate) fresh_keys: BTreeMap<SpaceId, i128>,
+}
+
+/// The storage of one run of a transaction.
+pub(crate) struct View<'view, 'requests> {
+    layout: &'view Layout,
+    counters: &'view Counters,
+    requests: &'view mut Requests<'requests>,
+    /// Whether updates and checks read with locks.
+    atomic: bool,
+    /// How many transactions come before this one in the program text.
+    ordinal: i64,
+    /// What this session last got from sequences.
+    current_values: BTreeMap<SequenceId, i64>,
+    asked: FxHashMap<Asked, i64>,
+    own: BTreeMap<RowKey, Option<Row>>,
+    statement: Memory,
+    /// Why the run cannot go on, if it was interrupted.
+    interrupt: Option<Interrupt>,
+    /// What this exploration cannot do, although the statement is sound.
+    refused: Option<SqlError>,
+}
+
+/// What was asked for how often.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Asked {
+    Sequence(SequenceId),
+    FreshKey(SpaceId),
+    Random,
+}
+
+impl<'view, 'requests> View<'view, 'requests> {
+    /// The storage of the transaction with this ordinal; `current_values` is what its session last got from sequences.
+    pub(crate) fn new(
+        layout: &'view Layout,
+        counters: &'view Counters,
+        requests: &'view mut Requests<'requests>,
+        atomic: bool,
+        ordinal: i64,
+        current_values: BTreeMap<SequenceId, i64>,
+    ) -> View<'view, 'requests> {
+        View {
+            layout,
+            counters,
+            requests,
+            atomic,
+            ordinal,
+            current_values,
+            asked: FxHashMap::default(),
+            own: BTreeMap::new(),
+            statement: Memory::default(),
+            interrupt: None,
+            refused: None,
+        }
+    }
+
+    /// A statement begins: it knows nothing of what others read.
+    pub(crate) fn begin_statement(&mut self) {
+        self.statement = Memory::default();
+    }
+
+    /// What the session last got from sequences, at the end.
+    pub(crate) fn into_current_values(self) -> BTreeMap<SequenceId, i64> {
+        self.current_values
+    }
+
+    /// Why the run was interrupted.
+    pub(crate) fn take_interrupt(&mut self) -> Option<Interrupt> {
+        self.interrupt.take()
+    }
+
+    /// What was asked of this storage that it cannot do.
+    pub(crate) fn take_refused(&mut self) -> Option<SqlError> {
+        self.refused.take()
+    }
+
+    fn ask<T>(&mut self, request: impl FnOnce(&mut Requests<'requests>) -> Result<T, Interrupt>) -> Result<T, Stop> {
+        request(self.requests).map_err(|interrupt| {
+            self.interrupt = Some(interrupt);
+            Stop::Interrupted(skew_sql::Interrupt::Wait)
+        })
+    }
+
+    fn refuse(&mut self, construct: &str) -> Stop {
+        let error = SqlError::unsupported(construct);
+        self.refused = Some(error.clone());
+        Stop::Error(error)
+    }
+
+    /// One key: an own write, what the statement knows, or a read.
+    fn read(&mut self, key: &RowKey, locking: bool) -> Result<Option<Row>, Stop> {
+        if let Some(own) = self.own.get(key) {
+            return Ok(own.clone());
+        }
+        if let Some(known) = self.statement.get(key, locking) {
+            return Ok(known);
+        }
+        let row = self.ask(|requests| requests.read(key, locking))?;
+        self.statement.remember(key, locking, row.clone());
+        Ok(row)
+    }
+
+    /// The cells of a row that exists; columns that were not asked for are NULL.
+    fn cells(&mut self, key: &RowKey, columns: &Columns, locking: bool) -> Result<Row, Stop> {
+        let wanted: Vec<usize> = match columns {
+            Columns::All => (0..self.layout.width(key.space)).collect(),
+            Columns::Some(columns) => columns.clone(),
+        };
+        let mut values = Vec::new();
+        for column in wanted {
+            let Some(value) = self.read(&self.layout.cell(key, column), locking)? else { break };
+            values.resize(column, Datum::Null);
+            values.extend(value.first().cloned());
+        }
+        Ok(values.into())
+    }
+
+    /// The rows of a range that exist, as keys of the exploration, in the order of the range.
+    fn read_range(&mut self, range: &KeyRange, locking: bool) -> Result<Vec<(RowKey, Row)>, Stop> {
+        let rows = match self.statement.range(range, locking) {
+            Some(known) => self.with_own(range, known),
+            None => {
+                let (parts, known) = self.statement.around(range, locking);
+                let mut rows = self.with_own(range, known);
+                for part in parts {
+                    rows.extend(self.read_part(&part, locking)?);
+                }
+                rows
+            }
+        };
+        let mut rows: Vec<(RowKey, Row)> = rows.into_iter().collect();
+        if range.descending {
+            rows.reverse();
+        }
+        rows.truncate(range.limit.unwrap_or(usize::MAX));
+        Ok(rows)
+    }
+
+    /// Reads a range, or a part of one, anew.
+    fn read_part(&mut self, range: &KeyRange, locking: bool) -> Result<Vec<(RowKey, Row)>, Stop> {
+        let found = self.ask(|requests| requests.scan(range, locking))?;
+        let own = &self.own;
+        let foreign: Vec<(RowKey, Row)> = found.iter().filter(|(key, _)| !own.contains_key(key)).cloned().collect();
+        self.statement.remember_range(range, locking, &foreign, range.limit.is_none());
+        Ok(found)
+    }
+
+    /// What the statement knows of a range, and what the transaction wrote there.
+    fn with_own(&self, range: &KeyRange, known: Vec<(RowKey, Row)>) -> BTreeMap<RowKey, Row> {
+        let mut rows: BTreeMap<RowKey, Row> = known.into_iter().collect();
+        for (key, value) in self.own.iter().filter(|(key, _)| range.contains(key)) {
+            match value {
+                Some(row) => rows.insert(key.clone(), row.clone()),
+                None => rows.remove(key),
+            };
+        }
+        rows
+    }
+
+    fn rows(&mut self, range: &KeyRange, columns: &Columns, locking: bool) -> Result<Vec<(RowKey, Row)>, Stop> {
+        let found = self.read_range(range, locking)?;
+        if !self.layout.has_cells(range.space) {
+            return Ok(found);
+        }
+        let row = |(key, _): (RowKey, Row)| {
+            let row = self.cells(&key, columns, locking)?;
+            Ok((key, row))
+        };
+        found.into_iter().map(row).collect()
+    }
+
+    fn write(&mut self, key: RowKey, value: Option<Row>) -> Result<(), Stop> {
+        self.ask(|requests| requests.write(&key, value.clone()))?;
+        self.own.insert(key, value);
+        Ok(())
+    }
+
+    fn write_cells(&mut self, key: &RowKey, row: &Row, columns: &mut dyn Iterator<Item = usize>) -> Result<(), Stop> {
+        for column in columns {
+            if let Some(datum) = row.get(column) {
+                self.write(self.layout.cell(key, column), Some([datum.clone()].into()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How often something was asked before, within the transaction.
+    fn count(&mut self, asked: Asked) -> i64 {
+        let count = self.asked.entry(asked).or_default();
+        *count += 1;
+        *count - 1
+    }
+
+    /// The place of a value among those of all transactions.
+    fn place_of(&mut self, asked: Asked) -> Result<i64, Stop> {
+        let count = self.count(asked);
+        if count >= VALUES_EACH {
+            let construct = format!("a transaction that takes more than {VALUES_EACH} values of one sequence");
+            return Err(self.refuse(&construct));
+        }
+        Ok(self.ordinal * VALUES_EACH + count)
+    }
+}
+
+impl Storage for View<'_, '_> {
+    fn get(&mut self, key: &RowKey, columns: &Columns, lock: Lock) -> Result<Option<Row>, Stop> {
+        let locking = lock != Lock::None && self.atomic;
+        let Some(found) = self.read(key, locking)? else { return Ok(None) };
+        if self.layout.has_cells(key.space) { self.cells(key, columns, locking).map(Some) } else { Ok(Some(found)) }
+    }
+
+    fn would_wait(&mut self, _: &RowKey, lock: Lock) -> Result<bool, Stop> {
+        // Asked for SKIP LOCKED and NOWAIT only: their answers depend on who runs at the same time.
+        if lock == Lock::None || !self.atomic {
+            return Ok(false);
+        }
+        Err(self.refuse("SKIP LOCKED or NOWAIT in a program that is explored"))
+    }
+
+    fn scan(&mut self, range: &KeyRange, columns: &Columns) -> Result<Vec<(RowKey, Row)>, Stop> {
+        self.rows(range, columns, false)
+    }
+
+    fn present(&mut self, range: &KeyRange) -> Result<Option<Vec<(RowKey, Row)>>, Stop> {
+        if !self.atomic {
+            return Ok(None);
+        }
+        self.rows(range, &Columns::All, true).map(Some)
+    }
+
+    fn put(&mut self, key: &RowKey, write: Write) -> Result<(), Stop> {
+        match write {
+            Write::Delete => self.write(key.clone(), None),
+            Write::Row(row) if self.layout.has_cells(key.space) => {
+                self.write(key.clone(), Some(Row::from([])))?;
+                self.write_cells(key, &row, &mut (0..row.len()))
+            }
+            Write::Columns(row, assigned) if self.layout.has_cells(key.space) => {
+                self.write_cells(key, &row, &mut assigned.into_iter())
+            }
+            Write::Row(row) | Write::Columns(row, _) => self.write(key.clone(), Some(row)),
+        }
+    }
+
+    fn next_value(&mut self, sequence: SequenceId, rule: &SequenceRule) -> Result<i64, Stop> {
+        let place = self.place_of(Asked::Sequence(sequence))?;
+        let first = rule.next(self.counters.sequences.get(&sequence).copied())?;
+        let value = place.checked_mul(rule.increment).and_then(|step| first.checked_add(step));
+        let Some(value) = value.filter(|value| (rule.least..=rule.greatest).contains(value)) else {
+            return Err(self.refuse("a sequence that has no thousand values for each transaction"));
+        };
+        self.current_values.insert(sequence, value);
+        Ok(value)
+    }
+
+    fn set_value(&mut self, _: SequenceId, _: i64, _: bool) -> Result<(), Stop> {
+        Err(self.refuse("setting a sequence in a transaction that is explored"))
+    }
+
+    fn pass_value(&mut self, _: SequenceId, _: &SequenceRule, _: i64) -> Result<(), Stop> {
+        // Where a sequence stands is no part of a history.
+        Ok(())
+    }
+
+    fn current_value(&mut self, sequence: SequenceId) -> Option<i64> {
+        self.current_values.get(&sequence).copied()
+    }
+
+    fn fresh_key(&mut self, space: SpaceId) -> Result<KeyPart, Stop> {
+        let place = self.place_of(Asked::FreshKey(space))?;
+        let taken = self.counters.fresh_keys.get(&space).copied().unwrap_or_default();
+        Ok(KeyPart::Number(taken + 1 + i128::from(place)))
+    }
+
+    fn settle(&mut self) -> Result<(), Stop> {
+        Err(self.refuse("skew_settle in a transaction that is explored"))
+    }
+
+    fn advisory(&mut self, _: i128, _: AdvisoryRequest) -> Result<bool, Stop> {
+        Err(self.refuse("an advisory lock in a transaction that is explored"))
+    }
+
+    fn now(&self) -> i64 {
+        EPOCH + self.ordinal * SECOND
+    }
+
+    /// SplitMix64 of the place: the same numbers in every run.
+    fn random(&mut self) -> u64 {
+        let place = (self.ordinal as u64) << 32 | self.count(Asked::Random) as u64;
+        let seed = (place + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}
+
+/// Whether an error says that a statement cannot be run here, rather than that it failed as it would in any database.
+pub(crate) fn is_beyond(error: &SqlError) -> bool {
+    [SqlState::FEATURE_NOT_SUPPORTED, SqlState::INTERNAL, SqlState::TOO_COMPLEX, SqlState::LIMIT_EXCEEDED]
+        .contains(&error.state)
+}

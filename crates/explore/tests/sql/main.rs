@@ -1,0 +1,8 @@
+//! SQL programs, explored to the end: the verdicts that the examples promise, counts that are known, and what becomes an event.
+
+mod bugs;
+mod counts;
+mod events;
+mod explored;
+mod mock;
+mod random;
