@@ -24,6 +24,7 @@ DJANGO = ["python", "manage.py", "test", "-v0"]
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cart-runs", type=int, default=1000)
+    parser.add_argument("--server-runs", type=int, default=1000, help="of the cart, on PostgreSQL")
     parser.add_argument("--shop-runs", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     return parser.parse_args()
@@ -66,9 +67,9 @@ def cart(session, wanted):
     with Postgres() as server:
         for how, threads in [("in turn", False), ("in threads", True)]:
             session.note(f"  PostgreSQL {how}")
-            failed = repeated(server, wanted.cart_runs, threads)
-            mean = f"{wanted.cart_runs / failed:.1f}" if failed else "-"
-            rows.append([f"PostgreSQL at read committed, {how}", str(wanted.cart_runs), str(failed), mean, ""])
+            failed = repeated(server, wanted.server_runs, threads)
+            mean = f"{wanted.server_runs / failed:.1f}" if failed else "-"
+            rows.append([f"PostgreSQL at read committed, {how}", str(wanted.server_runs), str(failed), mean, ""])
     session.say(f"$ cd examples/shopping-cart && skew serve --level causal --runs {wanted.cart_runs} -- {' '.join(PYTEST)}")
     session.table(["a deleted lamp comes back", "runs", "failed", "runs per failure", "anomaly"], rows)
 
