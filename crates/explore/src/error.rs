@@ -31,6 +31,27 @@ pub enum ExploreError {
         /// What it is now.
         asked: String,
     },
+    /// A program that runs as a whole began a run with other rows.
+    #[error(
+        "the program is not deterministic: the row {key} was otherwise when another run began; what is set up may not depend on \
+         clocks or chance"
+    )]
+    OtherInitial {
+        /// The name of its key.
+        key: String,
+    },
+    /// A program that runs as a whole did not run a transaction.
+    #[error(
+        "the program is not deterministic: transaction {transaction} was run before in the same circumstances, and does not come now; \
+         what a session does may depend only on what it reads"
+    )]
+    Missing {
+        /// The transaction.
+        transaction: String,
+    },
+    /// How a history may have ended is too much.
+    #[error("a history may have left more than {0} states; let fewer transactions write what none of them read")]
+    TooManyFinalStates(usize),
     /// A transaction does not end.
     #[error(
         "transaction {transaction} has more than {limit} events; is there a loop without end? else raise the limit"

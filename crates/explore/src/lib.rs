@@ -24,6 +24,7 @@
 //! | `orders` | the baseline and the oracle |
 //! | `program`, `value`, `check` | programs in Rust |
 //! | `sql` | programs in SQL |
+//! | `remote` | programs that run only as a whole, run by run |
 //!
 //! No clock, no threads, no files: a [`Search`] is explored by whoever holds it, and its [`Subtree`]s by as many as there are.
 
@@ -39,6 +40,7 @@ mod ordered;
 mod orders;
 mod program;
 mod record;
+mod remote;
 mod requests;
 mod run;
 mod runner;
@@ -57,6 +59,7 @@ pub use explorable::{Ending, Explorable, Interrupt, Place};
 pub use final_state::FinalState;
 pub use orders::{Baseline, every_run};
 pub use program::{End, Program, Session, Stop, Transaction};
+pub use remote::{Learned, Path, PathError, Remote, RemoteRun, RemoteSearch};
 pub use requests::Requests;
 pub use run::{Answer, Run};
 pub use search::{Progress, Search};

@@ -78,6 +78,11 @@ impl<'a> Requests<'a> {
         Requests { history, keys, shape, names, guide, cursor: 0, reason: None }
     }
 
+    /// The same after all that is recorded: a run that goes on rather than one that begins again.
+    pub(crate) fn after(self, cursor: usize) -> Requests<'a> {
+        Requests { cursor, ..self }
+    }
+
     /// Reads the row under a key; nothing if there is none. A locking read sees the latest version, whatever the level.
     pub fn read(&mut self, key: &RowKey, locking: bool) -> Result<Option<Row>, Interrupt> {
         self.go_on()?;

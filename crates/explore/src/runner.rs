@@ -62,6 +62,11 @@ impl<'p, P: Explorable + ?Sized> Runner<'p, P> {
         Ok(Runner { program, shape, keys: Keys::new(program.initial()), repeated: Set::EMPTY })
     }
 
+    /// A runner of a program of which this is known.
+    pub(crate) fn of(program: &'p P, shape: Arc<Shape>, keys: Keys) -> Runner<'p, P> {
+        Runner { program, shape, keys, repeated: Set::EMPTY }
+    }
+
     /// The history in which nothing has begun.
     pub(crate) fn root(&self) -> Node<P::Left> {
         let count = self.shape.count();

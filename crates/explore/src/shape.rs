@@ -39,6 +39,8 @@ pub(crate) struct Shape {
     /// By number; that of t0 means nothing.
     pub(crate) levels: Vec<IsolationLevel>,
     pub(crate) session_names: Vec<String>,
+    /// Those before each in its session, by number.
+    session_pasts: Vec<Set>,
 }
 
 impl Shape {
@@ -61,9 +63,42 @@ impl Shape {
             places: std::iter::once(Place { session: 0, number: 0 }).chain(places.iter().copied()).collect(),
             levels: std::iter::once(options.level).chain(levels).collect(),
             session_names: sessions.map(|session| program.session_name(session)).collect(),
+            session_pasts: session_pasts(&places),
         };
         shape.refuse_levels()?;
         Ok(shape)
+    }
+
+    /// A program of which nothing is known yet; [`Shape::add`] says more. Numbers are then in the order in which transactions are met.
+    pub(crate) fn unknown(options: Options) -> Shape {
+        Shape {
+            options,
+            places: vec![Place { session: 0, number: 0 }],
+            // Histories have room for all that may come.
+            bases: vec![Base::Any; MOST_TRANSACTIONS + 1],
+            levels: vec![options.level],
+            session_names: Vec::new(),
+            session_pasts: vec![Set::EMPTY],
+        }
+    }
+
+    /// One more transaction, the next of its session.
+    pub(crate) fn add(&mut self, session: &str, level: IsolationLevel) -> Result<Number, ExploreError> {
+        let count = self.places.len();
+        if count > MOST_TRANSACTIONS {
+            return Err(ExploreError::TooManyTransactions { count, limit: MOST_TRANSACTIONS });
+        }
+        let place = self.session_names.iter().position(|name| name == session).unwrap_or_else(|| {
+            self.session_names.push(session.to_owned());
+            self.session_names.len() - 1
+        });
+        let past: Set = self.numbers().filter(|&number| self.places[number as usize].session == place).collect();
+        self.places.push(Place { session: place, number: past.iter().count() });
+        self.levels.push(level);
+        self.bases[count] = base_of(level).min(self.options.base.unwrap_or(Base::Causal));
+        self.session_pasts.push(past);
+        self.refuse_levels()?;
+        Ok(count as Number)
     }
 
     fn refuse_levels(&self) -> Result<(), ExploreError> {
@@ -95,8 +130,7 @@ impl Shape {
 
     /// Those before a transaction in its session.
     pub(crate) fn session_past(&self, number: Number) -> Set {
-        let place = self.places[number as usize];
-        (number - place.number as Number..number).collect()
+        self.session_pasts[number as usize]
     }
 
     /// How a transaction is called: `alice#0`.
@@ -123,6 +157,12 @@ impl Shape {
         };
         self.numbers().all(exact)
     }
+}
+
+/// Per transaction those before it in its session, where numbers go session by session; that of t0 means nothing.
+fn session_pasts(places: &[Place]) -> Vec<Set> {
+    let past = |(place, it): (usize, &Place)| (place + 1 - it.number..=place).map(|number| number as Number).collect();
+    std::iter::once(Set::EMPTY).chain(places.iter().enumerate().map(past)).collect()
 }
 
 /// The strongest base that a level implies.

@@ -14,6 +14,7 @@
 //! | `keys`, `versions`, `lock`, `transaction` | what the store is made of |
 //! | [`chooser`] | the strategies, a page each |
 //! | `record`, [`log`] | what is written |
+//! | `steering` | a store for which somebody else decides: the explorer |
 //! | [`view`] | a transaction as `skew_sql::Storage` |
 //! | [`connection`], `settings`, `database` | SQL over it: autocommit, transactions, savepoints, what clients set, the catalog |
 //! | `shared`, [`http`] | many tasks and one store; keys and values over HTTP with JSON |
@@ -41,6 +42,7 @@ mod scan;
 mod settings;
 mod shared;
 mod statement;
+mod steering;
 mod store;
 mod tape;
 mod transaction;
@@ -59,6 +61,7 @@ pub use options::{Granularity, Options};
 pub use record::Record;
 pub use skew_check::Updates;
 pub use statement::Ending;
+pub use steering::Steering;
 pub use store::{Begin, Counts, Store};
 pub use tape::Tape;
 pub use view::View;

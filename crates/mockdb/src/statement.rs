@@ -9,6 +9,7 @@
 //!
 //! What was read before ROLLBACK TO SAVEPOINT was seen by the client, so those reads stay; only the writes go.
 
+use crate::steering::refused;
 use crate::store::Store;
 use crate::transaction::{Savepoint, Statement};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -52,6 +53,7 @@ impl Store {
         if !loading && self.growing.is_doomed(id) {
             return Err(self.abort_by_database(session, Interrupt::SerializationFailure).into());
         }
+        self.steered_statement(session);
         let mark = (!loading).then(|| self.growing.mark(id));
         let transaction = self.transaction_mut(session)?;
         match &mut transaction.statement {
@@ -132,8 +134,10 @@ impl Store {
     pub fn savepoint(&mut self, session: SessionId, name: &str) -> Result<(), Stop> {
         let transaction = self.transaction(session)?;
         let mark = (!transaction.loading).then(|| self.growing.mark(transaction.id));
+        let steered_writes = self.steered_writes(session);
         let transaction = self.transaction_mut(session)?;
         transaction.savepoints.push(Savepoint {
+            steered_writes,
             name: name.to_owned(),
             mark,
             first_operation: transaction.operations.len(),
@@ -157,8 +161,12 @@ impl Store {
         let place = place.ok_or_else(|| no_savepoint(name))?;
         transaction.savepoints.truncate(place + 1);
         let savepoint = &transaction.savepoints[place];
+        let steered_writes = savepoint.steered_writes;
         let (mark, first_operation, first_undo) = (savepoint.mark, savepoint.first_operation, savepoint.first_undo);
         let id = transaction.id;
+        if self.steered_writes(session) > steered_writes {
+            return refused("ROLLBACK TO a savepoint behind which something was written");
+        }
         self.drop_writes(session, first_operation, first_undo);
         if let Some(mark) = mark {
             self.growing.take_back_writes(id, mark);

@@ -19,6 +19,7 @@ use crate::log::{self, Choice};
 use crate::options::{Options, refuses};
 use crate::record::{self, Ending, Record, Recorder};
 use crate::scan::LiveScans;
+use crate::steering::Wheel;
 use crate::transaction::Transaction;
 use crate::versions::{Committed, VersionTable};
 use rustc_hash::FxHashMap;
@@ -90,6 +91,8 @@ pub struct Store {
     pub(crate) woken: Vec<SessionId>,
     pub(crate) advisory: AdvisoryTable,
     counts: Counts,
+    /// Who decides instead of the level, if anybody.
+    pub(crate) wheel: Option<Wheel>,
     /// Says whether the statement that runs should stop; whoever runs statements knows that.
     pub(crate) brake: Option<Brake>,
 }
@@ -98,8 +101,8 @@ pub struct Store {
 pub(crate) type Brake = Box<dyn Fn() -> bool + Send>;
 
 /// The first of January 2024, in microseconds since 1970.
-const EPOCH: i64 = 1_704_067_200_000_000;
-const SECOND: i64 = 1_000_000;
+pub(crate) const EPOCH: i64 = 1_704_067_200_000_000;
+pub(crate) const SECOND: i64 = 1_000_000;
 
 impl Store {
     /// A store that is being loaded: what is committed before [`Store::start`] is the initial state.
@@ -131,6 +134,7 @@ impl Store {
             woken: Vec::new(),
             advisory: AdvisoryTable::default(),
             counts: Counts::default(),
+            wheel: None,
             brake: None,
             options,
         }
@@ -250,7 +254,9 @@ impl Store {
         }
         let level = begin.level.unwrap_or(self.options.level);
         self.refuse_level(level)?;
-        self.clock += SECOND;
+        if self.wheel.is_none() {
+            self.clock += SECOND;
+        }
         let began_at = self.clock;
         let state = &mut self.sessions[session.index()];
         let id = if self.loading { GrowingId(u32::MAX) } else { self.growing.begin(session, level) };
@@ -331,8 +337,9 @@ impl Store {
             return Ok(());
         }
         if transaction.operations.is_empty() {
+            let ended = self.steered_end(session, true);
             self.discard(session);
-            return Ok(());
+            return ended;
         }
         let (id, level, writes) = (transaction.id, transaction.level, !transaction.writes.is_empty());
         self.take_turn(session)?;
@@ -357,6 +364,8 @@ impl Store {
     pub fn abort(&mut self, session: SessionId) {
         if self.transaction(session).is_ok_and(|transaction| transaction.operations.is_empty() && !transaction.loading)
         {
+            // What cannot go on is known to whoever steers.
+            let _ = self.steered_end(session, false);
             return self.discard(session);
         }
         let Some(mut transaction) = self.sessions[session.index()].transaction.take() else { return };
@@ -553,6 +562,12 @@ impl Store {
                 self.other_choosers.insert(kind, chooser);
             }
         }
+    }
+
+    /// A transaction for which somebody else decided is over.
+    pub(crate) fn count_steered(&mut self, commits: bool) {
+        self.counts.committed += u64::from(commits);
+        self.counts.rolled_back += u64::from(!commits);
     }
 
     /// The clock of a run: a second per transaction.

@@ -138,6 +138,8 @@ pub(crate) struct Savepoint {
     pub(crate) mark: Option<Mark>,
     pub(crate) first_operation: usize,
     pub(crate) first_undo: usize,
+    /// How many writes came before it, where somebody else decides.
+    pub(crate) steered_writes: usize,
 }
 
 /// A transaction that has not ended.

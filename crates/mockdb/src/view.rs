@@ -3,6 +3,7 @@
 //! Sequences, fresh keys, random numbers and the clock are outside of transactions, as in every database; but a statement that is run
 //! again after a wait gets the same ones again, because it must do again what it did.
 
+use crate::steering::refused;
 use crate::store::Store;
 use crate::transaction::Told;
 use skew_history::SessionId;
@@ -25,6 +26,10 @@ impl Store {
 }
 
 impl View<'_> {
+    fn is_steered(&self) -> bool {
+        self.store.is_steered(self.session)
+    }
+
     /// What the statement was told at this place when it ran before, or what it is told now.
     fn tell(&mut self, now: impl FnOnce(&mut Store, SessionId) -> Result<Told, Stop>) -> Result<Told, Stop> {
         let statement = self.store.transaction_mut(self.session).ok().and_then(|it| it.statement.as_mut());
@@ -52,27 +57,45 @@ impl View<'_> {
 
 impl Storage for View<'_> {
     fn get(&mut self, key: &RowKey, columns: &Columns, lock: Lock) -> Result<Option<Row>, Stop> {
+        if self.is_steered() {
+            return self.store.steered_get(self.session, key, lock);
+        }
         self.store.get(self.session, key, columns, lock)
     }
 
     fn would_wait(&mut self, key: &RowKey, lock: Lock) -> Result<bool, Stop> {
+        if self.is_steered() {
+            return refused("SKIP LOCKED or NOWAIT");
+        }
         let number = self.tell_number(|store, session| store.would_wait(session, key, lock).map(i128::from))?;
         Ok(number != 0)
     }
 
     fn scan(&mut self, range: &KeyRange, columns: &Columns) -> Result<Vec<(RowKey, Row)>, Stop> {
+        if self.is_steered() {
+            return self.store.steered_scan(self.session, range, false);
+        }
         self.store.scan(self.session, range, columns)
     }
 
     fn present(&mut self, range: &KeyRange) -> Result<Option<Vec<(RowKey, Row)>>, Stop> {
+        if self.is_steered() {
+            return self.store.steered_present(self.session, range);
+        }
         self.store.present(self.session, range)
     }
 
     fn put(&mut self, key: &RowKey, write: Write) -> Result<(), Stop> {
+        if self.is_steered() {
+            return self.store.steered_put(self.session, key, write);
+        }
         self.store.put(self.session, key, write)
     }
 
     fn next_value(&mut self, sequence: SequenceId, rule: &SequenceRule) -> Result<i64, Stop> {
+        if self.is_steered() {
+            return self.store.steered_value(self.session, sequence, rule);
+        }
         let number = self.tell_number(|store, session| {
             let next = rule.next(store.sequences.get(&sequence).copied())?;
             store.sequences.insert(sequence, (next, true));
@@ -83,6 +106,9 @@ impl Storage for View<'_> {
     }
 
     fn set_value(&mut self, sequence: SequenceId, value: i64, called: bool) -> Result<(), Stop> {
+        if self.is_steered() {
+            return refused("setting a sequence");
+        }
         let set = |store: &mut Store, session: SessionId| {
             store.sequences.insert(sequence, (value, called));
             if called {
@@ -94,6 +120,10 @@ impl Storage for View<'_> {
     }
 
     fn pass_value(&mut self, sequence: SequenceId, rule: &SequenceRule, value: i64) -> Result<(), Stop> {
+        if self.is_steered() {
+            // Where a sequence stands is no part of a history.
+            return Ok(());
+        }
         let pass = |store: &mut Store, _| {
             if let Some(passed) = rule.passed(store.sequences.get(&sequence).copied(), value) {
                 store.sequences.insert(sequence, passed);
@@ -108,6 +138,9 @@ impl Storage for View<'_> {
     }
 
     fn fresh_key(&mut self, space: SpaceId) -> Result<KeyPart, Stop> {
+        if self.is_steered() {
+            return self.store.steered_key(self.session, space);
+        }
         let number = self.tell_number(|store, _| {
             let last = store.fresh_keys.entry(space).or_default();
             *last += 1;
@@ -117,6 +150,12 @@ impl Storage for View<'_> {
     }
 
     fn settle(&mut self) -> Result<(), Stop> {
+        if self.is_steered() {
+            return Ok(self.store.end_steering(Some(self.session))?);
+        }
+        if self.store.is_setting_up() {
+            return Ok(self.store.begin_steering()?);
+        }
         let settle = |store: &mut Store, _| {
             store.settle();
             Ok(Told::Done)
@@ -125,15 +164,24 @@ impl Storage for View<'_> {
     }
 
     fn advisory(&mut self, key: i128, request: AdvisoryRequest) -> Result<bool, Stop> {
+        if self.is_steered() {
+            return refused("an advisory lock");
+        }
         let number = self.tell_number(|store, session| store.advisory(session, key, request).map(i128::from))?;
         Ok(number != 0)
     }
 
     fn now(&self) -> i64 {
+        if self.is_steered() {
+            return self.store.steered_time();
+        }
         self.store.transaction(self.session).map_or(self.store.time(), |transaction| transaction.began_at)
     }
 
     fn random(&mut self) -> u64 {
+        if self.is_steered() {
+            return self.store.steered_random(self.session);
+        }
         let number = self.tell_number(|store, _| Ok(i128::from(store.numbers.number())));
         number.map_or(0, |number| number as u64)
     }

@@ -17,9 +17,11 @@
 //! |---|---|
 //! | `program` | which clients there are and how each is started |
 //! | `served` | a program on the mock, at a level, with a chooser |
+//! | `explored` | an application with a race, run by run |
 //! | `postgres` | a real PostgreSQL that is thrown away |
 //! | `table` | who passed where |
 
+mod explored;
 mod postgres;
 mod program;
 mod served;

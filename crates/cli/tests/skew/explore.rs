@@ -147,3 +147,10 @@ fn a_file_of_another_exploration_is_refused() {
     let ran = explore(&folder, &["withdraw.sql", "--part", part]).expect(2);
     assert!(ran.err.contains("this is no unfinished exploration"), "{}", ran.err);
 }
+
+#[test]
+fn what_is_not_for_commands_is_refused_and_not_ignored() {
+    let folder = folder("explore-command");
+    let ran = explore(&folder, &["--level", "rc", "--jobs", "2", "--", "true"]).expect(2);
+    assert!(ran.err.contains("--jobs is for programs, not for commands"), "{}", ran.err);
+}

@@ -15,6 +15,7 @@
 
 mod cells;
 mod memory;
+pub(crate) mod reads;
 mod view;
 
 pub use cells::Granularity;

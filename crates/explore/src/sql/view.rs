@@ -16,7 +16,7 @@
 //! had in this way (setting a sequence, advisory locks, SKIP LOCKED, NOWAIT) is refused by name.
 
 use super::cells::Layout;
-use super::memory::Memory;
+use super::reads::Reads;
 use crate::explorable::Interrupt;
 use crate::requests::Requests;
 use rustc_hash::FxHashMap;
@@ -52,8 +52,7 @@ pub(crate) struct View<'view, 'requests> {
     /// What this session last got from sequences.
     current_values: BTreeMap<SequenceId, i64>,
     asked: FxHashMap<Asked, i64>,
-    own: BTreeMap<RowKey, Option<Row>>,
-    statement: Memory,
+    reads: Reads,
     /// Why the run cannot go on, if it was interrupted.
     interrupt: Option<Interrupt>,
     /// What this exploration cannot do, although the statement is sound.
@@ -86,8 +85,7 @@ impl<'view, 'requests> View<'view, 'requests> {
             ordinal,
             current_values,
             asked: FxHashMap::default(),
-            own: BTreeMap::new(),
-            statement: Memory::default(),
+            reads: Reads::default(),
             interrupt: None,
             refused: None,
         }
@@ -95,7 +93,7 @@ impl<'view, 'requests> View<'view, 'requests> {
 
     /// A statement begins: it knows nothing of what others read.
     pub(crate) fn begin_statement(&mut self) {
-        self.statement = Memory::default();
+        self.reads.begin_statement();
     }
 
     /// What the session last got from sequences, at the end.
@@ -113,13 +111,6 @@ impl<'view, 'requests> View<'view, 'requests> {
         self.refused.take()
     }
 
-    fn ask<T>(&mut self, request: impl FnOnce(&mut Requests<'requests>) -> Result<T, Interrupt>) -> Result<T, Stop> {
-        request(self.requests).map_err(|interrupt| {
-            self.interrupt = Some(interrupt);
-            Stop::Interrupted(skew_sql::Interrupt::Wait)
-        })
-    }
-
     fn refuse(&mut self, construct: &str) -> Stop {
         let error = SqlError::unsupported(construct);
         self.refused = Some(error.clone());
@@ -128,15 +119,8 @@ impl<'view, 'requests> View<'view, 'requests> {
 
     /// One key: an own write, what the statement knows, or a read.
     fn read(&mut self, key: &RowKey, locking: bool) -> Result<Option<Row>, Stop> {
-        if let Some(own) = self.own.get(key) {
-            return Ok(own.clone());
-        }
-        if let Some(known) = self.statement.get(key, locking) {
-            return Ok(known);
-        }
-        let row = self.ask(|requests| requests.read(key, locking))?;
-        self.statement.remember(key, locking, row.clone());
-        Ok(row)
+        let View { reads, requests, interrupt, .. } = self;
+        reads.read(key, locking, || keep(interrupt, requests.read(key, locking)))
     }
 
     /// The cells of a row that exists; columns that were not asked for are NULL.
@@ -156,44 +140,8 @@ impl<'view, 'requests> View<'view, 'requests> {
 
     /// The rows of a range that exist, as keys of the exploration, in the order of the range.
     fn read_range(&mut self, range: &KeyRange, locking: bool) -> Result<Vec<(RowKey, Row)>, Stop> {
-        let rows = match self.statement.range(range, locking) {
-            Some(known) => self.with_own(range, known),
-            None => {
-                let (parts, known) = self.statement.around(range, locking);
-                let mut rows = self.with_own(range, known);
-                for part in parts {
-                    rows.extend(self.read_part(&part, locking)?);
-                }
-                rows
-            }
-        };
-        let mut rows: Vec<(RowKey, Row)> = rows.into_iter().collect();
-        if range.descending {
-            rows.reverse();
-        }
-        rows.truncate(range.limit.unwrap_or(usize::MAX));
-        Ok(rows)
-    }
-
-    /// Reads a range, or a part of one, anew.
-    fn read_part(&mut self, range: &KeyRange, locking: bool) -> Result<Vec<(RowKey, Row)>, Stop> {
-        let found = self.ask(|requests| requests.scan(range, locking))?;
-        let own = &self.own;
-        let foreign: Vec<(RowKey, Row)> = found.iter().filter(|(key, _)| !own.contains_key(key)).cloned().collect();
-        self.statement.remember_range(range, locking, &foreign, range.limit.is_none());
-        Ok(found)
-    }
-
-    /// What the statement knows of a range, and what the transaction wrote there.
-    fn with_own(&self, range: &KeyRange, known: Vec<(RowKey, Row)>) -> BTreeMap<RowKey, Row> {
-        let mut rows: BTreeMap<RowKey, Row> = known.into_iter().collect();
-        for (key, value) in self.own.iter().filter(|(key, _)| range.contains(key)) {
-            match value {
-                Some(row) => rows.insert(key.clone(), row.clone()),
-                None => rows.remove(key),
-            };
-        }
-        rows
+        let View { reads, requests, interrupt, .. } = self;
+        reads.range(range, locking, |part| keep(interrupt, requests.scan(part, locking)))
     }
 
     fn rows(&mut self, range: &KeyRange, columns: &Columns, locking: bool) -> Result<Vec<(RowKey, Row)>, Stop> {
@@ -209,8 +157,8 @@ impl<'view, 'requests> View<'view, 'requests> {
     }
 
     fn write(&mut self, key: RowKey, value: Option<Row>) -> Result<(), Stop> {
-        self.ask(|requests| requests.write(&key, value.clone()))?;
-        self.own.insert(key, value);
+        keep(&mut self.interrupt, self.requests.write(&key, value.clone()))?;
+        self.reads.write(key, value);
         Ok(())
     }
 
@@ -331,6 +279,14 @@ impl Storage for View<'_, '_> {
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
     }
+}
+
+/// An answer, or a stop for the SQL engine; why it stops is kept.
+fn keep<T>(interrupt: &mut Option<Interrupt>, answer: Result<T, Interrupt>) -> Result<T, Stop> {
+    answer.map_err(|why| {
+        *interrupt = Some(why);
+        Stop::Interrupted(skew_sql::Interrupt::Wait)
+    })
 }
 
 /// Whether an error says that a statement cannot be run here, rather than that it failed as it would in any database.

@@ -9,5 +9,6 @@ mod paper;
 mod random;
 mod random_programs;
 mod recorded;
+mod remote;
 mod script;
 mod subtrees;

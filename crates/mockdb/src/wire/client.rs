@@ -72,6 +72,9 @@ impl Client {
         let (bell, session) = (Arc::new(Bell::default()), connection.id());
         hall.database.hang(session, &bell);
         let member = hall.enter(process, secret, Arc::clone(&bell));
+        if let Some(gate) = &hall.gate {
+            gate.arrive(process, hall.database.work().store.session_name(session));
+        }
         Client {
             hall,
             line,
@@ -274,6 +277,9 @@ impl Client {
             // From here on it is the client that lets others wait: a series without its end, an answer that nobody reads.
             turnstile.rest(self.process, true);
         }
+        if let Some(gate) = &self.hall.gate {
+            gate.rest(&self.hall, self.process, true);
+        }
         answer
     }
 
@@ -296,16 +302,20 @@ impl Client {
     async fn take_turn(&mut self) -> Result<(), Trouble> {
         // What was cancelled before it began was another statement.
         self.member.take_cancelled();
-        if self.hall.settings.delay.is_none() && self.hall.turnstile.is_none() {
+        if self.hall.settings.delay.is_none() && self.hall.turnstile.is_none() && self.hall.gate.is_none() {
             return Ok(());
         }
-        let (hall, process) = (Arc::clone(&self.hall), self.process);
+        let (hall, process, session) = (Arc::clone(&self.hall), self.process, self.session);
         let turn = async move {
             if let Some(longest) = hall.settings.delay {
                 tokio::time::sleep(hall.delay(longest)).await;
             }
             if let Some(turnstile) = &hall.turnstile {
                 turnstile.enter(process).await;
+            }
+            if let Some(gate) = &hall.gate {
+                let name = hall.database.work().store.session_name(session).to_owned();
+                gate.enter(&hall, process, &name).await;
             }
         };
         self.unless_stopped(turn).await
@@ -414,6 +424,9 @@ impl Client {
         if let Some(turnstile) = &self.hall.turnstile {
             turnstile.rest(self.process, status != Status::Idle);
         }
+        if let Some(gate) = &self.hall.gate {
+            gate.rest(&self.hall, self.process, status != Status::Idle);
+        }
         self.line.replies.ready(status);
     }
 
@@ -440,6 +453,9 @@ impl Drop for Client {
         self.connection.disconnect(&mut self.hall.database.work());
         if let Some(turnstile) = &self.hall.turnstile {
             turnstile.leave(self.process);
+        }
+        if let Some(gate) = &self.hall.gate {
+            gate.leave(&self.hall, self.process);
         }
         tracing::debug!(client = self.process, "disconnected");
     }

@@ -1,5 +1,6 @@
 //! What all clients of a server share: the database, who is connected, and whose turn it is.
 
+use super::gate::Gate;
 use super::running::Running;
 use super::schedule::Turnstile;
 use super::{Schedule, WireSettings};
@@ -43,6 +44,7 @@ pub(crate) struct Hall {
     pub(crate) database: Shared<Database>,
     pub(crate) settings: WireSettings,
     pub(crate) turnstile: Option<Turnstile>,
+    pub(crate) gate: Option<Gate>,
     /// The statement that runs.
     pub(crate) running: Arc<Running>,
     members: Mutex<FxHashMap<i32, Arc<Member>>>,
@@ -55,8 +57,12 @@ pub(crate) struct Hall {
 impl Hall {
     pub(crate) fn new(mut database: Database, settings: WireSettings) -> Hall {
         let turnstile = match settings.schedule {
-            Schedule::Interleaved => None,
+            Schedule::Interleaved | Schedule::Steered { .. } => None,
             Schedule::Serial { patience } => Some(Turnstile::new(patience)),
+        };
+        let gate = match settings.schedule {
+            Schedule::Steered { patience } => Some(Gate::new(patience)),
+            Schedule::Interleaved | Schedule::Serial { .. } => None,
         };
         let seed = database.store.options().seed;
         let running = Arc::new(Running::default());
@@ -66,6 +72,7 @@ impl Hall {
             database: Shared::new(database),
             settings,
             turnstile,
+            gate,
             running,
             members: Mutex::default(),
             last_process: AtomicI32::new(0),

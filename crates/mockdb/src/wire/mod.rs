@@ -8,7 +8,7 @@
 //!                                     ├── copy       COPY FROM STDIN, TO STDOUT
 //!                                     ├── settings   SET, SHOW, what clients are told of
 //!                                     ├── value      values as text and as bytes
-//!                                     ├── schedule   whose turn it is
+//!                                     ├── schedule   whose turn it is; gate: where somebody else decides that
 //!                                     └── running    the statement that runs, and whether it should stop
 //! ```
 //!
@@ -23,6 +23,7 @@
 mod client;
 mod copy;
 mod extended;
+mod gate;
 mod hall;
 mod line;
 pub mod message;
@@ -67,6 +68,11 @@ pub enum Schedule {
     /// Whole transactions run one at a time.
     Serial {
         /// After so long a silence inside a transaction the next goes on.
+        patience: Duration,
+    },
+    /// Whole transactions run one at a time, in the order that whoever steers the store says.
+    Steered {
+        /// After so long a silence of whose turn it is the run is given up.
         patience: Duration,
     },
 }

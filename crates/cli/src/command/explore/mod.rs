@@ -10,6 +10,8 @@
 //! or was split over machines.
 
 mod baseline;
+mod pilot;
+mod remote;
 mod shown;
 mod tally;
 mod tell;
@@ -42,8 +44,8 @@ const STEPS: u64 = 1_000_000;
     Exit codes: 0 nothing fails in any run, 1 an assertion fails or a run violates --against, 2 bad usage or input, 3 not everything was seen")]
 pub(crate) struct Arguments {
     /// The program: schema, procedures, sessions, assertions; `-` is standard input
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    #[arg(value_name = "FILE", required_unless_present = "command")]
+    file: Option<PathBuf>,
     /// The levels to explore at: rc, ra, cc, pc, psi, si, ser or their long names
     #[arg(
         short,
@@ -107,6 +109,19 @@ pub(crate) struct Arguments {
     /// How to show the results
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
+    /// The tables and rows that a command finds, as SQL; without, its first session makes them
+    #[arg(long, value_name = "FILE", requires = "command")]
+    init: Option<PathBuf>,
+    /// A session of a command that is silent for so long, while it is its turn, has an order of its own: that run is given up
+    #[arg(long, value_parser = clock::parse_duration, default_value = "2s", value_name = "TIME", requires = "command")]
+    stall: Duration,
+    /// Explore a command, run by run: it is told its database by DATABASE_URL and PGHOST, and exit code 0 says that all is well
+    #[arg(
+        last = true,
+        value_name = "COMMAND",
+        conflicts_with_all = ["file", "resume", "split", "part", "merge", "replay", "save", "algorithm", "granularity"]
+    )]
+    command: Vec<String>,
 }
 
 /// What a search keeps to.
@@ -155,7 +170,11 @@ impl Arguments {
     }
 
     fn explore(&self, console: &mut Console) -> Result<Exit, Complaint> {
-        let file = ProgramFile::read(&self.file)?;
+        let Some(file) = &self.file else {
+            self.refuse_for_commands()?;
+            return self.explore_command(console);
+        };
+        let file = ProgramFile::read(file)?;
         file.warnings().for_each(|warning| console.note(&warning));
         if let Some(schedule) = &self.replay {
             return self.show_again(&file, schedule, console);
@@ -172,6 +191,24 @@ impl Arguments {
             explored.write(path)?;
         }
         self.report(&file, &explored, console)
+    }
+
+    /// What has no meaning for a command, or none yet, is refused rather than ignored.
+    fn refuse_for_commands(&self) -> Result<(), Complaint> {
+        let given = [
+            ("--jobs", self.jobs > 1),
+            ("--list", self.list),
+            ("--against", self.against.is_some()),
+            ("--base", self.base.is_some()),
+            ("--format json", self.format == Format::Json),
+        ];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((name, _)) => {
+                let message = format!("{name} is for programs, not for commands");
+                Err(Complaint::new("skew explore", message, "leave it out, or explore a program file"))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Everything that is to be explored, or what is left of it.

@@ -57,7 +57,7 @@ impl Arguments {
         Ok(shown)
     }
 
-    fn explained(&self, history: &History) -> Option<Counterexample> {
+    pub(super) fn explained(&self, history: &History) -> Option<Counterexample> {
         let (level, budget) = (self.against(), Budget::steps(STEPS));
         match skew_check::check(history, level, budget) {
             Verdict::Fails(anomaly) => Some(skew_check::explain(history, level, &anomaly, budget)),

@@ -53,14 +53,18 @@ pub(super) fn fresh(
     let mut database = Database::new(store, Arc::new(Catalog::default()));
     database.obeys_levels = arguments.level.is_none();
     if let Some((file, text)) = initial {
-        load(&mut database, text).map_err(|error| complaint(file, &error))?;
+        load(&mut database, file, text)?;
     }
     database.store.start(record, "");
     Ok(database)
 }
 
 /// Nobody else is there yet, so what is committed here is the initial state.
-fn load(database: &mut Database, text: &str) -> Result<(), SqlError> {
+pub(in crate::command) fn load(database: &mut Database, file: &str, text: &str) -> Result<(), Complaint> {
+    run_all(database, text).map_err(|error| complaint(file, &error))
+}
+
+fn run_all(database: &mut Database, text: &str) -> Result<(), SqlError> {
     let mut loader = Connection::open(database, "skew/init", Dialect::Postgres);
     let statements = loader.session().parse(text)?;
     for statement in &statements {

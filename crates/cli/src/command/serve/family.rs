@@ -45,7 +45,7 @@ enum Message {
 
 /// Why a command is waited for no longer.
 #[derive(Debug)]
-pub(super) enum End {
+pub(in crate::command) enum End {
     /// It has ended.
     Status(ExitStatus),
     /// It took too long.
@@ -57,14 +57,14 @@ pub(super) enum End {
 }
 
 /// A command that runs.
-pub(super) struct Family {
+pub(in crate::command) struct Family {
     child: Child,
     has_group: bool,
 }
 
 impl Family {
     /// Starts a command; whether it may read from a terminal.
-    pub(super) fn start(mut command: Command, reads: bool) -> io::Result<Family> {
+    pub(in crate::command) fn start(mut command: Command, reads: bool) -> io::Result<Family> {
         clock::before_leaving(kill_all);
         let has_group = cfg!(unix) && !(reads && io::stdin().is_terminal());
         if has_group {
@@ -78,7 +78,11 @@ impl Family {
     }
 
     /// Waits for the command to end; one that is interrupted, too slow or not wanted any more is ended.
-    pub(super) fn wait(mut self, limit: Option<Duration>, is_given_up: impl Fn() -> bool) -> io::Result<End> {
+    pub(in crate::command) fn wait(
+        mut self,
+        limit: Option<Duration>,
+        is_given_up: impl Fn() -> bool,
+    ) -> io::Result<End> {
         let started = Instant::now();
         let mut interrupted: Option<Instant> = None;
         loop {

@@ -12,10 +12,10 @@
 
 mod alone;
 mod campaign;
-mod database;
-mod family;
+pub(super) mod database;
+pub(super) mod family;
 mod http;
-mod run;
+pub(super) mod run;
 mod tally;
 
 use super::program::UpdatesArgument;
@@ -282,7 +282,7 @@ fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Complaint {
     Complaint::new("skew serve", what, "give another --listen or --port")
 }
 
-fn read_text(path: &Path) -> Result<String, Complaint> {
+pub(super) fn read_text(path: &Path) -> Result<String, Complaint> {
     let name = path.to_string_lossy();
     fs::read_to_string(path).map_err(|error| Complaint::new(&name, cannot("read", &error), "check the path"))
 }

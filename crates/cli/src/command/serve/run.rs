@@ -22,7 +22,7 @@ const NAME: &str = "skew";
 
 /// How the command ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Ended {
+pub(in crate::command) enum Ended {
     /// With this status, in words; 0 is success.
     Well,
     /// Not well, in words.
@@ -132,19 +132,29 @@ impl Plan<'_> {
     }
 
     fn spawn(&self, address: SocketAddr, output: Option<&File>) -> Result<Family, Complaint> {
-        let Some((program, words)) = self.arguments.command.split_first() else {
-            return Err(Complaint::new("skew serve", "there is no command".to_owned(), "write it behind --"));
-        };
-        let mut command = Command::new(program);
-        command.args(words);
-        name_database(&mut command, address, self.arguments.password.as_deref());
-        if let Some(file) = output {
-            let clone = || file.try_clone().map_err(|error| scratch_complaint(&error));
-            command.stdin(Stdio::null()).stdout(clone()?).stderr(clone()?);
-        }
-        Family::start(command, output.is_none())
-            .map_err(|error| Complaint::new(program, format!("cannot be run: {error}"), "check the command behind --"))
+        spawn(&self.arguments.command, address, self.arguments.password.as_deref(), output)
     }
+}
+
+/// Starts a command whose database is at this address; what it prints goes into a file, or to where ours goes.
+pub(in crate::command) fn spawn(
+    words: &[String],
+    address: SocketAddr,
+    password: Option<&str>,
+    output: Option<&File>,
+) -> Result<Family, Complaint> {
+    let Some((program, words)) = words.split_first() else {
+        return Err(Complaint::new("skew", "there is no command".to_owned(), "write it behind --"));
+    };
+    let mut command = Command::new(program);
+    command.args(words);
+    name_database(&mut command, address, password);
+    if let Some(file) = output {
+        let clone = || file.try_clone().map_err(|error| scratch_complaint(&error));
+        command.stdin(Stdio::null()).stdout(clone()?).stderr(clone()?);
+    }
+    Family::start(command, output.is_none())
+        .map_err(|error| Complaint::new(program, format!("cannot be run: {error}"), "check the command behind --"))
 }
 
 /// Tells a command where its database is, in the words that libraries know.
@@ -180,7 +190,7 @@ fn escaped(text: &str) -> String {
     text.bytes().map(escape).collect()
 }
 
-fn ended_of(end: std::io::Result<End>) -> Ended {
+pub(in crate::command) fn ended_of(end: std::io::Result<End>) -> Ended {
     match end {
         Ok(End::Status(status)) => match status.code() {
             Some(0) => Ended::Well,
@@ -199,11 +209,11 @@ fn scratch_complaint(error: &std::io::Error) -> Complaint {
 }
 
 /// A file without a name: it is gone when it is closed.
-fn scratch_file() -> Result<File, Complaint> {
+pub(in crate::command) fn scratch_file() -> Result<File, Complaint> {
     tempfile::tempfile().map_err(|error| scratch_complaint(&error))
 }
 
-fn read_end(mut file: File) -> Result<String, Complaint> {
+pub(in crate::command) fn read_end(mut file: File) -> Result<String, Complaint> {
     let mut read = || {
         let length = file.seek(SeekFrom::End(0))?;
         file.seek(SeekFrom::Start(length.saturating_sub(MOST_SHOWN)))?;

@@ -1,0 +1,27 @@
+//! An application with a race, explored run by run: the race is found, and its fix is explored to the end.
+
+use crate::clients;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn explore(python: &Path, words: &[&str]) -> Output {
+    let application = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/withdraw-app");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_skew"));
+    command.current_dir(application).args(["explore", "--level", "read-committed", "--"]).arg(python);
+    command.arg("withdraw.py").args(words).output().unwrap()
+}
+
+#[test]
+fn a_race_is_found_and_its_fix_explored_to_the_end() {
+    let Some(clients) = clients() else { return };
+    let python = clients.join("python/bin/python");
+    let raced = explore(&python, &[]);
+    let text = String::from_utf8_lossy(&raced.stdout).into_owned();
+    assert_eq!(raced.status.code(), Some(1), "{text}{}", String::from_utf8_lossy(&raced.stderr));
+    assert!(text.contains("read-committed  4 runs of 5 explored"), "{text}");
+    assert!(text.contains("fails  in 2 runs") && text.contains("lost update"), "{text}");
+    let fixed = explore(&python, &["fixed"]);
+    let text = String::from_utf8_lossy(&fixed.stdout).into_owned();
+    assert_eq!(fixed.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&fixed.stderr));
+    assert!(text.contains("2 runs of 3 explored") && text.contains("passes in every run"), "{text}");
+}
