@@ -97,6 +97,14 @@ impl Console {
         self.write_error(&text);
     }
 
+    /// How a command ended; what was wrong with its input is said.
+    pub(crate) fn conclude(&mut self, outcome: Result<Exit, Complaint>) -> Exit {
+        outcome.unwrap_or_else(|complaint| {
+            self.complain(&complaint);
+            Exit::BadInput
+        })
+    }
+
     fn write_error(&mut self, text: &str) {
         // What is on the terminal stays in the order in which it was said.
         let _ = self.flush();

@@ -65,6 +65,7 @@ pub use run::{Answer, Run};
 pub use search::{Progress, Search};
 pub use shape::{MOST_EVENTS, Options};
 pub use skew_history::IsolationLevel;
-pub use sql::{Abort, Granularity, Left, SqlOptions, SqlProgram};
+pub use skew_sql::Granularity;
+pub use sql::{Abort, Left, SqlOptions, SqlProgram};
 pub use subtree::{NoSchedule, Subtree};
 pub use value::{FromValue, ToValue};

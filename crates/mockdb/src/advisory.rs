@@ -8,10 +8,11 @@
 //! They are outside of histories: no version is read or written. A session that closes a circle of sessions that wait for one another,
 //! for these locks or for rows, is refused; a circle that a row lock closes is left to the time limit of a wait.
 
+use crate::lock::waits_for_itself;
 use crate::store::Store;
 use skew_history::SessionId;
 use skew_sql::{AdvisoryRequest, Interrupt, Stop};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// How often a session holds a lock.
 #[derive(Clone, Copy, Debug)]
@@ -126,25 +127,11 @@ impl Store {
 
     fn wait_for_advisory(&mut self, session: SessionId, key: i128, shared: bool) -> Interrupt {
         self.advisory.waiting.insert(session, (key, shared));
-        if self.waits_in_a_circle(session) {
+        if waits_for_itself(session, |other| self.waits_for(other)) {
             self.advisory.waiting.remove(&session);
             return self.abort_by_database(session, Interrupt::Deadlock);
         }
         Interrupt::Wait
-    }
-
-    fn waits_in_a_circle(&self, session: SessionId) -> bool {
-        let mut seen = BTreeSet::new();
-        let mut open = self.waits_for(session);
-        while let Some(next) = open.pop() {
-            if next == session {
-                return true;
-            }
-            if seen.insert(next) {
-                open.extend(self.waits_for(next));
-            }
-        }
-        false
     }
 
     /// The locks of a session's transaction end with it, and with the session all of them.

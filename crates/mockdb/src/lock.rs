@@ -13,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use skew_check::GrowingId;
 use skew_history::KeyId;
 use std::collections::VecDeque;
+use std::hash::Hash;
 
 /// How a row is held.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -131,17 +132,7 @@ impl LockTable {
     }
 
     fn waits_for_itself(&self, transaction: GrowingId) -> bool {
-        let mut seen = FxHashSet::default();
-        let mut open = self.waits_for(transaction);
-        while let Some(next) = open.pop() {
-            if next == transaction {
-                return true;
-            }
-            if seen.insert(next) {
-                open.extend(self.waits_for(next));
-            }
-        }
-        false
+        waits_for_itself(transaction, |other| self.waits_for(other))
     }
 
     /// Leaves the queue; those behind may come forward.
@@ -186,6 +177,21 @@ impl LockTable {
         }
         woken
     }
+}
+
+/// Whether somebody waits, in the end, for itself.
+pub(crate) fn waits_for_itself<T: Copy + Eq + Hash>(who: T, waits_for: impl Fn(T) -> Vec<T>) -> bool {
+    let mut seen = FxHashSet::default();
+    let mut open = waits_for(who);
+    while let Some(next) = open.pop() {
+        if next == who {
+            return true;
+        }
+        if seen.insert(next) {
+            open.extend(waits_for(next));
+        }
+    }
+    false
 }
 
 #[cfg(test)]

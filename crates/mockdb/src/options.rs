@@ -2,17 +2,7 @@
 
 use skew_check::{GrowingOptions, Updates};
 use skew_history::IsolationLevel;
-
-/// What is one key of the history.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Granularity {
-    /// A row: `account/7`.
-    #[default]
-    Row,
-    /// A cell: `account/7#balance`. Whether the row exists is the key `account/7` itself, which scans cover and cells are not
-    /// part of: a scan reads which rows there are, and then the cells of those it found one by one.
-    Cell,
-}
+use skew_sql::Granularity;
 
 /// The settings of a [`Store`](crate::Store).
 #[derive(Clone, Debug)]

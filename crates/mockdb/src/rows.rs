@@ -15,12 +15,12 @@
 use crate::chooser::{Reading, VersionWriter};
 use crate::lock::{Answer, Mode};
 use crate::log::{self, Choice};
-use crate::options::{Granularity, refuses};
+use crate::options::refuses;
 use crate::store::Store;
 use crate::transaction::{Action, Source};
 use skew_check::{Updates, Version};
 use skew_history::{KeyId, SessionId};
-use skew_sql::{Columns, Datum, Interrupt, Lock, Row, RowKey, SpaceId, SqlError, SqlState, Stop, Write};
+use skew_sql::{Columns, Datum, Granularity, Interrupt, Lock, Row, RowKey, SpaceId, SqlError, SqlState, Stop, Write};
 
 /// How a key is read.
 #[derive(Clone, Copy, Debug)]

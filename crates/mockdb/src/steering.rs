@@ -15,12 +15,12 @@
 //! which each transaction has its own, and of how often it asked. What cannot be had so is refused by name: setting a sequence, advisory
 //! locks, SKIP LOCKED, NOWAIT, and ROLLBACK TO a savepoint behind which something was written.
 
-use crate::options::Granularity;
 use crate::store::{EPOCH, SECOND, Store};
 use skew_check::Updates;
 use skew_history::{IsolationLevel, SessionId};
 use skew_sql::{
-    Interrupt, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId, SqlError, SqlState, Stop, Write,
+    Granularity, Interrupt, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId, SqlError,
+    SqlState, Stop, Write,
 };
 use std::collections::BTreeMap;
 

@@ -52,7 +52,8 @@ pub use error::{Interrupt, Place, SqlError, SqlState, Stop};
 pub use memory::MemoryStorage;
 pub use session::{Answer, Prepared, Session};
 pub use storage::{
-    AdvisoryRequest, Columns, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId, Storage, Write,
+    AdvisoryRequest, Columns, Granularity, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId,
+    Storage, Write,
 };
 pub use syntax::Statement;
 pub use value::Datum;

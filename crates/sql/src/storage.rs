@@ -23,6 +23,17 @@ use crate::value::Datum;
 use std::fmt;
 use std::sync::Arc;
 
+/// What is one key of the history.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Granularity {
+    /// A row: `account/7`.
+    #[default]
+    Row,
+    /// A cell: `account/7#balance`. Whether the row exists is the key `account/7` itself, which scans cover and cells are not
+    /// part of: a scan reads which rows there are, and then the cells of those it found one by one.
+    Cell,
+}
+
 /// A part of a key. Numbers order as numbers, texts by their bytes; numbers first, NULL last.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum KeyPart {

@@ -3,6 +3,7 @@
 use crate::input::{Complaint, cannot};
 use sha2::{Digest, Sha256};
 use skew_mockdb::Updates;
+use skew_sql::Granularity;
 use skew_sql::program::{Program, ProgramError};
 use std::fs;
 use std::io::Read;
@@ -115,4 +116,22 @@ pub(super) enum GranularityArgument {
     Row,
     /// A column of a row
     Cell,
+}
+
+impl From<GranularityArgument> for Granularity {
+    fn from(argument: GranularityArgument) -> Granularity {
+        match argument {
+            GranularityArgument::Row => Granularity::Row,
+            GranularityArgument::Cell => Granularity::Cell,
+        }
+    }
+}
+
+/// Text or JSON.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
+pub(super) enum Format {
+    /// Text for people
+    Human,
+    /// JSON for programs
+    Json,
 }

@@ -22,13 +22,8 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(crate) fn run(self, console: &mut Console) -> Exit {
-        match load(&self.file) {
-            Ok(finding) => show(&finding, self.format, console),
-            Err(complaint) => {
-                console.complain(&complaint);
-                Exit::BadInput
-            }
-        }
+        let outcome = load(&self.file).map(|finding| show(&finding, self.format, console));
+        console.conclude(outcome)
     }
 }
 

@@ -12,19 +12,9 @@
 //! Index entries have no cells.
 
 use skew_sql::catalog::Table;
-use skew_sql::{Catalog, Datum, Dialect, KeyPart, Row, RowKey, SpaceId, SqlType};
+use skew_sql::{Catalog, Datum, Dialect, Granularity, KeyPart, Row, RowKey, SpaceId, SqlType};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// What is one key of the history.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Granularity {
-    /// A row.
-    #[default]
-    Row,
-    /// A column of a row; and whether the row exists.
-    Cell,
-}
 
 /// Spaces of cells have this bit; the numbers of others come from counting tables and indexes.
 const CELLS: u32 = 1 << 31;

@@ -18,8 +18,6 @@ mod memory;
 pub(crate) mod reads;
 mod view;
 
-pub use cells::Granularity;
-
 use crate::explorable::{Ending, Explorable, Interrupt, Place};
 use crate::requests::Requests;
 use cells::Layout;
@@ -27,7 +25,7 @@ use skew_check::Updates;
 use skew_history::IsolationLevel;
 use skew_sql::program::{CallOutcome, CallResult, Client, Ending as ProcedureEnding, MOST_STEPS, Program};
 use skew_sql::program::{ProgramError, Results, Run, Step};
-use skew_sql::{Datum, MemoryStorage, Row, RowKey, SequenceId, Session, SqlError, Stop, Storage, Write};
+use skew_sql::{Datum, Granularity, MemoryStorage, Row, RowKey, SequenceId, Session, SqlError, Stop, Storage, Write};
 use std::collections::BTreeMap;
 use view::{Counters, View};
 

@@ -21,6 +21,9 @@ use std::sync::Arc;
 /// Beyond so many combinations of values it is no lookup any more.
 const POINT_LIMIT: usize = 100_000;
 
+/// From what a scan found to the row that it leads to, if it leads to one that has not come yet.
+type Lead<'lead, 'run> = dyn FnMut(&mut Execution<'run>, RowKey, Row) -> Result<Option<(RowKey, Row)>, Stop> + 'lead;
+
 impl<'run> Execution<'run> {
     pub(super) fn read(
         &mut self,
@@ -72,26 +75,7 @@ impl<'run> Execution<'run> {
         outer: Option<&Frame<'_>>,
         sink: &mut Sink<'_, 'run>,
     ) -> Result<Flow, Stop> {
-        let mut supply = Supply::new(range, read.exact);
-        loop {
-            let rows = self.storage.scan(&supply.range, &read.columns)?;
-            supply.found(rows.len());
-            for (key, row) in rows {
-                if supply.is_old(&key) {
-                    continue;
-                }
-                let flow = self.deliver(read, &key, &row, false, outer, &mut |execution, row| {
-                    supply.taken += 1;
-                    sink(execution, row)
-                })?;
-                if flow == Flow::Enough {
-                    return Ok(Flow::Enough);
-                }
-            }
-            if !supply.asks_again() {
-                return Ok(Flow::More);
-            }
-        }
+        self.read_supply(read, range, &read.columns, outer, sink, &mut |_, key, row| Ok(Some((key, row))))
     }
 
     /// Entries, then the rows they point to. A store may show an old entry beside a new one: a row comes once.
@@ -104,17 +88,36 @@ impl<'run> Execution<'run> {
         outer: Option<&Frame<'_>>,
         sink: &mut Sink<'_, 'run>,
     ) -> Result<Flow, Stop> {
+        self.read_supply(read, range, &Columns::All, outer, sink, &mut |execution, key, entry| {
+            let target = entry_target(&read.table, index, &key, &entry)?;
+            if !seen.insert(target.clone()) {
+                return Ok(None);
+            }
+            let row = execution.storage.get(&target, &read.columns, Lock::None)?;
+            Ok(row.map(|row| (target, row)))
+        })
+    }
+
+    /// Delivers the rows that a range leads to, and asks for more of it as long as they are taken.
+    fn read_supply(
+        &mut self,
+        read: &Read,
+        range: &KeyRange,
+        columns: &Columns,
+        outer: Option<&Frame<'_>>,
+        sink: &mut Sink<'_, 'run>,
+        lead: &mut Lead<'_, 'run>,
+    ) -> Result<Flow, Stop> {
         let mut supply = Supply::new(range, read.exact);
         loop {
-            let entries = self.storage.scan(&supply.range, &Columns::All)?;
-            supply.found(entries.len());
-            for (key, entry) in entries {
-                let target = entry_target(&read.table, index, &key, &entry)?;
-                if supply.is_old(&key) || !seen.insert(target.clone()) {
+            let found = self.storage.scan(&supply.range, columns)?;
+            supply.found(found.len());
+            for (key, row) in found {
+                if supply.is_old(&key) {
                     continue;
                 }
-                let Some(row) = self.storage.get(&target, &read.columns, Lock::None)? else { continue };
-                let flow = self.deliver(read, &target, &row, false, outer, &mut |execution, row| {
+                let Some((key, row)) = lead(self, key, row)? else { continue };
+                let flow = self.deliver(read, &key, &row, false, outer, &mut |execution, row| {
                     supply.taken += 1;
                     sink(execution, row)
                 })?;

@@ -65,17 +65,14 @@ struct Listed {
     rows: fn(&Catalog, &Environment) -> Vec<Row>,
 }
 
+/// The tables of `pg_catalog`.
+const POSTGRES_CATALOG: &[&[Listed]] =
+    &[relation::TABLES, attribute::TABLES, types::TABLES, operator_class::TABLES, system::TABLES, absent::TABLES];
+
 /// The virtual table of a name, in a namespace if one is named.
 pub(crate) fn find(namespace: Option<&str>, name: &str, dialect: Dialect) -> Option<VirtualTable> {
     let lists: &[&[Listed]] = match (dialect, namespace.map(str::to_ascii_lowercase).as_deref()) {
-        (Dialect::Postgres, None | Some("pg_catalog")) => &[
-            relation::TABLES,
-            attribute::TABLES,
-            types::TABLES,
-            operator_class::TABLES,
-            system::TABLES,
-            absent::TABLES,
-        ],
+        (Dialect::Postgres, None | Some("pg_catalog")) => POSTGRES_CATALOG,
         (Dialect::Postgres, Some("information_schema")) => &[standard::TABLES, standard::POSTGRES],
         (Dialect::MySql, Some("information_schema")) => &[mysql::TABLES, standard::TABLES],
         _ => &[],
@@ -221,23 +218,9 @@ mod tests {
 
     #[test]
     fn every_virtual_table_has_columns_of_known_types_and_rows_for_an_empty_catalog() {
-        for (dialect, lists) in [
-            (
-                Dialect::Postgres,
-                [
-                    relation::TABLES,
-                    attribute::TABLES,
-                    types::TABLES,
-                    operator_class::TABLES,
-                    system::TABLES,
-                    absent::TABLES,
-                    standard::TABLES,
-                    standard::POSTGRES,
-                ]
-                .as_slice(),
-            ),
-            (Dialect::MySql, [mysql::TABLES, standard::TABLES].as_slice()),
-        ] {
+        let postgres = [POSTGRES_CATALOG, &[standard::TABLES, standard::POSTGRES]].concat();
+        for (dialect, lists) in [(Dialect::Postgres, postgres), (Dialect::MySql, vec![mysql::TABLES, standard::TABLES])]
+        {
             let environment = Environment::new(dialect, 0, 0);
             for listed in lists.iter().flat_map(|list| list.iter()) {
                 let width = Shape::of(listed.shape).columns.len();

@@ -19,13 +19,8 @@ use std::path::Path;
 
 /// Checks all certificates of a file against the histories that are named.
 pub(super) fn run(certificates: &Path, settings: &Settings, console: &mut Console) -> Exit {
-    match Verification::new(settings).and_then(|verification| verification.file(certificates, console)) {
-        Ok(exit) => exit,
-        Err(complaint) => {
-            console.complain(&complaint);
-            Exit::BadInput
-        }
-    }
+    let outcome = Verification::new(settings).and_then(|verification| verification.file(certificates, console));
+    console.conclude(outcome)
 }
 
 struct Verification<'a> {

@@ -18,12 +18,12 @@ mod tell;
 mod unfinished;
 mod workers;
 
-use super::program::{GranularityArgument, ProgramFile, UpdatesArgument, complaint, unwritable};
+use super::program::{Format, GranularityArgument, ProgramFile, UpdatesArgument, complaint, unwritable};
 use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
-use skew_explore::{Base, ExploreError, Granularity, Options, Search, SqlOptions, SqlProgram, Subtree};
+use skew_explore::{Base, ExploreError, Options, Search, SqlOptions, SqlProgram, Subtree};
 use skew_history::IsolationLevel;
 use skew_sql::program::MOST_STEPS;
 use std::fs;
@@ -149,24 +149,10 @@ enum Algorithm {
     Dfs,
 }
 
-/// Text or JSON.
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
-enum Format {
-    /// Text for people
-    Human,
-    /// JSON for programs
-    Json,
-}
-
 impl Arguments {
     pub(crate) fn run(self, console: &mut Console) -> Exit {
-        match self.explore(console) {
-            Ok(exit) => exit,
-            Err(complaint) => {
-                console.complain(&complaint);
-                Exit::BadInput
-            }
-        }
+        let outcome = self.explore(console);
+        console.conclude(outcome)
     }
 
     fn explore(&self, console: &mut Console) -> Result<Exit, Complaint> {
@@ -283,11 +269,7 @@ impl Arguments {
     }
 
     fn sql_options(&self) -> SqlOptions {
-        let granularity = match self.granularity {
-            GranularityArgument::Row => Granularity::Row,
-            GranularityArgument::Cell => Granularity::Cell,
-        };
-        SqlOptions { updates: self.updates.into(), granularity, most_steps: self.max_steps }
+        SqlOptions { updates: self.updates.into(), granularity: self.granularity.into(), most_steps: self.max_steps }
     }
 
     fn identity(&self, file: &ProgramFile) -> Identity {

@@ -15,13 +15,13 @@ mod store;
 mod tally;
 
 use super::judge::{Answer, Judge};
-use super::program::{GranularityArgument, ProgramFile, UpdatesArgument, complaint, unwritable};
+use super::program::{Format, GranularityArgument, ProgramFile, UpdatesArgument, complaint, unwritable};
 use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
 use skew_history::IsolationLevel;
-use skew_mockdb::{Campaign, ChooserKind, Granularity};
+use skew_mockdb::{Campaign, ChooserKind};
 use skew_sql::program::{MOST_STEPS, Program};
 use skew_sql::{SqlError, Stop};
 use stage::{Played, Rules};
@@ -102,26 +102,12 @@ enum Schedule {
     Serial,
 }
 
-/// Text or JSON.
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
-enum Format {
-    /// Text for people
-    Human,
-    /// JSON for programs
-    Json,
-}
-
 impl Arguments {
     pub(crate) fn run(self, console: &mut Console) -> Exit {
         // Before the run, so that a run that is stopped can be repeated too.
         console.note(&format!("seed {}", self.seed));
-        match self.play(console) {
-            Ok(exit) => exit,
-            Err(complaint) => {
-                console.complain(&complaint);
-                Exit::BadInput
-            }
-        }
+        let outcome = self.play(console);
+        console.conclude(outcome)
     }
 
     fn play(&self, console: &mut Console) -> Result<Exit, Complaint> {
@@ -155,19 +141,12 @@ impl Arguments {
             weakness: Weakness {
                 level: self.level,
                 updates: self.updates.into(),
-                granularity: self.granularity(),
+                granularity: self.granularity.into(),
                 chooser: self.chooser,
                 turns: self.schedule == Schedule::Interleaved,
             },
             retries: self.retry,
             most_steps: self.max_steps,
-        }
-    }
-
-    fn granularity(&self) -> Granularity {
-        match self.granularity {
-            GranularityArgument::Row => Granularity::Row,
-            GranularityArgument::Cell => Granularity::Cell,
         }
     }
 

@@ -17,6 +17,7 @@ use crate::input::Complaint;
 use serde_json::{Value, json};
 use skew_check::{AnomalyKind, Counterexample};
 use skew_history::IsolationLevel;
+use skew_sql::Granularity;
 use skew_sql::program::{Program, ProgramError};
 use skew_view::finding::FoundIn;
 use skew_view::{Finding, Palette, Picture, human, words};
@@ -312,7 +313,7 @@ impl Tally {
             "file": arguments.name(),
             "level": arguments.level.name(),
             "updates": if arguments.updates == UpdatesArgument::Atomic { "atomic" } else { "plain" },
-            "granularity": if arguments.granularity() == skew_mockdb::Granularity::Row { "row" } else { "cell" },
+            "granularity": if Granularity::from(arguments.granularity) == Granularity::Row { "row" } else { "cell" },
             "chooser": arguments.chooser.name(),
             "seed": arguments.seed,
             "runs": self.runs,

@@ -145,10 +145,7 @@ impl Arguments {
             false if self.command.is_empty() => alone::serve(&self, console),
             false => campaign::serve(&self, console),
         });
-        served.unwrap_or_else(|complaint| {
-            console.complain(&complaint);
-            Exit::BadInput
-        })
+        console.conclude(served)
     }
 
     fn address(&self) -> SocketAddr {
