@@ -26,9 +26,10 @@ VERDICTS = {0: "holds", 1: "fails", 3: "unknown"}
 class Measured:
     """One finished process."""
 
-    def __init__(self, code, seconds, megabytes, output):
+    def __init__(self, code, seconds, processor, megabytes, output):
         self.code = code
         self.seconds = seconds
+        self.processor = processor  # seconds of processor time, which other work on the machine does not lengthen
         self.megabytes = megabytes
         self.output = output
 
@@ -62,7 +63,8 @@ def measure(command, timeout):
         text = output.read().decode("utf-8", "replace")
         lines = peak.read().split()
     kilobytes = int(lines[-1]) if lines and lines[-1].isdigit() else usage.ru_maxrss
-    return Measured(None if stopped.is_set() else process.returncode, seconds, kilobytes / 1000, text)
+    processor = usage.ru_utime + usage.ru_stime
+    return Measured(None if stopped.is_set() else process.returncode, seconds, processor, kilobytes / 1000, text)
 
 
 def best_of(count, command, timeout):

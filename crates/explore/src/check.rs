@@ -53,7 +53,7 @@ pub struct Violation {
     /// In how many runs it is false.
     pub runs: u64,
     /// The run with the fewest transactions that committed, and of those the one with the fewest events.
-    pub history: History,
+    pub history: Option<History>,
     /// The run written down.
     pub subtree: Subtree,
     /// How it ended.
@@ -178,7 +178,7 @@ fn note(violation: &mut Option<Violation>, name: &str, run: &Run<'_, Program>, s
     match violation {
         Some(known) if known.size <= size => known.runs = runs,
         _ => {
-            let Ok(history) = run.history() else { return };
+            let history = run.history().ok();
             let (assertion, subtree, state) = (name.to_owned(), run.subtree(), state.clone());
             *violation = Some(Violation { assertion, runs, history, subtree, state, size });
         }
@@ -196,15 +196,17 @@ fn told(level: &IsolationLevel, report: &Report, violations: &[Violation]) -> St
 impl Violation {
     fn told(&self, level: IsolationLevel, report: &Report) -> String {
         let mut text = format!("`{}` fails in {} of {} runs at {level}", self.assertion, self.runs, report.runs);
+        let Some(history) = &self.history else {
+            text.push_str("; no run is shown, because two sessions or keys have the same name\n");
+            return text;
+        };
         text.push_str(", for example in this one:\n");
-        for line in notation::write(&self.history).lines() {
+        for line in notation::write(history).lines() {
             text.push_str(&format!("    {line}\n"));
         }
-        if let Verdict::Fails(anomaly) =
-            skew_check::check(&self.history, IsolationLevel::Serializable, Budget::steps(STEPS))
+        if let Verdict::Fails(anomaly) = skew_check::check(history, IsolationLevel::Serializable, Budget::steps(STEPS))
         {
-            let explained =
-                skew_check::explain(&self.history, IsolationLevel::Serializable, &anomaly, Budget::steps(STEPS));
+            let explained = skew_check::explain(history, IsolationLevel::Serializable, &anomaly, Budget::steps(STEPS));
             text.push_str(&format!(
                 "it is not serializable ({}): {}\n",
                 explained.kind.name(),

@@ -24,6 +24,8 @@ use crate::set::Number;
 use crate::shape::Options;
 use crate::subtree::Subtree;
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
 use std::ops::AddAssign;
 
 /// What a search has done so far. Kept beside a frontier, it lets a search that goes on another day tell the whole.
@@ -52,6 +54,30 @@ impl AddAssign for Progress {
         self.share += other.share;
     }
 }
+
+/// Histories that wait, the largest share of the tree first; of equal ones, the one whose order of transactions comes first.
+struct BySize<L>(Node<L>);
+
+impl<L> Ord for BySize<L> {
+    fn cmp(&self, other: &BySize<L>) -> Ordering {
+        let (one, other) = (&self.0, &other.0);
+        one.share.total_cmp(&other.share).then_with(|| other.history.order.cmp(&one.history.order))
+    }
+}
+
+impl<L> PartialOrd for BySize<L> {
+    fn partial_cmp(&self, other: &BySize<L>) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<L> PartialEq for BySize<L> {
+    fn eq(&self, other: &BySize<L>) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl<L> Eq for BySize<L> {}
 
 /// A search on its way.
 pub struct Search<'p, P: Explorable + ?Sized> {
@@ -97,14 +123,17 @@ impl<'p, P: Explorable + ?Sized> Search<'p, P> {
     /// Branches until there are at least so many subtrees, or nothing branches any more. Runs that are found on the way are subtrees too.
     pub fn split(&mut self, parts: usize) -> Result<(), ExploreError> {
         let mut finished = Vec::new();
-        while self.stack.len() + finished.len() < parts {
-            let shares = self.stack.iter().enumerate();
-            let Some((largest, _)) = shares.max_by(|one, other| one.1.share.total_cmp(&other.1.share)) else { break };
-            let node = self.stack.remove(largest);
+        let mut waiting: BinaryHeap<BySize<P::Left>> = BinaryHeap::new();
+        loop {
+            waiting.extend(self.stack.drain(..).map(BySize));
+            if waiting.len() + finished.len() >= parts {
+                break;
+            }
+            let Some(BySize(node)) = waiting.pop() else { break };
             finished.extend(self.advance(node)?);
         }
-        finished.append(&mut self.stack);
         self.stack = finished;
+        self.stack.extend(waiting.into_sorted_vec().into_iter().map(|BySize(node)| node));
         Ok(())
     }
 

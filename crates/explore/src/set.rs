@@ -32,7 +32,7 @@ impl Set {
     }
 
     pub(crate) fn contains(self, number: Number) -> bool {
-        self.0 >> number & 1 == 1
+        self.0.checked_shr(number.into()).is_some_and(|rest| rest & 1 == 1)
     }
 
     pub(crate) fn insert(&mut self, number: Number) {
@@ -99,6 +99,7 @@ mod tests {
         let set: Set = [5, INITIAL, 127, 1].into_iter().collect();
         assert_eq!(set.iter().collect::<Vec<_>>(), [1, 5, 127]);
         assert!(set.contains(127) && !set.contains(INITIAL) && !set.contains(2));
+        assert!(!set.contains(129), "a number that no transaction has, from a file that was changed by hand");
         assert_eq!((set - Set::only(5)).iter().collect::<Vec<_>>(), [1, 127]);
         assert!((set & Set::only(2)).is_empty() && Set::EMPTY.is_empty());
     }

@@ -1,6 +1,6 @@
 //! A database as weak as its isolation level allows.
 //!
-//! Every read may return any version that the level allows: what production shows once in a million runs, a test sees in ten.
+//! Every read may return any version that the level allows, so that a test sees in a few runs what is rare in production.
 //!
 //! ```text
 //!   SQL session ──┐                                          ┌── growing history: which versions are allowed (skew-check)

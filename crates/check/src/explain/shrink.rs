@@ -1,4 +1,4 @@
-//! The fewest transactions, then the fewest events, that still violate the level.
+//! A minimal part that still violates the level: no transaction of it can be left out, then no event.
 //!
 //! Dropping events never makes a history harder to allow as long as a read keeps whatever it might have returned; so a part that
 //! fails shows that the whole fails. Transactions are dropped in halves, quarters, … and one by one, then reads, then writes; after

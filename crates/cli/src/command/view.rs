@@ -1,4 +1,4 @@
-//! `skew view`: shows a counterexample that `skew check --save` kept.
+//! `skew view`: shows a counterexample that `--save` kept.
 
 use super::Show;
 use crate::console::Console;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
     printf 'a: r(x,init) w(x,1); b: r(x,init) w(x,2)' | skew check - --save findings\n  \
     skew view findings/1-lost-update.json")]
 pub(crate) struct Arguments {
-    /// The file that `skew check --save` wrote; `-` is standard input
+    /// A file that `--save` of check, play or explore wrote; `-` is standard input
     file: PathBuf,
     /// How to show it
     #[arg(long, value_enum, default_value_t = Show::Human)]

@@ -80,6 +80,24 @@ fn parts_add_up_to_the_whole() {
 }
 
 #[test]
+fn a_part_is_not_the_whole() {
+    let folder = folder("explore-part");
+    explore(&folder, &["withdraw.sql", "--level", "si", "--split", "2"]).expect(0);
+    let [one, two] = ["withdraw.sql.part-1.json", "withdraw.sql.part-2.json"];
+    let ran = explore(&folder, &["withdraw.sql", "--part", one]).expect(0);
+    assert!(ran.out.contains("only part 1 of 2"), "{}", ran.out);
+    let ran = explore(&folder, &["withdraw.sql", "--merge", one]).expect(3);
+    assert!(ran.out.contains("only part 1 of 2"), "{}", ran.out);
+    let ran = explore(&folder, &["withdraw.sql", "--merge", one, one]).expect(2);
+    assert!(ran.err.contains("part 1 is already there"), "{}", ran.err);
+    explore(&folder, &["withdraw.sql", "--part", two]).expect(0);
+    let merged = explore(&folder, &["withdraw.sql", "--merge", two, one]).expect(0);
+    assert!(merged.out.contains("snapshot  3 histories") && !merged.out.contains("only part"), "{}", merged.out);
+    let many = explore(&folder, &["withdraw.sql", "--level", "si", "--split", "1000"]).expect(0);
+    assert!(many.out.lines().count() <= 11, "no more parts than there are subtrees: {}", many.out);
+}
+
+#[test]
 fn a_reported_run_can_be_seen_again() {
     let folder = folder("explore-replay");
     let report = explore(&folder, &["withdraw.sql", "--level", "rc"]).expect(1).out;
@@ -143,9 +161,48 @@ fn a_file_of_another_exploration_is_refused() {
     let ran = explore(&folder, &["courses.sql", "--part", part]).expect(2);
     assert!(ran.err.contains("another program or of other options"), "{}", ran.err);
     explore(&folder, &["withdraw.sql", "--part", part, "--updates", "plain"]).expect(2);
+    let ran = explore(&folder, &["withdraw.sql", "--part", part, "--level", "si"]).expect(2);
+    assert!(ran.err.contains("at other levels"), "{}", ran.err);
+    let text = folder.read(part);
+    for (from, to, said) in [
+        ("\"skew\":1", "\"skew\":2", "another version"),
+        ("\"assertions\":[{\"runs\":0,\"smallest\":null}]", "\"assertions\":[]", "changed by hand"),
+        (
+            "\"left\":[",
+            "\"left\":[{\"transactions\":[[1,[0,0]],[2,[129]]],\"pending\":false,\"share\":1.0},",
+            "of another program",
+        ),
+    ] {
+        assert!(text.contains(from), "{text}");
+        folder.write(part, text.replacen(from, to, 1));
+        let ran = explore(&folder, &["withdraw.sql", "--part", part, "--jobs", "2"]).expect(2);
+        assert!(ran.err.contains(said), "{}", ran.err);
+    }
     folder.write(part, "{}");
     let ran = explore(&folder, &["withdraw.sql", "--part", part]).expect(2);
     assert!(ran.err.contains("this is no unfinished exploration"), "{}", ran.err);
+}
+
+#[test]
+fn what_cannot_go_together_is_refused() {
+    let folder = folder("explore-together");
+    for (arguments, said) in [
+        (&["--algorithm", "dfs", "--jobs", "2"][..], "with one thread"),
+        (&["--algorithm", "dfs", "--split", "2"], "in one go"),
+        (&["--init", "withdraw.sql"], "--init is for commands"),
+        (&["--resume", "nowhere/state.json"], "cannot write"),
+    ] {
+        let ran = explore(&folder, &[&["withdraw.sql"], arguments].concat()).expect(2);
+        assert!(ran.err.contains(said), "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_budget_ends_at_the_same_histories_for_every_number_of_jobs() {
+    let folder = folder("explore-budget");
+    let report = |jobs: &str| explore(&folder, &["courses.sql", "--level", "cc", "--budget", "50", "--jobs", jobs]);
+    assert_eq!(report("1").out, report("4").out);
+    assert!(report("2").out.contains("of 50 explored"), "{}", report("2").out);
 }
 
 #[test]

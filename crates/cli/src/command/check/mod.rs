@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
     /// Write a certificate per history and level
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
-    /// Check the certificates in this file instead: 0 all are valid, 1 not, 2 bad input
+    /// Check the certificates in this file instead: 0 all are valid, 1 not, 2 bad input, 3 the verdict is unknown and there is nothing to check
     #[arg(long, value_name = "CERT", conflicts_with_all = ["certificate", "save", "level", "stats", "budget", "no_prune", "no_explain"])]
     verify: Option<PathBuf>,
     /// Keep every counterexample in this folder, for `skew view`

@@ -25,7 +25,8 @@ pub(super) fn explore(work: Work<'_>, mut tally: Tally) -> Result<(Tally, Vec<Su
         if known.insert(Sha256::digest(run.pattern()).into()) {
             let failed = tally.count(&program, &run, work.questions);
             if failed.map_err(|error| Trouble::Assertion(Box::new(error)))? && work.stop_at_first {
-                break;
+                tally.explored = ends;
+                return Ok((tally, vec![Subtree::whole()]));
             }
         }
     }

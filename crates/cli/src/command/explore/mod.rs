@@ -46,14 +46,8 @@ pub(crate) struct Arguments {
     /// The program: schema, procedures, sessions, assertions; `-` is standard input
     #[arg(value_name = "FILE", required_unless_present = "command")]
     file: Option<PathBuf>,
-    /// The levels to explore at: rc, ra, cc, pc, psi, si, ser or their long names
-    #[arg(
-        short,
-        long,
-        value_name = "LEVEL,…",
-        value_delimiter = ',',
-        default_value = "read-committed,snapshot,serializable"
-    )]
+    /// The levels to explore at: rc, ra, cc, pc, psi, si, ser or their long names [default: read-committed,snapshot,serializable]
+    #[arg(short, long, value_name = "LEVEL,…", value_delimiter = ',')]
     level: Vec<IsolationLevel>,
     /// What the search itself keeps to; weaker ones explore more and find the same [default: the strongest that the level allows]
     #[arg(long, value_enum, value_name = "LEVEL")]
@@ -73,7 +67,7 @@ pub(crate) struct Arguments {
     /// Stop at the first run in which an assertion fails
     #[arg(long)]
     stop_at_first: bool,
-    /// Stop after so many histories per level
+    /// Stop after so many histories per level; explores with one thread, so that they are the same ones each time
     #[arg(long, default_value_t = u64::MAX, hide_default_value = true, value_name = "N")]
     budget: u64,
     /// Stop after this time, like 60s, 10m
@@ -162,6 +156,7 @@ impl Arguments {
         };
         let file = ProgramFile::read(file)?;
         file.warnings().for_each(|warning| console.note(&warning));
+        self.refuse_for_programs(&file)?;
         if let Some(schedule) = &self.replay {
             return self.show_again(&file, schedule, console);
         }
@@ -171,12 +166,37 @@ impl Arguments {
         if let Some(limit) = self.timeout {
             clock::stop_after(limit);
         }
+        let kept_in = self.part.as_ref().or(self.resume.as_ref());
+        kept_in.map_or(Ok(()), |path| Unfinished::try_place(path))?;
+        if let Some(folder) = &self.save {
+            fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+        }
         clock::something_to_keep();
         let explored = self.explore_levels(&file, console)?;
-        if let Some(path) = self.part.as_ref().or(self.resume.as_ref()) {
-            explored.write(path)?;
+        let kept = kept_in.map_or(Ok(()), |path| explored.write(path));
+        let exit = self.report(&file, &explored, console)?;
+        kept.map(|()| exit)
+    }
+
+    /// What has no meaning for a program, or not together.
+    fn refuse_for_programs(&self, file: &ProgramFile) -> Result<(), Complaint> {
+        let is_baseline = self.algorithm == Algorithm::Dfs;
+        let in_parts = self.resume.is_some() || self.split.is_some() || self.part.is_some() || !self.merge.is_empty();
+        let refusals = [
+            (self.init.is_some(), "--init is for commands: a program has its tables and rows in its file"),
+            (is_baseline && in_parts, "--algorithm dfs explores in one go: it cannot be interrupted or split"),
+            (is_baseline && self.jobs > 1, "--algorithm dfs explores with one thread"),
+        ];
+        match refusals.into_iter().find(|(is_given, _)| *is_given) {
+            Some((_, message)) => Err(Complaint::new(&file.name, message.to_owned(), "leave it out")),
+            None => Ok(()),
         }
-        self.report(&file, &explored, console)
+    }
+
+    /// The levels that were asked for, or the usual ones.
+    fn levels(&self) -> &[IsolationLevel] {
+        use IsolationLevel::{ReadCommitted, Serializable, Snapshot};
+        if self.level.is_empty() { &[ReadCommitted, Snapshot, Serializable] } else { &self.level }
     }
 
     /// What has no meaning for a command, or none yet, is refused rather than ignored.
@@ -199,19 +219,16 @@ impl Arguments {
 
     /// Everything that is to be explored, or what is left of it.
     fn start(&self, file: &ProgramFile) -> Result<Unfinished, Complaint> {
-        let identity = self.identity(file);
+        let nothing_done = self.nothing_done(file);
+        let read = |path: &PathBuf| Unfinished::read(path, &nothing_done, &self.level);
         match (self.resume.as_ref().filter(|path| path.exists()), &self.part, self.merge.split_first()) {
-            (Some(path), _, _) | (None, Some(path), _) => Unfinished::read(path, &identity),
-            (None, None, Some((first, others))) => {
-                others.iter().try_fold(Unfinished::read(first, &identity)?, |sum, path| {
-                    let foreign = || {
-                        let advice = "give all files of one --split";
-                        Complaint::new(&path.to_string_lossy(), "it has other levels".to_owned(), advice)
-                    };
-                    sum.merge(Unfinished::read(path, &identity)?).ok_or_else(foreign)
-                })
-            }
-            (None, None, None) => Ok(self.nothing_done(file)),
+            (Some(path), _, _) | (None, Some(path), _) => read(path),
+            (None, None, Some((first, others))) => others.iter().try_fold(read(first)?, |sum, path| {
+                let advice = "give each file of one --split once";
+                let foreign = |message: String| Complaint::new(&path.to_string_lossy(), message, advice);
+                sum.merge(read(path)?).map_err(foreign)
+            }),
+            (None, None, None) => Ok(nothing_done),
         }
     }
 
@@ -221,7 +238,8 @@ impl Arguments {
             left: vec![Subtree::whole()],
             tally: Tally::new(file.program.assertions().len()),
         };
-        Unfinished { skew: 1, exploration: self.identity(file), levels: self.level.iter().map(level).collect() }
+        let levels = self.levels().iter().map(level).collect();
+        Unfinished { skew: 1, exploration: self.identity(file), levels, parts: None }
     }
 
     fn explore_levels(&self, file: &ProgramFile, console: &mut Console) -> Result<Unfinished, Complaint> {
@@ -248,7 +266,7 @@ impl Arguments {
             options,
             questions: Questions { against: self.against(), steps: STEPS, list: self.list },
             // Which of several threads is first would be chance.
-            jobs: if self.stop_at_first { 1 } else { self.jobs as usize },
+            jobs: if self.stop_at_first || self.budget < u64::MAX { 1 } else { self.jobs as usize },
             budget: self.budget,
             stop_at_first: self.stop_at_first,
         }
@@ -280,6 +298,7 @@ impl Arguments {
             base: self.base.map(|base| format!("{base:?}")),
             against: self.against().name().to_owned(),
             max_steps: self.max_steps,
+            list: self.list,
         }
     }
 
@@ -314,9 +333,6 @@ impl Arguments {
     }
 
     fn report(&self, file: &ProgramFile, explored: &Unfinished, console: &mut Console) -> Result<Exit, Complaint> {
-        if let Some(folder) = &self.save {
-            fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
-        }
         let shown = self.counterexamples(file, explored)?;
         match self.format {
             Format::Human => console.say(&self.human(file, explored, &shown, console.palette)),
@@ -331,7 +347,9 @@ impl Arguments {
                 || (self.against.is_some() && level.tally.violating.runs > 0)
         };
         let open = |level: &Level| !level.left.is_empty() || level.tally.is_open();
-        match (explored.levels.iter().any(failed), explored.levels.iter().any(open)) {
+        // What one part says is of that part; all of them are the whole.
+        let is_short = !self.merge.is_empty() && explored.parts.as_ref().is_some_and(|it| !it.missing().is_empty());
+        match (explored.levels.iter().any(failed), is_short || explored.levels.iter().any(open)) {
             (true, _) => Exit::Found,
             (false, true) => Exit::Inconclusive,
             (false, false) => Exit::Holds,

@@ -160,7 +160,7 @@ impl Arguments {
         let mut exit = Exit::Holds;
         let name = words::clean(&self.command.join(" "));
         console.say(&format!("{}{name}{}\n", console.palette.heading, console.palette.end));
-        for &level in &self.level {
+        for &level in self.levels() {
             let application = Application { arguments: self, initial: initial.as_ref(), level, awaited: None, late: 0 };
             let found = self.explore_at(application, console)?;
             exit.combine(match (found.failed > 0, found.is_open()) {

@@ -11,7 +11,7 @@
 use super::Arguments;
 use super::shown::{Shown, told_run};
 use super::tally::Tally;
-use super::unfinished::{Level, Unfinished};
+use super::unfinished::{Level, Parts, Unfinished};
 use crate::command::anomalies::counted;
 use crate::command::program::ProgramFile;
 use serde_json::{Value, json};
@@ -29,6 +29,12 @@ impl Arguments {
             counted(scripts.len() as u64, "session"),
             counted(calls as u64, "transaction")
         );
+        if let Some(Parts { of, which }) = &explored.parts
+            && which.len() < *of
+        {
+            let list: Vec<String> = which.iter().map(usize::to_string).collect();
+            let _ = writeln!(text, "  only part {} of {of}", list.join(", "));
+        }
         let width = explored.levels.iter().map(|level| level.level.len()).max().unwrap_or(0);
         for level in &explored.levels {
             self.tell_level(file, level, width, palette, &mut text);
@@ -73,7 +79,8 @@ impl Arguments {
     pub(super) fn json(&self, file: &ProgramFile, explored: &Unfinished, shown: &[Shown]) -> Value {
         let levels = explored.levels.iter().enumerate();
         let levels: Vec<Value> = levels.map(|(number, level)| self.level_json(file, number, level, shown)).collect();
-        json!({"skew": 1, "file": file.name, "levels": levels})
+        let parts = explored.parts.as_ref().map(|parts| json!({"of": parts.of, "which": parts.which}));
+        json!({"skew": 1, "file": file.name, "parts": parts, "levels": levels})
     }
 
     fn level_json(&self, file: &ProgramFile, number: usize, level: &Level, shown: &[Shown]) -> Value {

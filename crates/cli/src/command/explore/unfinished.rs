@@ -9,9 +9,13 @@
 //! A file belongs to one program text and one set of options; it is refused for any other, because a schedule means nothing there.
 
 use super::tally::Tally;
+use crate::command::program::unwritable;
 use crate::input::{Complaint, cannot};
 use serde::{Deserialize, Serialize};
 use skew_explore::Subtree;
+use skew_history::IsolationLevel;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
 use std::fs;
 use std::path::Path;
 
@@ -21,6 +25,22 @@ pub(super) struct Unfinished {
     pub(super) skew: u32,
     pub(super) exploration: Identity,
     pub(super) levels: Vec<Level>,
+    /// Which parts of the whole this is; nothing for the whole.
+    pub(super) parts: Option<Parts>,
+}
+
+/// Some of the parts that `--split` made of an exploration. The same options make the same parts.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct Parts {
+    pub(super) of: usize,
+    pub(super) which: BTreeSet<usize>,
+}
+
+impl Parts {
+    /// Those that are not here.
+    pub(super) fn missing(&self) -> Vec<usize> {
+        (1..=self.of).filter(|part| !self.which.contains(part)).collect()
+    }
 }
 
 /// What a file belongs to.
@@ -32,6 +52,7 @@ pub(super) struct Identity {
     pub(super) base: Option<String>,
     pub(super) against: String,
     pub(super) max_steps: u64,
+    pub(super) list: bool,
 }
 
 /// One level.
@@ -43,8 +64,13 @@ pub(super) struct Level {
 }
 
 impl Unfinished {
-    /// Reads a file and sees to it that it belongs here.
-    pub(super) fn read(path: &Path, identity: &Identity) -> Result<Unfinished, Complaint> {
+    /// Reads a file and sees to it that it belongs here: to this program, whose assertions are so many, these options, and these levels
+    /// if there are any.
+    pub(super) fn read(
+        path: &Path,
+        nothing_done: &Unfinished,
+        levels: &[IsolationLevel],
+    ) -> Result<Unfinished, Complaint> {
         let name = path.to_string_lossy();
         let text = fs::read_to_string(path).map_err(|error| {
             Complaint::new(&name, cannot("read", &error), "use a file that --resume or --split wrote")
@@ -53,60 +79,102 @@ impl Unfinished {
             let message = format!("this is no unfinished exploration: {error}");
             Complaint::new(&name, message, "use a file that --resume or --split wrote")
         })?;
-        if read.exploration != *identity {
-            let message = "this exploration is of another program or of other options".to_owned();
-            return Err(Complaint::new(&name, message, "give the program and the options with which it began"));
+        let wrong = |message: &str, advice: &str| Err(Complaint::new(&name, message.to_owned(), advice));
+        if read.skew != nothing_done.skew {
+            return wrong("this exploration is of another version of skew", "explore it anew");
+        }
+        if read.exploration != nothing_done.exploration {
+            let advice = "give the program and the options with which it began";
+            return wrong("this exploration is of another program or of other options", advice);
+        }
+        let asked = levels.iter().map(|level| level.name());
+        if !levels.is_empty() && !asked.eq(read.levels.iter().map(|level| level.level.as_str())) {
+            return wrong(
+                "this exploration is at other levels",
+                "leave --level out, or give those with which it began",
+            );
+        }
+        let assertions = nothing_done.levels.first().map_or(0, |level| level.tally.assertions.len());
+        if read.levels.iter().any(|level| level.tally.assertions.len() != assertions) || !read.has_sound_parts() {
+            return wrong("this file was changed by hand", "explore it anew");
         }
         Ok(read)
     }
 
+    fn has_sound_parts(&self) -> bool {
+        self.parts.as_ref().is_none_or(|parts| parts.which.iter().all(|part| (1..=parts.of).contains(part)))
+    }
+
+    /// Whether a file can be written there.
+    pub(super) fn try_place(path: &Path) -> Result<(), Complaint> {
+        beside(path).map(drop).map_err(|error| unwritable(path, &error))
+    }
+
     /// Writes the file beside its place first, so that whoever is interrupted has the old one or the new one.
     pub(super) fn write(&self, path: &Path) -> Result<(), Complaint> {
-        let complain = |error: std::io::Error| {
-            Complaint::new(&path.to_string_lossy(), cannot("write", &error), "choose another place")
-        };
+        let complain = |error: std::io::Error| unwritable(path, &error);
         let text = serde_json::to_string(self).map_err(|error| complain(error.into()))?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(complain)?;
+        let mut file = beside(path).map_err(complain)?;
         std::io::Write::write_all(&mut file, text.as_bytes()).map_err(complain)?;
         file.persist(path).map_err(|error| complain(error.error))?;
         Ok(())
     }
 
-    /// Adds up several; they have the same levels.
-    pub(super) fn merge(mut self, other: Unfinished) -> Option<Unfinished> {
+    /// Adds another part; says why it cannot be added.
+    pub(super) fn merge(mut self, other: Unfinished) -> Result<Unfinished, String> {
         let names =
             |unfinished: &Unfinished| unfinished.levels.iter().map(|level| level.level.clone()).collect::<Vec<_>>();
         if names(&self) != names(&other) {
-            return None;
+            return Err("it has other levels".to_owned());
+        }
+        match (&mut self.parts, other.parts) {
+            (Some(parts), Some(others)) if parts.of == others.of => {
+                if let Some(twice) = parts.which.intersection(&others.which).next() {
+                    return Err(format!("part {twice} is already there"));
+                }
+                parts.which.extend(others.which);
+            }
+            _ => return Err("it is not of the same --split".to_owned()),
         }
         for (level, other) in self.levels.iter_mut().zip(other.levels) {
             level.left.extend(other.left);
             level.tally.add(other.tally);
         }
-        Some(self)
+        Ok(self)
     }
 
-    /// Parts whose shares are about the same: the largest subtrees first, each to the part that has least.
+    /// Parts whose shares are about the same: the largest subtrees first, each to the part that has least. There are no more of them than
+    /// a level has subtrees.
     pub(super) fn split(&self, parts: usize) -> Vec<Unfinished> {
+        let parts = parts.min(self.levels.iter().map(|level| level.left.len()).max().unwrap_or(0)).max(1);
         let empty = |level: &Level| Level {
             left: Vec::new(),
             tally: Tally::new(level.tally.assertions.len()),
             level: level.level.clone(),
         };
         let nothing = Unfinished { levels: self.levels.iter().map(empty).collect(), ..self.clone() };
-        let mut split = vec![nothing; parts];
+        let part = |number| {
+            let parts = Some(Parts { of: parts, which: BTreeSet::from([number]) });
+            Unfinished { parts, ..nothing.clone() }
+        };
+        let mut split: Vec<Unfinished> = (1..=parts).map(part).collect();
         for (number, level) in self.levels.iter().enumerate() {
             let mut left = level.left.clone();
             left.sort_by(|one, other| other.share().total_cmp(&one.share()));
+            // Shares as whole numbers, which are ordered.
+            let mut shares: BinaryHeap<Reverse<(u64, usize)>> = (0..parts).map(|part| Reverse((0, part))).collect();
             for subtree in left {
-                let share = |part: &Unfinished| part.levels[number].left.iter().map(Subtree::share).sum::<f64>();
-                let least = split.iter_mut().min_by(|one, other| share(one).total_cmp(&share(other)));
-                if let Some(part) = least {
-                    part.levels[number].left.push(subtree);
-                }
+                let Some(Reverse((share, part))) = shares.pop() else { break };
+                shares.push(Reverse((share.saturating_add((subtree.share() * 1e18) as u64), part)));
+                split[part].levels[number].left.push(subtree);
             }
         }
         split
     }
+}
+
+/// A file beside a place, which can take its place.
+fn beside(path: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    tempfile::NamedTempFile::new_in(folder)
 }

@@ -110,6 +110,21 @@ fn draw(shared: &Shared, work: Work<'_>, began: Instant, console: &mut Console) 
     console.progress(&format!("{}: {explored} histories{all}, {speed:.0} a second", work.options.level));
 }
 
+/// Stops the others when a thread panics: they would wait for it for ever.
+struct Alarm<'a> {
+    shared: &'a Shared,
+    is_set: bool,
+}
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if self.is_set {
+            self.shared.pool().stopped = true;
+            self.shared.bell.notify_all();
+        }
+    }
+}
+
 /// One thread.
 struct Worker<'a> {
     shared: &'a Shared,
@@ -125,7 +140,9 @@ impl Worker<'_> {
         let assertions = program.assertions().len();
         let program = SqlProgram::new(program, work.sql);
         let mut worker = Worker { shared, work, program: &program, tally: Tally::new(assertions) };
+        let mut alarm = Alarm { shared, is_set: true };
         let outcome = worker.take_and_explore();
+        alarm.is_set = false;
         let mut pool = shared.pool();
         pool.tally.add(std::mem::take(&mut worker.tally));
         if let Err(trouble) = outcome {
@@ -172,13 +189,17 @@ impl Worker<'_> {
     fn explore_all(&mut self, search: &mut Search<'_, SqlProgram>) -> Result<(), Trouble> {
         let mut share = search.progress().share;
         while !self.is_over(search) {
-            let failed = match search.next_run()? {
-                None => return Ok(()),
-                Some(run) => self
-                    .tally
-                    .count(self.program, &run, self.work.questions)
-                    .map_err(|error| Trouble::Assertion(Box::new(error)))?,
-            };
+            let Some(run) = search.next_run()? else { return Ok(()) };
+            let mut one = Tally::new(self.tally.assertions.len());
+            let failed = one.count(self.program, &run, self.work.questions);
+            let failed = failed.map_err(|error| Trouble::Assertion(Box::new(error)))?;
+            if one.is_open() && clock::is_stopped() {
+                // It was not looked at to the end: it is left for whoever goes on.
+                let run = run.subtree();
+                self.shared.pool().waiting.push(run);
+                continue;
+            }
+            self.tally.add(one);
             let now = search.progress().share;
             let mut pool = self.shared.pool();
             pool.explored += 1;

@@ -37,7 +37,8 @@ use std::time::Duration;
 #[command(after_help = "Examples (PostgreSQL's protocol; keys and values over HTTP):\n  \
     skew serve --level causal --port 5433 --record run.jsonl\n  \
     skew serve --http --level causal --record run.jsonl\n  \
-    curl -d '{\"session\":\"ann\",\"key\":\"x\",\"value\":1}' http://127.0.0.1:PORT/put")]
+    curl -d '{\"session\":\"ann\",\"key\":\"x\",\"value\":1}' http://127.0.0.1:PORT/put\n\n\
+    Exit codes: 0 the server was stopped, or every run of the command went well; 1 a run failed; 2 bad usage or input; 3 interrupted")]
 pub(crate) struct Arguments {
     /// Speak HTTP with JSON instead: POST /begin, /get, /put, /delete, /cas, /commit, /abort
     #[arg(long)]
@@ -66,10 +67,10 @@ pub(crate) struct Arguments {
     /// Whether updates lock their rows and read the latest version, or are plain reads and writes
     #[arg(long, value_enum, default_value_t = UpdatesArgument::Atomic)]
     updates: UpdatesArgument,
-    /// After so many commits the past is sealed; 0 is never
+    /// After so many commits the past is sealed; 0 is never [default: 64]
     #[arg(long, value_name = "N")]
     horizon: Option<usize>,
-    /// The axioms alone: a session need not see what committed before it connected
+    /// The axioms alone: a session need not see what committed before it connected, nor, at read-committed, its own commits
     #[arg(long)]
     bare: bool,
     /// How often a commit that could go well is refused, and a wait called a deadlock
