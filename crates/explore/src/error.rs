@@ -73,6 +73,9 @@ pub enum ExploreError {
     /// A subtree that this program does not have.
     #[error("this part of an exploration is of another program, or of other options; split the exploration anew")]
     ForeignSubtree,
+    /// A run that was written down, and that the program does not have.
+    #[error("this schedule is of another program, or of other options; the program does not run as it says")]
+    ForeignSchedule,
     /// A level that says nothing about runs without a clock.
     #[error(
         "{0} cannot be explored: it speaks about real time; use one of the seven levels from read-committed to serializable"

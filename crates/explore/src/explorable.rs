@@ -60,6 +60,12 @@ pub trait Explorable {
     /// How many transactions a session has.
     fn transaction_count(&self, session: usize) -> usize;
 
+    /// Whether a transaction is left out: it does not run, and all others keep their places and names.
+    fn is_left_out(&self, place: Place) -> bool {
+        let _ = place;
+        false
+    }
+
     /// The level of one transaction, where it is not that of the exploration.
     fn level(&self, place: Place) -> Option<IsolationLevel> {
         let _ = place;
@@ -69,7 +75,7 @@ pub trait Explorable {
     /// The rows that are there before everything.
     fn initial(&self) -> Vec<(RowKey, Row)>;
 
-    /// Runs a transaction from its start. `before` is what the transaction before it in its session left.
+    /// Runs a transaction from its start. `before` is what the transaction that ran before it in its session left.
     fn run(
         &self,
         place: Place,

@@ -99,10 +99,13 @@ impl<'a, P: Explorable + ?Sized> Recorder<'a, P> {
             let (id, value) = (self.key(key), self.value(key, Some(&row)));
             self.builder.initial(id, value);
         }
+        let has_gaps = self.shape.has_gaps();
         for number in self.shape.numbers().filter(|&number| self.history.has(number)) {
             let place = self.shape.places[number as usize];
             let session = self.builder.session(self.shape.session_names[place.session].as_str());
-            self.builder.begin(session, None)?;
+            // Counting would give those after a gap other names.
+            let name = has_gaps.then(|| self.shape.transaction_name(number));
+            self.builder.begin(session, name.as_deref().map(Name::from))?;
             self.builder.level(self.shape.levels[number as usize]);
             let log = self.history.log(number);
             self.transaction(log)?;

@@ -100,6 +100,11 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
         number.is_some_and(|number| self.node.history.log(number).outcome == Outcome::Committed)
     }
 
+    /// The places of its transactions, in an order in which they can run one after the other.
+    pub fn order(&self) -> Vec<Place> {
+        self.node.history.order.iter().map(|&number| self.runner.shape.places[number as usize]).collect()
+    }
+
     /// What a transaction left.
     pub fn left(&self, place: Place) -> Option<&P::Left> {
         self.node.left[self.runner.shape.number(place)? as usize].as_deref()

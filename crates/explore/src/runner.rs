@@ -122,7 +122,8 @@ impl<'p, P: Explorable + ?Sized> Runner<'p, P> {
         guide: Guide<'_>,
     ) -> Result<Result<Ending<P::Left>, Reason>, ExploreError> {
         let place = self.shape.places[number as usize];
-        let before = if place.number == 0 { None } else { left[number as usize - 1].as_deref() };
+        let is_first = self.shape.session_past(number).is_empty();
+        let before = if is_first { None } else { left[number as usize - 1].as_deref() };
         let program = self.program;
         let names = |key: &RowKey| program.key_name(key);
         let mut requests = Requests::new(history, &mut self.keys, &self.shape, &names, guide);

@@ -47,7 +47,8 @@ impl Shape {
     pub(crate) fn new<P: Explorable + ?Sized>(program: &P, options: Options) -> Result<Shape, ExploreError> {
         let sessions = 0..program.session_count();
         let places_of = |session| (0..program.transaction_count(session)).map(move |number| Place { session, number });
-        let places: Vec<Place> = sessions.clone().flat_map(places_of).collect();
+        let all = sessions.clone().flat_map(places_of);
+        let places: Vec<Place> = all.filter(|&place| !program.is_left_out(place)).collect();
         if places.is_empty() {
             return Err(ExploreError::NoTransactions);
         }
@@ -139,6 +140,11 @@ impl Shape {
         format!("{}#{number}", self.session_names[session])
     }
 
+    /// Whether a transaction is called otherwise than its place among those that run would say, because others are left out.
+    pub(crate) fn has_gaps(&self) -> bool {
+        self.numbers().any(|number| self.places[number as usize].number != self.session_past(number).iter().count())
+    }
+
     /// The level that all transactions have, or that each has its own.
     pub(crate) fn level(&self) -> IsolationLevel {
         match self.levels[1..].windows(2).all(|pair| pair[0] == pair[1]) {
@@ -161,7 +167,10 @@ impl Shape {
 
 /// Per transaction those before it in its session, where numbers go session by session; that of t0 means nothing.
 fn session_pasts(places: &[Place]) -> Vec<Set> {
-    let past = |(place, it): (usize, &Place)| (place + 1 - it.number..=place).map(|number| number as Number).collect();
+    let past = |(count, it): (usize, &Place)| {
+        let earlier = places[..count].iter().rev().take_while(|other| other.session == it.session).count();
+        (count + 1 - earlier..=count).map(|number| number as Number).collect()
+    };
     std::iter::once(Set::EMPTY).chain(places.iter().enumerate().map(past)).collect()
 }
 

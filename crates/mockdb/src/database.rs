@@ -21,7 +21,7 @@ use crate::keys::SpaceShape;
 use crate::store::Store;
 use skew_history::{IsolationLevel, SessionId};
 use skew_sql::session::DeclaredLevel;
-use skew_sql::{Catalog, SpaceId};
+use skew_sql::{Catalog, Dialect, SpaceId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -38,6 +38,8 @@ pub struct Database {
     pub(crate) published_at: u64,
     written_at: BTreeMap<SpaceId, u64>,
     altered_at: BTreeMap<SpaceId, u64>,
+    /// The SQL of clients that connect over the wire.
+    pub dialect: Dialect,
     /// Whether levels that clients ask for count; else all transactions run at the store's.
     pub obeys_levels: bool,
     /// Levels that were asked for, were not obeyed, and were told of.
@@ -67,6 +69,7 @@ impl Database {
             published_at: 0,
             written_at: BTreeMap::new(),
             altered_at: BTreeMap::new(),
+            dialect: Dialect::Postgres,
             obeys_levels: true,
             overruled: Overruled::default(),
         }

@@ -269,6 +269,7 @@ impl Store {
         let transaction = self.transaction(session)?;
         let id = transaction.id;
         if transaction.loading {
+            self.written_after = self.written_after.map(|_| true);
             let before = self.versions.set_initial(key, value);
             self.keys.bear(key);
             self.transaction_mut(session)?.undo.push((key, Some(before)));

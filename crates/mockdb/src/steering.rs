@@ -11,10 +11,12 @@
 //!
 //! Transactions run one at a time, which is for whoever serves the clients to see to. A transaction that touches no row is none.
 //!
-//! What would depend on the order of runs (sequences, fresh keys, random numbers, the clock) is a function of the transaction's number, of
-//! which each transaction has its own, and of how often it asked. What cannot be had so is refused by name: setting a sequence, advisory
+//! What would depend on the order of runs is a function of the place in the program. Sequences and fresh keys are by the transaction's number,
+//! of which each transaction has its own, and by how often it asked. Random numbers and the clock, which every statement is given whether
+//! it asks or not, are by the session, how many of its transactions are over and how many statements it ran. What cannot be had so is refused by name: setting a sequence, advisory
 //! locks, SKIP LOCKED, NOWAIT, and ROLLBACK TO a savepoint behind which something was written.
 
+use crate::keys::KeyTable;
 use crate::store::{EPOCH, SECOND, Store};
 use skew_check::Updates;
 use skew_history::{IsolationLevel, SessionId};
@@ -29,6 +31,8 @@ const VALUES_EACH: i64 = 1_000;
 
 /// Who decides. An error ends the transaction that it is told to, and usually the run.
 pub trait Steering: Send {
+    /// What the rows of a space are for whoever reads histories: the names of their columns, and which of them the key repeats.
+    fn describe(&mut self, space: SpaceId, columns: Vec<(String, bool)>);
     /// The rows before everything, with the names of their keys.
     fn initial(&mut self, rows: Vec<(RowKey, String, Row)>) -> Result<(), SqlError>;
     /// A transaction of a session begins; its number, which no other has.
@@ -45,14 +49,8 @@ pub trait Steering: Send {
     fn end(&mut self, commits: bool) -> Result<(), SqlError>;
     /// The session whose transaction has to be the next; nothing where any may be, which is then the first by name.
     fn next(&self) -> Option<String>;
-    /// The sessions that were there before the first transaction in another run; nothing if there was none.
-    fn awaited(&self) -> Option<Vec<String>>;
-    /// These sessions are there before the first transaction.
-    fn all_here(&mut self, sessions: Vec<String>);
     /// The client whose transaction has to be the next does not begin it, or does not end it, while others wait.
     fn skip(&mut self);
-    /// A client was waited for in vain: if it comes later, the order is not that of the names.
-    fn late(&mut self);
     /// All transactions are over: the rows that they left.
     fn finish(&mut self) -> Result<BTreeMap<RowKey, Row>, SqlError>;
 }
@@ -62,7 +60,6 @@ pub trait Steering: Send {
 pub(crate) enum Asked {
     Sequence(SequenceId),
     FreshKey(SpaceId),
-    Random,
 }
 
 /// The transaction that has begun.
@@ -79,12 +76,32 @@ pub(crate) struct Wheel {
     steering: Box<dyn Steering>,
     current: Steered,
     is_touched: bool,
+    /// How many columns of a space were described.
+    described: BTreeMap<SpaceId, usize>,
+    /// By session, how many of its transactions are over, and how many random numbers it was given.
+    places: BTreeMap<SessionId, (i64, u64)>,
+}
+
+impl Wheel {
+    fn describe(&mut self, keys: &KeyTable, space: SpaceId) {
+        let columns = keys.shape(space).map_or(&[][..], |shape| &shape.columns);
+        if self.described.get(&space).is_none_or(|&known| known < columns.len()) {
+            self.described.insert(space, columns.len());
+            self.steering.describe(space, columns.to_vec());
+        }
+    }
 }
 
 impl Store {
     /// Somebody else will decide, as soon as the set-up is over.
     pub fn prepare_steering(&mut self, steering: Box<dyn Steering>) {
-        self.wheel = Some(Wheel { steering, current: Steered::default(), is_touched: false });
+        self.wheel = Some(Wheel {
+            steering,
+            current: Steered::default(),
+            is_touched: false,
+            described: BTreeMap::new(),
+            places: BTreeMap::new(),
+        });
     }
 
     /// Ends the set-up: what was committed so far is the initial state, from here on somebody else decides.
@@ -95,8 +112,10 @@ impl Store {
         }
         let keys = &self.keys;
         let named = |(key, row)| (keys.row_of(key).clone(), keys.name(key).to_string(), Row::clone(row));
+        let rows: Vec<(RowKey, String, Row)> = self.versions.initial_keys().map(named).collect();
         self.loading = false;
-        wheel.steering.initial(self.versions.initial_keys().map(named).collect())
+        rows.iter().for_each(|(key, ..)| wheel.describe(keys, key.space));
+        wheel.steering.initial(rows)
     }
 
     /// Whether what is written is still the initial state of what will be steered.
@@ -120,6 +139,11 @@ impl Store {
     /// Whether somebody else decides for the open transaction of a session.
     pub(crate) fn is_steered(&self, session: SessionId) -> bool {
         self.wheel.is_some() && self.transaction(session).is_ok_and(|transaction| !transaction.loading)
+    }
+
+    /// Whether the open transaction of a session began with the set-up and goes on after it.
+    pub(crate) fn is_between(&self, session: SessionId) -> bool {
+        self.wheel.is_some() && !self.loading && self.transaction(session).is_ok_and(|transaction| transaction.loading)
     }
 
     /// Whether the session has the transaction that has touched something.
@@ -197,6 +221,9 @@ impl Store {
 
     fn name_of(&mut self, key: &RowKey) -> String {
         let number = self.keys.row(key);
+        if let Some(wheel) = &mut self.wheel {
+            wheel.describe(&self.keys, key.space);
+        }
         self.keys.name(number).to_string()
     }
 
@@ -234,18 +261,24 @@ impl Store {
         Ok(KeyPart::Number(taken + 1 + i128::from(place)))
     }
 
-    /// SplitMix64 of the place: the same numbers in every run.
+    /// SplitMix64 of the session and of how often it was given one: the same numbers in every run. A transaction does not begin with it.
     pub(crate) fn steered_random(&mut self, session: SessionId) -> u64 {
-        let place = self.steered_place(session, Asked::Random).unwrap_or_default() as u64;
-        let seed = (place + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+        let name = self.sessions[session.index()].name.as_bytes();
+        let seed = name.iter().fold(GOLDEN, |seed, byte| (seed ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+        let Some(wheel) = &mut self.wheel else { return seed };
+        let given = &mut wheel.places.entry(session).or_default().1;
+        *given += 1;
+        let seed = seed.wrapping_add(given.wrapping_mul(GOLDEN));
         let mixed = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
     }
 
-    /// The clock of a transaction: a second for each number.
-    pub(crate) fn steered_time(&self) -> i64 {
-        EPOCH + self.wheel.as_ref().map_or(0, |wheel| wheel.current.number) * SECOND
+    /// The clock of a transaction: a second for each that its session had before.
+    pub(crate) fn steered_time(&self, session: SessionId) -> i64 {
+        let over = self.wheel.as_ref().and_then(|wheel| wheel.places.get(&session)).map_or(0, |place| place.0);
+        EPOCH + (over + 1) * SECOND
     }
 
     /// How many writes the open transaction has, for savepoints.
@@ -260,6 +293,7 @@ impl Store {
         }
         let Some(wheel) = &mut self.wheel else { return Ok(()) };
         wheel.current = Steered::default();
+        wheel.places.entry(session).or_default().0 += 1;
         match wheel.steering.end(commits) {
             Ok(()) => {
                 self.count_steered(commits);
@@ -275,6 +309,7 @@ impl Store {
             return Err(SqlError::unsupported("skew_settle while a transaction has read or written"));
         }
         let Some(mut wheel) = self.wheel.take() else { return Ok(()) };
+        self.written_after = Some(false);
         let mut rows = wheel.steering.finish()?;
         let keys: Vec<_> = self.versions.initial_keys().map(|(key, _)| key).collect();
         for key in keys {

@@ -87,6 +87,8 @@ pub struct Store {
     pub(crate) fresh_keys: BTreeMap<SpaceId, i128>,
     pub(crate) recorder: Recorder,
     pub(crate) loading: bool,
+    /// After somebody steered: whether anything was written since.
+    pub(crate) written_after: Option<bool>,
     clock: i64,
     pub(crate) woken: Vec<SessionId>,
     pub(crate) advisory: AdvisoryTable,
@@ -130,6 +132,7 @@ impl Store {
             fresh_keys: BTreeMap::new(),
             recorder: Recorder::default(),
             loading: true,
+            written_after: None,
             clock: EPOCH + (options.seed % 86_400) as i64 * SECOND,
             woken: Vec::new(),
             advisory: AdvisoryTable::default(),
@@ -230,6 +233,11 @@ impl Store {
         self.free_advisory(session, true);
         let state = &mut self.sessions[session.index()];
         (state.open, state.grants, state.wants_turn) = (false, 0, false);
+    }
+
+    /// Whether a session of this name is connected.
+    pub(crate) fn is_connected(&self, name: &str) -> bool {
+        self.session_numbers.get(name).is_some_and(|session| self.sessions[session.index()].open)
     }
 
     /// The name of a session.

@@ -89,6 +89,9 @@ impl Storage for View<'_> {
         if self.is_steered() {
             return self.store.steered_put(self.session, key, write);
         }
+        if self.store.is_between(self.session) {
+            return refused("writing after skew_settle() in the same transaction");
+        }
         self.store.put(self.session, key, write)
     }
 
@@ -173,7 +176,7 @@ impl Storage for View<'_> {
 
     fn now(&self) -> i64 {
         if self.is_steered() {
-            return self.store.steered_time();
+            return self.store.steered_time(self.session);
         }
         self.store.transaction(self.session).map_or(self.store.time(), |transaction| transaction.began_at)
     }

@@ -2,9 +2,9 @@
 
 use crate::input::{Complaint, cannot};
 use sha2::{Digest, Sha256};
-use skew_mockdb::Updates;
-use skew_sql::Granularity;
+use skew_mockdb::{Begin, Store, Updates};
 use skew_sql::program::{Program, ProgramError};
+use skew_sql::{Granularity, SqlError, Stop, Storage, Write};
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -89,6 +89,37 @@ pub(super) fn shown(value: &skew_sql::Datum, field: &skew_sql::program::Field, p
 /// A file of ours cannot be written.
 pub(super) fn unwritable(path: &Path, error: &std::io::Error) -> Complaint {
     Complaint::new(&path.to_string_lossy(), cannot("write", error), "choose another folder")
+}
+
+/// Puts the first rows where no transaction wrote them.
+pub(super) fn load(store: &mut Store, program: &Program) -> Result<(), SqlError> {
+    let loader = store.connect("skew/load");
+    store.begin(loader, Begin::default())?;
+    let copied = copy(program, &mut store.view(loader));
+    copied.map_err(|stop| match stop {
+        Stop::Error(error) => error,
+        Stop::Interrupted(_) => SqlError::unsupported("a store that interrupts its loading"),
+    })?;
+    // Nobody else is there, so nothing can stand in the way.
+    let _ = store.commit(loader);
+    store.disconnect(loader);
+    Ok(())
+}
+
+fn copy(program: &Program, storage: &mut dyn Storage) -> Result<(), Stop> {
+    let (_, rows) = program.initial();
+    for (key, row) in rows.rows() {
+        storage.put(key, Write::Row(row.clone()))?;
+    }
+    for (sequence, value, called) in rows.sequences() {
+        storage.set_value(sequence, value, called)?;
+    }
+    for (space, count) in rows.fresh_keys() {
+        for _ in 0..count {
+            storage.fresh_key(space)?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether updates lock.

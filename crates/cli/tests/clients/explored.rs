@@ -18,10 +18,10 @@ fn a_race_is_found_and_its_fix_explored_to_the_end() {
     let raced = explore(&python, &[]);
     let text = String::from_utf8_lossy(&raced.stdout).into_owned();
     assert_eq!(raced.status.code(), Some(1), "{text}{}", String::from_utf8_lossy(&raced.stderr));
-    assert!(text.contains("read-committed  4 runs of 5 explored"), "{text}");
-    assert!(text.contains("fails  in 2 runs") && text.contains("lost update"), "{text}");
+    assert!(text.contains("read-committed  4 histories of 5 explored"), "{text}");
+    assert!(text.contains("fails   in 2 histories") && text.contains("lost update"), "{text}");
     let fixed = explore(&python, &["fixed"]);
     let text = String::from_utf8_lossy(&fixed.stdout).into_owned();
     assert_eq!(fixed.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&fixed.stderr));
-    assert!(text.contains("2 runs of 3 explored") && text.contains("passes in every run"), "{text}");
+    assert!(text.contains("2 histories of 3 explored") && text.contains("passes  in every run"), "{text}");
 }

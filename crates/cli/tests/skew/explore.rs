@@ -149,7 +149,7 @@ fn what_cannot_be_explored_is_refused_with_its_place() {
         assert!(ran.err.contains(said), "{file}: {}", ran.err);
     }
     let ran = explore(&folder, &["withdraw.sql", "--level", "rc", "--replay", "9:0"]).expect(2);
-    assert!(ran.err.contains("of another program"), "{}", ran.err);
+    assert!(ran.err.contains("no such run"), "{}", ran.err);
     explore(&folder, &["withdraw.sql", "--level", "rc", "--replay", "x"]).expect(2);
 }
 
@@ -166,7 +166,7 @@ fn a_file_of_another_exploration_is_refused() {
     let text = folder.read(part);
     for (from, to, said) in [
         ("\"skew\":1", "\"skew\":2", "another version"),
-        ("\"assertions\":[{\"runs\":0,\"smallest\":null}]", "\"assertions\":[]", "changed by hand"),
+        ("\"assertions\":[{\"runs\":0,\"allowed\":0,\"smallest\":null}]", "\"assertions\":[]", "changed by hand"),
         (
             "\"left\":[",
             "\"left\":[{\"transactions\":[[1,[0,0]],[2,[129]]],\"pending\":false,\"share\":1.0},",
@@ -190,6 +190,10 @@ fn what_cannot_go_together_is_refused() {
         (&["--algorithm", "dfs", "--jobs", "2"][..], "with one thread"),
         (&["--algorithm", "dfs", "--split", "2"], "in one go"),
         (&["--init", "withdraw.sql"], "--init is for commands"),
+        (&["--level", "rc", "--replay", "2:0.0 1:2 3:0.2", "--format", "json"], "not as JSON"),
+        (&["--level", "rc", "--replay", "2:0.0"], "one that begins so is `2:0.0 "),
+        (&["--level", "ser", "--replay", "2:0.0 1:2 3:0.2"], "no such run at serializable"),
+        (&["--level", "rc", "--replay", "1:0.0 2:129 3:129.0"], "no such run"),
         (&["--resume", "nowhere/state.json"], "cannot write"),
     ] {
         let ran = explore(&folder, &[&["withdraw.sql"], arguments].concat()).expect(2);
@@ -209,5 +213,5 @@ fn a_budget_ends_at_the_same_histories_for_every_number_of_jobs() {
 fn what_is_not_for_commands_is_refused_and_not_ignored() {
     let folder = folder("explore-command");
     let ran = explore(&folder, &["--level", "rc", "--jobs", "2", "--", "true"]).expect(2);
-    assert!(ran.err.contains("--jobs is for programs, not for commands"), "{}", ran.err);
+    assert!(ran.err.contains("--jobs is for programs: a command runs once at a time"), "{}", ran.err);
 }

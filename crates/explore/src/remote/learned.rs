@@ -3,6 +3,7 @@
 //! Sessions and transactions have their numbers in the order in which they were first met; the numbers stay, so that histories which
 //! wait mean the same after every run. To [`Run`](crate::Run) it is a program like any other, only that no transaction of it can be run alone.
 
+use super::memory::Memory;
 use crate::error::ExploreError;
 use crate::explorable::{Ending, Explorable, Interrupt, Place};
 use crate::keys::{KeyNumber, Keys};
@@ -10,7 +11,7 @@ use crate::requests::Requests;
 use crate::set::Number;
 use crate::shape::{Options, Shape};
 use skew_history::IsolationLevel;
-use skew_sql::{Row, RowKey};
+use skew_sql::{Datum, Row, RowKey, SpaceId};
 use std::collections::BTreeMap;
 
 /// What is known of a program.
@@ -19,13 +20,23 @@ pub struct Learned {
     pub(crate) shape: Shape,
     pub(crate) keys: Keys,
     names: BTreeMap<RowKey, String>,
+    /// The columns of the rows of a space, and which of them the key repeats.
+    columns: BTreeMap<SpaceId, Vec<(String, bool)>>,
+    pub(super) memory: Memory,
     /// Whether a run has said what there was before everything.
     has_initial: bool,
 }
 
 impl Learned {
     pub(crate) fn new(options: Options) -> Learned {
-        Learned { shape: Shape::unknown(options), keys: Keys::default(), names: BTreeMap::new(), has_initial: false }
+        Learned {
+            shape: Shape::unknown(options),
+            keys: Keys::default(),
+            names: BTreeMap::new(),
+            columns: BTreeMap::new(),
+            memory: Memory::default(),
+            has_initial: false,
+        }
     }
 
     pub(crate) fn options(&self) -> Options {
@@ -80,6 +91,13 @@ impl Learned {
         Err(ExploreError::OtherInitial { key })
     }
 
+    /// What the rows of a space are for whoever reads histories. Columns may be added, not changed.
+    pub(crate) fn describe(&mut self, space: SpaceId, columns: Vec<(String, bool)>) {
+        let known = self.columns.entry(space).or_default();
+        let more = columns.into_iter().skip(known.len());
+        known.extend(more);
+    }
+
     /// The number of a key, whose name is this.
     pub(crate) fn key(&mut self, key: &RowKey, name: impl FnOnce() -> String) -> KeyNumber {
         if !self.names.contains_key(key) {
@@ -121,6 +139,29 @@ impl Explorable for Learned {
             Some(name) => name.clone(),
             // Only the beginning of names is asked for in this way, to tell what a scan covers.
             None => self.unmet_name(key),
+        }
+    }
+
+    /// A row with one column besides its key is that column's value, any other is `balance=100 owner=ann`.
+    fn shown(&self, key: &RowKey, row: &Row) -> Datum {
+        let columns = self.columns.get(&key.space).map_or(&[][..], |columns| columns);
+        let told: Vec<(Option<&str>, &Datum)> = row
+            .iter()
+            .enumerate()
+            .map(|(place, datum)| (columns.get(place), datum))
+            .filter(|(column, _)| column.is_none_or(|column| !column.1))
+            .map(|(column, datum)| (column.map(|column| column.0.as_str()), datum))
+            .collect();
+        match told.as_slice() {
+            [] => Datum::Boolean(true),
+            [(_, only)] => Datum::clone(only),
+            several => {
+                let text = |(name, datum): &(Option<&str>, &Datum)| match name {
+                    Some(name) => format!("{name}={}", crate::record::text(datum)),
+                    None => crate::record::text(datum),
+                };
+                Datum::text(several.iter().map(text).collect::<Vec<String>>().join(" "))
+            }
         }
     }
 }

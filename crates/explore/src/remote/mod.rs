@@ -21,17 +21,20 @@
 //! Whoever runs the command (a [`Remote`]) lets transactions run one at a time and asks the [`Path`] who goes next and what each read returns.
 
 mod learned;
+mod memory;
 mod path;
+mod schedule;
 
 pub use learned::Learned;
 pub use path::{Path, PathError};
+pub use schedule::{NoRemoteSchedule, RemoteSchedule};
 
 use crate::error::ExploreError;
 use crate::ordered::Ordered;
 use crate::run::Run;
 use crate::runner::{Node, Runner};
 use crate::search::Progress;
-use crate::set::MOST_TRANSACTIONS;
+use crate::set::{MOST_TRANSACTIONS, Number};
 use crate::shape::Options;
 use std::sync::Arc;
 
@@ -46,10 +49,19 @@ pub trait Remote {
     fn run(&mut self, path: Path) -> Result<(Path, Self::Ended), Self::Error>;
 }
 
+/// Where the run of a history starts to be new.
+#[derive(Clone, Debug)]
+pub(crate) enum Start {
+    /// After this.
+    History(Ordered),
+    /// Nowhere: these transactions, which read from these, are all of it.
+    Written(Vec<(Number, Vec<Number>)>),
+}
+
 /// A history that waits for its run.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
-    pub(crate) history: Ordered,
+    pub(crate) start: Start,
     /// Which of the states that it may have left is wanted, where there are several.
     pub(crate) final_state: usize,
     pub(crate) share: f64,
@@ -61,6 +73,10 @@ pub struct RemoteRun<E> {
     pub ended: E,
     /// Whether its history is complete: else it could not go on, or not as prescribed.
     pub complete: bool,
+    /// Which of the states that its history may have left it found, from 0. Those after the first are runs of a history that was counted.
+    pub final_state: usize,
+    /// A session that came too late for the order of names, if one did: runs may be missed.
+    pub disorder: Option<String>,
     history: Ordered,
 }
 
@@ -75,8 +91,17 @@ pub struct RemoteSearch {
 impl RemoteSearch {
     /// An exploration of the whole program.
     pub fn new(options: Options) -> RemoteSearch {
-        let whole = Waiting { history: Ordered::new(MOST_TRANSACTIONS), final_state: 0, share: 1.0 };
+        let whole = Waiting { start: Start::History(Ordered::new(MOST_TRANSACTIONS)), final_state: 0, share: 1.0 };
         RemoteSearch { learned: Learned::new(options), stack: vec![whole], progress: Progress::default(), skipped: 0 }
+    }
+
+    /// One run and no other: the one that was written down.
+    pub fn again(options: Options, schedule: RemoteSchedule) -> Result<RemoteSearch, ExploreError> {
+        let learned = schedule.learned(options)?;
+        let final_state = schedule.final_state();
+        let waiting = Waiting { start: Start::Written(schedule.into_transactions()), final_state, share: 1.0 };
+        // The states after the first wait only for the run that finds the first.
+        Ok(RemoteSearch { learned, stack: vec![waiting], progress: Progress::default(), skipped: 0 })
     }
 
     /// What was done so far.
@@ -99,9 +124,10 @@ impl RemoteSearch {
         let Some(waiting) = self.stack.pop() else { return Ok(None) };
         let nothing = Learned::new(self.learned.options());
         let learned = std::mem::replace(&mut self.learned, nothing);
+        let final_state = waiting.final_state;
         let (path, ended) = remote.run(Path::new(learned, waiting))?;
         let share = path.share();
-        let path::Travelled { learned, history, branches, stop } = path.travelled();
+        let path::Travelled { learned, history, branches, disorder, stop } = path.travelled();
         self.learned = learned;
         let complete = stop.is_none();
         match stop {
@@ -113,7 +139,12 @@ impl RemoteSearch {
         }
         self.progress.share += share;
         self.stack.extend(branches);
-        Ok(Some(RemoteRun { ended, complete, history }))
+        Ok(Some(RemoteRun { ended, complete, final_state, disorder, history }))
+    }
+
+    /// A run written down, so that [`RemoteSearch::again`] makes it again.
+    pub fn schedule<E>(&self, run: &RemoteRun<E>) -> RemoteSchedule {
+        RemoteSchedule::of(&self.learned, &run.history, run.final_state)
     }
 
     /// Looks at the history of a run.

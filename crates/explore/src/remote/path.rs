@@ -7,10 +7,16 @@
 //!              else: the first version that the base allows; a history for every other one
 //! ```
 //!
+//! A path whose run was written down prescribes only whom each read reads from. What is asked for is not known then, and nothing branches.
+//!
+//! Where nothing is prescribed sessions go in the order of their names. Whether they did is checked here and not where they wait for
+//! their turn: somebody who connects too late would else make an order of its own, and runs would be missed.
+//!
 //! Transactions run one at a time, so a request belongs to the one that has begun. After an error there are no more answers: whoever
 //! runs the program lets it come to its end, and hands the path back.
 
-use super::{Learned, Waiting};
+use super::memory::State;
+use super::{Learned, Start, Waiting};
 use crate::consistency::Known;
 use crate::error::ExploreError;
 use crate::explorable::{Explorable, Interrupt};
@@ -24,8 +30,8 @@ use crate::set::{INITIAL, MOST_TRANSACTIONS, Number, Set};
 use crate::sql::reads::Reads;
 use skew_check::Budget;
 use skew_history::IsolationLevel;
-use skew_sql::{KeyRange, Row, RowKey};
-use std::collections::VecDeque;
+use skew_sql::{KeyRange, Row, RowKey, SpaceId};
+use std::collections::{BTreeMap, VecDeque};
 
 /// So many states a history may have left, and so much work it may be to find them.
 const MOST_FINAL_STATES: usize = 1_000;
@@ -49,15 +55,58 @@ pub enum PathError {
 #[derive(Debug)]
 struct Prescribed {
     number: Number,
-    /// What it can have asked for, without the absences that others brought about later.
-    events: Vec<Event>,
-    outcome: Outcome,
+    part: Part,
+}
+
+/// What is prescribed of a transaction.
+#[derive(Debug)]
+enum Part {
+    /// What it can have asked for, without the absences that others brought about later, and how it ended.
+    Events(Vec<Event>, Outcome),
+    /// Whom its reads read from, up to its end.
+    Sources(Vec<Number>),
 }
 
 impl Prescribed {
     /// Whom its reads read from, after so many.
     fn sources(&self, after: usize) -> Vec<Number> {
-        crate::log::reads_among(&self.events).skip(after).map(|read| read.source).collect()
+        match &self.part {
+            Part::Events(events, _) => crate::log::reads_among(events).skip(after).map(|read| read.source).collect(),
+            Part::Sources(sources) => sources.iter().skip(after).copied().collect(),
+        }
+    }
+
+    /// What is prescribed at a place, if it is known what.
+    fn event(&self, place: usize) -> Option<&Event> {
+        match &self.part {
+            Part::Events(events, _) => events.get(place),
+            Part::Sources(_) => None,
+        }
+    }
+
+    /// Whether a request at a place, of which this says whether it is another event, is another one.
+    fn is_other(&self, place: usize, is_it: impl Fn(&Event) -> bool) -> bool {
+        match &self.part {
+            Part::Events(events, outcome) => {
+                events.get(place).map_or(*outcome != Outcome::Pending, |event| !is_it(event))
+            }
+            Part::Sources(_) => false,
+        }
+    }
+
+    /// Whether it cannot end here, after so many events and reads, in this way.
+    fn ends_otherwise(&self, place: usize, reads: usize, commits: bool) -> bool {
+        match &self.part {
+            Part::Events(events, outcome) => {
+                place < events.len() || *outcome != Outcome::Pending && (*outcome == Outcome::Committed) != commits
+            }
+            Part::Sources(sources) => reads < sources.len(),
+        }
+    }
+
+    /// Whether what comes after is for the path to find out.
+    fn is_open(&self) -> bool {
+        matches!(self.part, Part::Events(_, Outcome::Pending))
     }
 }
 
@@ -71,10 +120,17 @@ pub struct Path {
     current: Option<Prescribed>,
     /// What it need not ask for.
     reads: Reads,
+    /// Whether the whole run was written down.
+    is_written: bool,
     final_state: usize,
     /// The histories that branch off.
     branches: Vec<Waiting>,
     share: f64,
+    /// By session, what it was told so far.
+    states: BTreeMap<String, State>,
+    /// The session that ran last where nothing was prescribed.
+    last: Option<String>,
+    disorder: Option<String>,
     stop: Option<PathError>,
 }
 
@@ -83,13 +139,15 @@ pub(super) struct Travelled {
     pub(super) learned: Learned,
     pub(super) history: Ordered,
     pub(super) branches: Vec<Waiting>,
+    pub(super) disorder: Option<String>,
     pub(super) stop: Option<PathError>,
 }
 
 impl Path {
     pub(super) fn new(learned: Learned, waiting: Waiting) -> Path {
         Path {
-            prescribed: prescribe(&waiting.history, &learned),
+            is_written: matches!(waiting.start, Start::Written(_)),
+            prescribed: prescribe(waiting.start, &learned),
             learned,
             history: Ordered::new(MOST_TRANSACTIONS),
             current: None,
@@ -97,6 +155,9 @@ impl Path {
             final_state: waiting.final_state,
             branches: Vec::new(),
             share: waiting.share,
+            states: BTreeMap::new(),
+            last: None,
+            disorder: None,
             stop: None,
         }
     }
@@ -110,8 +171,8 @@ impl Path {
         if self.stop.is_none() {
             let _ = self.at_the_end();
         }
-        let Path { learned, history, branches, stop, .. } = self;
-        Travelled { learned, history, branches, stop }
+        let Path { learned, history, branches, disorder, stop, .. } = self;
+        Travelled { learned, history, branches, disorder, stop }
     }
 
     fn at_the_end(&mut self) -> Result<(), PathError> {
@@ -121,16 +182,30 @@ impl Path {
         }
         match self.prescribed.front() {
             None => Ok(()),
-            Some(next) => {
-                let transaction = self.learned.shape.transaction_name(next.number);
-                self.fail(ExploreError::Missing { transaction })
-            }
+            Some(next) => self.misses(next.number),
         }
+    }
+
+    /// A prescribed transaction does not come.
+    fn misses<T>(&mut self, number: Number) -> Result<T, PathError> {
+        let transaction = self.learned.shape.transaction_name(number);
+        let missing = ExploreError::Missing { transaction };
+        self.fail(if self.is_written { ExploreError::ForeignSchedule } else { missing })
     }
 
     /// Why there are no more answers, if so.
     pub fn error(&self) -> Option<&PathError> {
         self.stop.as_ref()
+    }
+
+    /// What the rows of a space are for whoever reads histories: the names of their columns, and which of them the key repeats.
+    pub fn describe(&mut self, space: SpaceId, columns: Vec<(String, bool)>) {
+        self.learned.describe(space, columns);
+    }
+
+    /// A session that ran after one that comes behind it by name, if there is such: it came too late, and runs may be missed.
+    pub fn disorder(&self) -> Option<&str> {
+        self.disorder.as_deref()
     }
 
     /// The rows that are there before everything, with the names of their keys. Every run has to begin with the same.
@@ -166,12 +241,39 @@ impl Path {
         };
         self.current = self.prescribed.pop_front();
         if let Some(other) = self.current.as_ref().filter(|prescribed| prescribed.number != number) {
-            let transaction = self.learned.shape.transaction_name(other.number);
-            return self.fail(ExploreError::Missing { transaction });
+            return self.misses(other.number);
+        }
+        if self.is_written && self.current.is_none() {
+            return self.fail(ExploreError::ForeignSchedule);
+        }
+        if self.current.is_none() {
+            let late = self.last.as_deref().is_some_and(|last| last > session);
+            self.disorder = self.disorder.take().or(late.then(|| session.to_owned()));
+            self.last = Some(session.to_owned());
         }
         self.history.begin(number, self.learned.shape.session_past(number));
         self.reads = Reads::default();
-        Ok(())
+        self.recall("another transaction", &())
+    }
+
+    /// What the session that has begun asks for must be what it asked for whenever it had been told the same.
+    fn recall(&mut self, asked: &str, request: &dyn std::fmt::Debug) -> Result<(), PathError> {
+        let Some(number) = self.history.pending() else { return Ok(()) };
+        let session = self.session_of(number).to_owned();
+        let state = self.states.entry(session.clone()).or_insert_with(|| State::new(&session));
+        let Err(recorded) = self.learned.memory.ask(state, asked, request) else { return Ok(()) };
+        let event = self.place() + 1;
+        let asked = otherwise(&recorded, asked);
+        let transaction = self.learned.shape.transaction_name(number);
+        self.fail(ExploreError::NotDeterministic { transaction, event, recorded, asked })
+    }
+
+    /// The session that has begun is told something.
+    fn tell(&mut self, answer: &dyn std::fmt::Debug) {
+        let session = self.history.pending().map(|number| self.session_of(number));
+        if let Some(state) = session.map(str::to_owned).and_then(|session| self.states.get_mut(&session)) {
+            state.add(answer);
+        }
     }
 
     /// A statement begins, which does not know what the ones before it read.
@@ -205,7 +307,10 @@ impl Path {
             Event::Own { key, scanned } => *key == number && !scanned,
             _ => false,
         })?;
-        self.ask(|requests| requests.read(key, locking))
+        self.recall(&format!("a read of {name}"), &(key, locking))?;
+        let row = self.ask(|requests| requests.read(key, locking))?;
+        self.tell(&row);
+        Ok(row)
     }
 
     /// Reads the rows of a range, as far as they are not known.
@@ -221,7 +326,10 @@ impl Path {
         self.expect("a scan", |event| {
             matches!(event, Event::Scan { range: before, locking: locked, .. } if **before == *range && *locked == locking)
         })?;
-        self.ask(|requests| requests.scan(range, locking))
+        self.recall("a scan", &(range, locking))?;
+        let rows = self.ask(|requests| requests.scan(range, locking))?;
+        self.tell(&rows);
+        Ok(rows)
     }
 
     /// Writes a row under a key, whose name is this; nothing: deletes it.
@@ -231,6 +339,7 @@ impl Path {
             &format!("a write of {name}"),
             |event| matches!(event, Event::Write { key, value: before } if *key == number && *before == value),
         )?;
+        self.recall(&format!("a write of {name}"), &(key, &value))?;
         self.ask(|requests| requests.write(key, value.clone()))?;
         self.reads.write(key.clone(), value);
         Ok(())
@@ -240,19 +349,20 @@ impl Path {
     pub fn end(&mut self, commits: bool) -> Result<(), PathError> {
         self.go_on()?;
         let Some(number) = self.history.pending() else { return Ok(()) };
-        let place = self.place();
-        let other = |it: &Prescribed| {
-            place < it.events.len() || it.outcome != Outcome::Pending && (it.outcome == Outcome::Committed) != commits
-        };
-        if self.current.as_ref().is_some_and(other) {
+        let (place, reads) = (self.place(), self.history.log(number).reads().count());
+        if self.current.as_ref().is_some_and(|it| it.ends_otherwise(place, reads, commits)) {
             return self.differs(if commits { "its commit" } else { "its end without a commit" });
+        }
+        if commits {
+            // Who rolls back may do so because the whole program ends, for reasons of others.
+            self.recall("its commit", &())?;
         }
         let mut known = Known::clone(&self.history.known);
         let bases = &self.learned.shape.bases;
         let fits = known.add(&self.history, number, self.history.complete, bases);
         debug_assert!(fits, "what is pending was allowed read by read, and its end adds nothing");
         self.history.end(commits, known, &self.learned.keys);
-        if self.current.take().is_none_or(|it| it.outcome == Outcome::Pending) {
+        if self.current.take().is_none_or(|it| it.is_open()) {
             self.branch_by_swaps();
         }
         Ok(())
@@ -278,7 +388,8 @@ impl Path {
         let wanted = self.final_state.min(states.len() - 1);
         if wanted == 0 {
             self.share /= states.len() as f64;
-            let other = |final_state| Waiting { history: self.history.clone(), final_state, share: self.share };
+            let start = || Start::History(self.history.clone());
+            let other = |final_state| Waiting { start: start(), final_state, share: self.share };
             self.branches.extend((1..states.len()).map(other));
         }
         Ok(states.swap_remove(wanted))
@@ -328,18 +439,19 @@ impl Path {
         }
         let place = self.place();
         match &self.current {
-            Some(it) if it.events.get(place).map_or(it.outcome != Outcome::Pending, |event| !is_it(event)) => {
-                self.differs(asked)
-            }
+            Some(it) if it.is_other(place, is_it) => self.differs(asked),
             _ => Ok(()),
         }
     }
 
     fn differs<T>(&mut self, asked: &str) -> Result<T, PathError> {
         let place = self.place();
-        let event = self.current.as_ref().and_then(|it| it.events.get(place));
+        if self.is_written {
+            return self.fail(ExploreError::ForeignSchedule);
+        }
+        let event = self.current.as_ref().and_then(|it| it.event(place));
         let recorded = event.map_or_else(|| "its end".to_owned(), |event| self.words(event));
-        let asked = if recorded == asked { format!("{asked} with something else in it") } else { asked.to_owned() };
+        let asked = otherwise(&recorded, asked);
         let number = self.current.as_ref().map_or(INITIAL, |it| it.number);
         let transaction = self.learned.shape.transaction_name(number);
         self.fail(ExploreError::NotDeterministic { transaction, event: place + 1, recorded, asked })
@@ -362,7 +474,7 @@ impl Path {
             let number = self.history.pending();
             let asked = number.map_or(0, |number| self.history.log(number).reads().count());
             let told = self.current.as_ref().map(|it| it.sources(asked)).unwrap_or_default();
-            let is_free = told.is_empty() && self.current.as_ref().is_none_or(|it| it.outcome == Outcome::Pending);
+            let is_free = told.is_empty() && self.current.as_ref().is_none_or(Prescribed::is_open);
             let guide = if is_free { Guide::Levels } else { Guide::List(told.iter()) };
             let names = |_: &RowKey| String::new();
             let Learned { shape, keys, .. } = &mut self.learned;
@@ -386,7 +498,7 @@ impl Path {
         for &source in others.iter().rev() {
             let mut history = self.history.clone();
             history.push_read(key, locking, scanned, source);
-            self.branches.push(Waiting { history, final_state: 0, share: self.share });
+            self.branches.push(Waiting { start: Start::History(history), final_state: 0, share: self.share });
         }
         self.history.push_read(key, locking, scanned, first);
         Ok(())
@@ -397,12 +509,25 @@ impl Path {
         let swaps = self.history.swaps(&self.learned.keys, &self.learned.shape.bases);
         self.share /= (swaps.len() + 1) as f64;
         let share = self.share;
-        self.branches.extend(swaps.into_iter().map(|history| Waiting { history, final_state: 0, share }));
+        let swapped = |history| Waiting { start: Start::History(history), final_state: 0, share };
+        self.branches.extend(swaps.into_iter().map(swapped));
     }
 }
 
-/// What a run has to do to come to a history.
-fn prescribe(history: &Ordered, learned: &Learned) -> VecDeque<Prescribed> {
+/// What is asked for, where it looks like what was asked for before and is not.
+fn otherwise(recorded: &str, asked: &str) -> String {
+    if recorded == asked { format!("{asked} with something else in it") } else { asked.to_owned() }
+}
+
+/// What a run has to do to come to where it starts.
+fn prescribe(start: Start, learned: &Learned) -> VecDeque<Prescribed> {
+    let history = match start {
+        Start::History(history) => history,
+        Start::Written(transactions) => {
+            let part = |(number, sources)| Prescribed { number, part: Part::Sources(sources) };
+            return transactions.into_iter().map(part).collect();
+        }
+    };
     let mut earlier = Set::EMPTY;
     let mut prescribed = VecDeque::with_capacity(history.order.len());
     for &number in &history.order {
@@ -410,7 +535,7 @@ fn prescribe(history: &Ordered, learned: &Learned) -> VecDeque<Prescribed> {
         let told = |key| learned.keys.initial(key).is_some() || !(history.writers(key) & earlier).is_empty();
         let is_told = |event: &&Event| !matches!(event, Event::Read(read) if read.scanned && !told(read.key));
         let events = log.events.iter().filter(is_told).cloned().collect();
-        prescribed.push_back(Prescribed { number, events, outcome: log.outcome });
+        prescribed.push_back(Prescribed { number, part: Part::Events(events, log.outcome) });
         earlier.insert(number);
     }
     prescribed

@@ -24,9 +24,9 @@ use cells::Layout;
 use skew_check::Updates;
 use skew_history::IsolationLevel;
 use skew_sql::program::{CallOutcome, CallResult, Client, Ending as ProcedureEnding, MOST_STEPS, Program};
-use skew_sql::program::{ProgramError, Results, Run, Step};
+use skew_sql::program::{Heard, ProgramError, Results, Run, Spoken, Step};
 use skew_sql::{Datum, Granularity, MemoryStorage, Row, RowKey, SequenceId, Session, SqlError, Stop, Storage, Write};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use view::{Counters, View};
 
 /// How the statements of a program become events.
@@ -55,6 +55,18 @@ pub struct SqlProgram {
     counters: Counters,
     /// How many transactions come before each session's first.
     first: Vec<usize>,
+    left_out: BTreeSet<Place>,
+    /// Whether calls remember what they said to the database.
+    remembers: bool,
+}
+
+/// An assertion that is not true in a final state.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violated {
+    /// Its place in [`Program::assertions`].
+    pub assertion: usize,
+    /// Why it could not be evaluated, if that is what is wrong.
+    pub error: Option<ProgramError>,
 }
 
 /// What a call leaves.
@@ -67,6 +79,9 @@ pub struct Left {
     pub result: CallResult,
     /// Why it was aborted, if it was.
     pub abort: Option<Abort>,
+    /// What it said to the database and heard, from BEGIN to its end, in a [program that remembers](SqlProgram::remembering); or why
+    /// that cannot be said as text.
+    pub spoken: Result<Vec<Spoken>, ProgramError>,
 }
 
 /// Why a call was aborted by its program.
@@ -93,7 +108,29 @@ impl SqlProgram {
             transactions - script.calls.len()
         };
         let first = program.scripts().iter().map(before).collect();
-        SqlProgram { layout, counters, first, options, program }
+        SqlProgram { layout, counters, first, options, program, left_out: BTreeSet::new(), remembers: false }
+    }
+
+    /// The program without some of its calls. The others keep their numbers, and what follows from them, such as the values of sequences.
+    pub fn without(self, left_out: BTreeSet<Place>) -> SqlProgram {
+        SqlProgram { left_out, ..self }
+    }
+
+    /// The program with calls that leave what they said to the database, as text, and what they heard.
+    pub fn remembering(self) -> SqlProgram {
+        SqlProgram { remembers: true, ..self }
+    }
+
+    /// The place of a call among all calls of the program, from which the values of sequences and clocks follow.
+    pub fn ordinal(&self, place: Place) -> usize {
+        self.first[place.session] + place.number
+    }
+
+    /// The calls that an assertion asks for although they are left out: it cannot be evaluated then.
+    pub fn missing(&self, assertion: usize) -> BTreeSet<Place> {
+        let calls = self.program.assertions().get(assertion).into_iter().flat_map(|assertion| assertion.calls());
+        let places = calls.map(|(session, number)| Place { session, number });
+        places.filter(|place| self.left_out.contains(place)).collect()
     }
 
     /// The program itself.
@@ -101,13 +138,13 @@ impl SqlProgram {
         &self.program
     }
 
-    /// The assertions that are not true in a final state, as places in [`Program::assertions`]. `left` is what the calls left, `rows` what
-    /// stands under the keys of the exploration.
+    /// The assertions that are not true in a final state; those that ask for a call that is left out are not asked. `left` is what the
+    /// calls left, `rows` what stands under the keys of the exploration.
     pub fn violated<'left>(
         &self,
         left: impl IntoIterator<Item = (Place, &'left Left)>,
         rows: impl IntoIterator<Item = (RowKey, Row)>,
-    ) -> Result<Vec<usize>, ProgramError> {
+    ) -> Vec<Violated> {
         let mut results = Results::new(&self.program);
         for (place, left) in left {
             results.set(place.session, place.number, left.result.clone());
@@ -119,12 +156,16 @@ impl SqlProgram {
         }
         let mut violated = Vec::new();
         for (number, assertion) in self.program.assertions().iter().enumerate() {
-            let holds = assertion.holds(&mut self.program.session(), &results, &mut storage);
-            if !holds.map_err(|stop| self.error(stop))? {
-                violated.push(number);
+            if !self.missing(number).is_empty() {
+                continue;
+            }
+            match assertion.holds(&mut self.program.session(), &results, &mut storage) {
+                Ok(true) => {}
+                Ok(false) => violated.push(Violated { assertion: number, error: None }),
+                Err(stop) => violated.push(Violated { assertion: number, error: Some(self.error(stop)) }),
             }
         }
-        Ok(violated)
+        violated
     }
 
     fn error(&self, stop: Stop) -> ProgramError {
@@ -171,6 +212,21 @@ impl SqlProgram {
     }
 }
 
+/// The statements of a transaction with its beginning and its end.
+fn framed(spoken: Vec<Spoken>, abort: Option<&Abort>, run: &Run) -> Vec<Spoken> {
+    let place = run.place();
+    let (text, heard) = match abort {
+        None => ("COMMIT", Heard::Done),
+        // What was deferred to the commit.
+        Some(Abort::Error(error)) if run.is_at_end() => {
+            ("COMMIT", Heard::Failed { state: error.state.0.to_owned(), message: error.message.clone() })
+        }
+        Some(_) => ("ROLLBACK", Heard::Done),
+    };
+    let frame = |text: &str, heard| Spoken { text: text.to_owned(), place, heard };
+    std::iter::once(frame("BEGIN", Heard::Done)).chain(spoken).chain([frame(text, heard)]).collect()
+}
+
 impl Explorable for SqlProgram {
     type Left = Left;
 
@@ -184,6 +240,10 @@ impl Explorable for SqlProgram {
 
     fn transaction_count(&self, session: usize) -> usize {
         self.program.scripts()[session].calls.len()
+    }
+
+    fn is_left_out(&self, place: Place) -> bool {
+        self.left_out.contains(&place)
     }
 
     fn level(&self, place: Place) -> Option<IsolationLevel> {
@@ -204,10 +264,14 @@ impl Explorable for SqlProgram {
             Err(error) => {
                 let result = client.refuse(&self.program, place.number, CallOutcome::Aborted);
                 let abort = Some(Abort::Error(self.program.error(error)));
-                return Ok(Ending { commits: false, left: Left { session, client, current_values, result, abort } });
+                let left = Left { session, client, current_values, result, abort, spoken: Ok(Vec::new()) };
+                return Ok(Ending { commits: false, left });
             }
         };
-        let ordinal = (self.first[place.session] + place.number) as i64;
+        let ordinal = self.ordinal(place) as i64;
+        if self.remembers {
+            run.remember();
+        }
         let atomic = self.options.updates == Updates::Atomic;
         let mut view = View::new(&self.layout, &self.counters, requests, atomic, ordinal, current_values);
         let abort = self.steps(&mut run, &mut session, &mut view)?;
@@ -216,7 +280,9 @@ impl Explorable for SqlProgram {
         let outcome = if abort.is_none() { CallOutcome::Committed } else { CallOutcome::Aborted };
         let hands_out = matches!(abort, None | Some(Abort::Rollback));
         let result = client.finish(&self.program, place.number, &run, outcome, hands_out);
-        Ok(Ending { commits: abort.is_none(), left: Left { session, client, current_values, result, abort } })
+        let spoken = run.take_spoken().map_err(|error| self.program.error(error));
+        let spoken = spoken.map(|spoken| if self.remembers { framed(spoken, abort.as_ref(), &run) } else { spoken });
+        Ok(Ending { commits: abort.is_none(), left: Left { session, client, current_values, result, abort, spoken } })
     }
 
     fn key_name(&self, key: &RowKey) -> String {

@@ -25,6 +25,8 @@ enum Mischief {
     OtherWrite,
     NoLastTransaction,
     NeverFirst,
+    /// The first session comes when others have begun.
+    Late,
 }
 
 impl Whole<'_> {
@@ -48,6 +50,7 @@ impl Whole<'_> {
             let mut ready = (0..next.len()).filter(open);
             let session = match path.next_session() {
                 Some(name) => ready.find(|&session| self.script.session_name(session) == name),
+                None if self.mischief == Some(Mischief::Late) => ready.next_back(),
                 None => ready.next(),
             };
             let Some(session) = session else { break };
@@ -185,6 +188,55 @@ fn every_final_state_of_every_run_is_seen_once() {
         }
     }
     assert!(several > 50, "some histories end in more than one way: {several}");
+}
+
+#[test]
+fn every_run_that_is_written_down_is_made_again() {
+    for seed in 0..100 {
+        let features = Features { scans: seed % 2 == 0, locks: seed % 3 == 0, ..Features::default() };
+        let program = program(&mut Random::new(7_000 + seed), features);
+        let options = Options::new(IsolationLevel::ReadCommitted);
+        let mut remote = Whole { looks: true, ..Whole::new(&program) };
+        let mut search = RemoteSearch::new(options);
+        while let Some(run) = search.next_run(&mut remote).unwrap() {
+            if !run.complete {
+                continue;
+            }
+            let line = search.schedule(&run).to_string();
+            let mut again = RemoteSearch::again(options, line.parse().unwrap()).unwrap();
+            let made = again.next_run(&mut Whole { looks: true, ..Whole::new(&program) });
+            let made = made.unwrap_or_else(|error| panic!("{line}: {error}")).unwrap();
+            assert_eq!(again.schedule(&made).to_string(), line);
+            let pattern = |search: &RemoteSearch, run| search.look(run, |run| run.pattern());
+            assert_eq!((pattern(&again, &made), &made.ended), (pattern(&search, &run), &run.ended), "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_schedule_of_another_program_is_refused() {
+    let script = Script::parse("r(x) w(x); r(x) w(x)");
+    let options = Options::new(IsolationLevel::ReadCommitted);
+    for line in ["a,b 1:0", "a,b 1:0.0 2:1", "a,b 1: 2:0", "a,a 1:0 2:0", "a,c 1:0 2:0", "a,b 2:0 1:2 end:7"] {
+        let mut search = RemoteSearch::again(options, line.parse().unwrap()).unwrap();
+        let made = search.next_run(&mut Whole::new(&script));
+        // A state that there is not is the last that there is.
+        let expected = if line.contains("end") { None } else { Some(ExploreError::ForeignSchedule) };
+        assert_eq!(made.err(), expected, "{line}");
+    }
+}
+
+#[test]
+fn a_session_that_comes_too_late_for_its_name_is_told() {
+    let script = Script::parse("r(x) w(x); r(x) w(x)");
+    let mut remote = Whole { mischief: Some(Mischief::Late), ..Whole::new(&script) };
+    let mut search = RemoteSearch::new(Options::new(IsolationLevel::ReadCommitted));
+    let run = search.next_run(&mut remote).unwrap().unwrap();
+    assert_eq!(run.disorder.as_deref(), Some("a"));
+    let mut search = RemoteSearch::new(Options::new(IsolationLevel::ReadCommitted));
+    while let Some(run) = search.next_run(&mut Whole::new(&script)).unwrap() {
+        assert_eq!(run.disorder, None);
+    }
 }
 
 fn error_of(text: &str, mischief: Mischief) -> ExploreError {

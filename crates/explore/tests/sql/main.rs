@@ -4,5 +4,7 @@ mod bugs;
 mod counts;
 mod events;
 mod explored;
+mod following;
 mod mock;
 mod random;
+mod without;

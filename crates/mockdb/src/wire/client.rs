@@ -73,7 +73,9 @@ impl Client {
         hall.database.hang(session, &bell);
         let member = hall.enter(process, secret, Arc::clone(&bell));
         if let Some(gate) = &hall.gate {
-            gate.arrive(process, hall.database.work().store.session_name(session));
+            // Nobody waits for the gate with the database in hand: who is at the gate waits for the database.
+            let name = hall.database.work().store.session_name(session).to_owned();
+            gate.arrive(process, &name);
         }
         Client {
             hall,
@@ -271,6 +273,9 @@ impl Client {
         let answer = self.until_done(|connection, database| connection.execute(database, prepared, parameters)).await;
         if let Some(level) = self.connection.take_overruled() {
             tracing::warn!("a client asked for {level:?}; all transactions are at the level that was asked for here");
+            if let Some(gate) = &self.hall.gate {
+                gate.overrule(level);
+            }
         }
         self.follow_session();
         if let Some(turnstile) = &self.hall.turnstile {
@@ -278,6 +283,10 @@ impl Client {
             turnstile.rest(self.process, true);
         }
         if let Some(gate) = &self.hall.gate {
+            if let Ok(Answer::Defined(words)) = &answer {
+                // Who sees which table is no part of a history.
+                gate.define(self.process, words);
+            }
             gate.rest(&self.hall, self.process, true);
         }
         answer
@@ -402,6 +411,9 @@ impl Client {
     /// Tells of an error, which is the end of the transaction.
     pub(crate) fn failed(&mut self, error: &SqlError, sql: &str) {
         self.connection.fail(&mut self.hall.database.work());
+        if let Some(gate) = self.hall.gate.as_ref().filter(|_| error.state == SqlState::FEATURE_NOT_SUPPORTED) {
+            gate.refuse(self.process, &error.message);
+        }
         self.line.replies.error(Severity::Error, error, sql);
     }
 

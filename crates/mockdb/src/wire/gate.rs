@@ -1,28 +1,34 @@
 //! Whose transaction it is, where somebody else decides about the order.
 //!
 //! ```text
-//!   set-up      the first session alone, until another one asks for something or skew_settle() is called
+//!   set-up      the first connection alone, until it is closed, another one asks for something, or skew_settle() is called
 //!   explored    one transaction at a time: the prescribed session's, else, when all are here, the first by name
-//!   over        what is left of the command looks at the end, one statement after the other
+//!   over        what is left of the command looks at the end, one transaction after the other
 //! ```
 //!
-//! The set-up is there only while nothing was loaded. The explored part is over with `skew_settle()`, or when somebody who took no part
-//! asks for something and all who took part are gone: that is how a test looks at the end.
+//! The set-up is there only while nothing was loaded. Where others are connected meanwhile, who sets up may as well be at work already: it
+//! has to wait a little whether they ask, too, and when they do not, the set-up is told to be unclear unless `skew_settle()` ends it. The explored part is over with `skew_settle()`, or when somebody who took no part
+//! asks for something and all who took part are gone: that is how a test looks at the end. Who that may be, and who is waited for
+//! before the first transaction, is known from other runs ([`Roll`]).
 //!
 //! A session that is connected and silent may still have a transaction that comes before the others by name, so it is waited for. After
 //! some patience it is taken to have nothing to do. When it is its own turn and it is silent, or it is silent inside its transaction while
 //! others wait, then the application itself imposes another order, and this run is given up.
 
+use super::attendance::{Attendance, Roll};
 use super::hall::Hall;
-use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use crate::database::Database;
+use skew_sql::session::DeclaredLevel;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 /// How often those who wait look whether something is over.
 const GLANCE: Duration = Duration::from_millis(10);
-/// In a first run nobody knows who will connect: after so long without anybody new, all are here.
+/// In a first run nobody knows who will connect: after so long without anybody new, all are here. A suspect is waited for as long before
+/// every transaction but the first.
 const ARRIVALS: Duration = Duration::from_millis(250);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,7 +40,6 @@ enum Phase {
 
 struct Guest {
     name: String,
-    took_part: bool,
     silent: bool,
 }
 
@@ -42,63 +47,64 @@ struct State {
     phase: Phase,
     /// Who has the turn, and whether a statement of it runs.
     holder: Option<(i32, bool)>,
+    /// Who had the turn last.
+    last: Option<i32>,
     waiting: BTreeMap<(String, i32), oneshot::Sender<()>>,
     guests: BTreeMap<i32, Guest>,
-    /// The session that sets up.
-    first: Option<String>,
+    /// The connection that sets up.
+    setter: Option<i32>,
+    took_part: BTreeSet<String>,
     has_begun: bool,
     changed: Instant,
+    /// Since when everybody is held back for a suspect.
+    held: Option<Instant>,
+    attendance: Attendance,
 }
 
 /// Lets one client in at a time.
 pub(crate) struct Gate {
     patience: Duration,
+    roll: Arc<Roll>,
     state: Mutex<State>,
 }
 
 impl Gate {
-    pub(crate) fn new(patience: Duration) -> Gate {
+    pub(crate) fn new(patience: Duration, roll: Arc<Roll>) -> Gate {
         let state = State {
             phase: Phase::SetUp,
             holder: None,
+            last: None,
             waiting: BTreeMap::new(),
             guests: BTreeMap::new(),
-            first: None,
+            setter: None,
+            took_part: BTreeSet::new(),
             has_begun: false,
             changed: Instant::now(),
+            held: None,
+            attendance: Attendance::default(),
         };
-        Gate { patience, state: Mutex::new(state) }
+        Gate { patience, roll, state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What the run showed, but for what was written after it.
+    pub(crate) fn attendance(&self) -> Attendance {
+        self.state().attendance.clone()
+    }
+
     /// A client is here.
     pub(crate) fn arrive(&self, client: i32, name: &str) {
         let mut state = self.state();
-        state.guests.insert(client, Guest { name: name.to_owned(), took_part: false, silent: false });
+        state.guests.insert(client, Guest { name: name.to_owned(), silent: false });
         state.changed = Instant::now();
     }
 
     /// Waits for the turn; who has it already goes on.
     pub(crate) async fn enter(&self, hall: &Hall, client: i32, name: &str) {
-        let mut ticket = {
-            let mut state = self.state();
-            state.changed = Instant::now();
-            if let Some((holder, busy)) = &mut state.holder
-                && *holder == client
-            {
-                *busy = true;
-                return;
-            }
-            let (sender, receiver) = oneshot::channel();
-            if let Some(guest) = state.guests.get_mut(&client) {
-                (guest.silent, guest.name) = (false, name.to_owned());
-            }
-            state.waiting.insert((name.to_owned(), client), sender);
-            receiver
-        };
+        let Some(mut ticket) = self.queue(client, name) else { return };
         loop {
             self.decide(hall);
             tokio::select! {
@@ -106,6 +112,24 @@ impl Gate {
                 () = tokio::time::sleep(GLANCE) => self.lose_patience(hall),
             }
         }
+    }
+
+    /// A place among those who wait; nothing for who has the turn.
+    fn queue(&self, client: i32, name: &str) -> Option<oneshot::Receiver<()>> {
+        let mut state = self.state();
+        state.changed = Instant::now();
+        if let Some((holder, busy)) = &mut state.holder
+            && *holder == client
+        {
+            *busy = true;
+            return None;
+        }
+        let (sender, receiver) = oneshot::channel();
+        if let Some(guest) = state.guests.get_mut(&client) {
+            (guest.silent, guest.name) = (false, name.to_owned());
+        }
+        state.waiting.insert((name.to_owned(), client), sender);
+        Some(receiver)
     }
 
     /// A statement is over; with `keeps` the transaction is not.
@@ -138,32 +162,57 @@ impl Gate {
         self.decide(hall);
     }
 
+    /// A client was refused what cannot be explored. In the set-up and after the end that is between it and the database.
+    pub(crate) fn refuse(&self, client: i32, what: &str) {
+        let mut state = self.state();
+        if let Some(name) = state.explored_name(client) {
+            state.attendance.refused.get_or_insert((name, what.to_owned()));
+        }
+    }
+
+    /// A client changed the schema.
+    pub(crate) fn define(&self, client: i32, what: &str) {
+        let mut state = self.state();
+        if let Some(name) = state.explored_name(client) {
+            state.attendance.defined.get_or_insert((name, what.to_owned()));
+        }
+    }
+
+    /// A client asked for a level that it does not get.
+    pub(crate) fn overrule(&self, level: DeclaredLevel) {
+        let words = match level {
+            DeclaredLevel::ReadUncommitted => "READ UNCOMMITTED",
+            DeclaredLevel::ReadCommitted => "READ COMMITTED",
+            DeclaredLevel::RepeatableRead => "REPEATABLE READ",
+            DeclaredLevel::Snapshot => "SNAPSHOT",
+            DeclaredLevel::Serializable => "SERIALIZABLE",
+        };
+        self.state().attendance.overruled.insert(words.to_owned());
+    }
+
     /// Gives the turn to whoever is next, if nobody has it.
     fn decide(&self, hall: &Hall) {
         let mut state = self.state();
         if state.holder.is_some() || state.waiting.is_empty() {
             return;
         }
-        let store = &mut hall.database.work();
-        let store = &mut store.store;
-        state.notice(store);
-        let Some(next) = state.next(store) else { return };
+        let mut database = hall.database.work();
+        state.notice(&mut database, &self.roll);
+        let Some(next) = state.next(&mut database, &self.roll, self.patience) else { return };
         let Some(ticket) = state.waiting.remove(&next) else { return };
-        let phase = state.phase;
-        if let Some(guest) = state.guests.get_mut(&next.1) {
-            guest.took_part |= phase == Phase::Explored;
-        }
-        state.changed = Instant::now();
+        (state.changed, state.held) = (Instant::now(), None);
         // Who does not wait any more has no use for a turn.
         if ticket.send(()).is_ok() {
-            state.holder = Some((next.1, true));
+            state.attend(&next, &database);
+            (state.holder, state.last) = (Some((next.1, true)), Some(next.1));
         }
     }
 
     /// Nothing has happened for too long: who is silent has nothing to do, or it is the application that has another order in mind.
     fn lose_patience(&self, hall: &Hall) {
         let mut state = self.state();
-        if state.changed.elapsed() < self.patience || state.holder.is_some_and(|holder| holder.1) {
+        let is_busy = state.holder.is_some_and(|holder| holder.1);
+        if state.changed.elapsed() < self.patience || is_busy || state.held.is_some() {
             return;
         }
         state.changed = Instant::now();
@@ -172,37 +221,36 @@ impl Gate {
             state.holder = None;
             return;
         };
-        if state.holder.take().is_some() || steering.next().is_some() {
+        if state.holder.take().is_some() || state.has_begun && steering.next().is_some() {
             steering.skip();
             state.phase = Phase::Over;
             return;
         }
-        let State { guests, waiting, .. } = &mut *state;
-        for (client, guest) in guests.iter_mut() {
-            guest.silent |= !waiting.keys().any(|other| other.1 == *client);
-        }
-        // Who is here before the first transaction takes part, silent or not; who is silent may come in another order than by name.
-        let set_up = |guest: &&Guest| guest.silent && Some(&guest.name) == state.first.as_ref();
-        let here: Vec<&Guest> = state.guests.values().filter(|guest| !set_up(guest)).collect();
-        if here.iter().any(|guest| guest.silent) {
-            steering.late();
-        }
-        if !state.has_begun {
-            steering.all_here(here.iter().map(|guest| guest.name.clone()).collect());
-        }
-        state.has_begun = true;
+        state.begin_without_silent(&self.roll);
     }
 }
 
 impl State {
+    /// The name of a client, while what it does is explored.
+    fn explored_name(&self, client: i32) -> Option<String> {
+        let guest = self.guests.get(&client).filter(|_| self.phase == Phase::Explored)?;
+        Some(guest.name.clone())
+    }
+
+    fn waits(&self, name: &str) -> bool {
+        self.waiting.keys().any(|waiting| waiting.0 == name)
+    }
+
     /// Which part of the run it is.
-    fn notice(&mut self, store: &mut crate::store::Store) {
+    fn notice(&mut self, database: &mut Database, roll: &Roll) {
+        if self.phase == Phase::SetUp && !self.is_set_up(database) {
+            return;
+        }
+        let store = &mut database.store;
         if self.phase == Phase::SetUp {
-            let first = self.waiting.keys().next().map(|waiting| waiting.0.clone());
-            self.first = self.first.take().or(first);
-            let alone = self.waiting.keys().any(|waiting| Some(&waiting.0) == self.first.as_ref());
-            if store.is_setting_up() && alone {
-                return;
+            if !store.is_setting_up() {
+                // Somebody said where it ends.
+                self.attendance.unclear = None;
             }
             // What is wrong with it is known to whoever steers.
             let _ = store.begin_steering();
@@ -212,50 +260,140 @@ impl State {
             return;
         }
         // Who was there before the first transaction takes part, whether its turn has come or not.
-        let awaited = store.steering().and_then(|steering| steering.awaited()).unwrap_or_default();
-        let takes_part = |guest: &Guest| guest.took_part || awaited.contains(&guest.name);
-        let strangers = || self.waiting.keys().all(|it| self.guests.get(&it.1).is_none_or(|guest| !takes_part(guest)));
+        let takes_part =
+            |name: &str| self.took_part.contains(name) || self.attendance.awaited.contains(name) || roll.has(name);
         let is_over = store.is_touched()
-            && !self.guests.values().any(takes_part)
-            && strangers()
+            && !self.guests.values().any(|guest| takes_part(&guest.name))
+            && !self.waiting.keys().any(|waiting| takes_part(&waiting.0))
             && store.steering().is_some_and(|steering| steering.next().is_none());
         if is_over {
             let _ = store.end_steering(None);
+            self.last = None;
         }
         if store.steering().is_none() {
             self.phase = Phase::Over;
         }
     }
 
+    /// Whether the set-up is over.
+    fn is_set_up(&mut self, database: &Database) -> bool {
+        if !database.store.is_setting_up() {
+            return true;
+        }
+        let is_gone = |setter: &i32| !self.guests.contains_key(setter);
+        if self.setter.as_ref().is_some_and(is_gone) && database.catalog().tables.is_empty() {
+            // It made nothing: somebody else will.
+            self.setter = None;
+        }
+        let first = self.waiting.keys().next().map(|waiting| waiting.1);
+        self.setter = self.setter.or(first);
+        let is_made = !database.catalog().tables.is_empty();
+        let others = self.waiting.keys().any(|waiting| Some(waiting.1) != self.setter);
+        !self.waiting.keys().any(|waiting| Some(waiting.1) == self.setter) || is_made && others
+    }
+
+    /// Whether the one who sets up may as well take part by now: something is made, and others are connected.
+    fn is_unclear(&self, database: &Database) -> bool {
+        self.phase == Phase::SetUp && self.guests.len() > 1 && !database.catalog().tables.is_empty()
+    }
+
     /// Whose turn it is, if that is clear.
-    fn next(&mut self, store: &mut crate::store::Store) -> Option<(String, i32)> {
-        let Some(steering) = store.steering().filter(|_| self.phase == Phase::Explored) else {
-            let first = self.waiting.keys().find(|it| self.phase != Phase::SetUp || Some(&it.0) == self.first.as_ref());
-            return first.cloned();
+    fn next(&mut self, database: &mut Database, roll: &Roll, patience: Duration) -> Option<(String, i32)> {
+        if self.is_unclear(database) && self.changed.elapsed() < ARRIVALS {
+            return None;
+        }
+        let Some(steering) = database.store.steering().filter(|_| self.phase == Phase::Explored) else {
+            let sets_up = |client: i32| self.phase != Phase::SetUp || Some(client) == self.setter;
+            return self.waiting.keys().find(|waiting| sets_up(waiting.1)).cloned();
         };
-        if let Some(name) = steering.next() {
-            return self.waiting.keys().find(|waiting| waiting.0 == name).cloned();
+        let prescribed = steering.next();
+        if !self.has_begun && !self.all_here(roll) {
+            return None;
+        }
+        if prescribed.is_none() && !self.all_wait() || self.is_held(roll, patience) {
+            return None;
         }
         if !self.has_begun {
-            let names: Vec<String> = self.waiting.keys().map(|waiting| waiting.0.clone()).collect();
-            let here = match steering.awaited() {
-                None => self.changed.elapsed() >= ARRIVALS,
-                Some(awaited) => awaited.iter().all(|name| names.contains(name)),
-            };
-            if !here || !self.all_wait() {
-                return None;
-            }
-            steering.all_here(names);
-            self.has_begun = true;
+            self.begin();
         }
-        if self.all_wait() { self.waiting.keys().next().cloned() } else { None }
+        match prescribed {
+            Some(name) => self.waiting.keys().find(|waiting| waiting.0 == name).cloned(),
+            None => self.waiting.keys().next().cloned(),
+        }
+    }
+
+    /// The first transaction may begin.
+    fn begin(&mut self) {
+        self.attendance.awaited = self.waiting.keys().map(|waiting| waiting.0.clone()).collect();
+        self.has_begun = true;
+    }
+
+    /// Whether all are here that are waited for before the first transaction.
+    fn all_here(&self, roll: &Roll) -> bool {
+        let here = match &roll.awaited {
+            None => self.changed.elapsed() >= ARRIVALS,
+            Some(awaited) => awaited.iter().all(|name| self.waits(name)),
+        };
+        here && self.all_wait()
+    }
+
+    /// Whether somebody may come who is not here, and was not waited for long enough.
+    fn is_held(&mut self, roll: &Roll, patience: Duration) -> bool {
+        let comes = |name: &String| self.took_part.contains(name) || self.waits(name);
+        if roll.suspects.iter().all(comes) {
+            return false;
+        }
+        let limit = if self.has_begun { ARRIVALS } else { patience };
+        self.held.get_or_insert_with(Instant::now).elapsed() < limit
     }
 
     /// Whether everybody who may have something to do waits; who sets up and is silent has done it.
     fn all_wait(&self) -> bool {
         self.guests.iter().all(|(client, guest)| {
-            let sets_up = !guest.took_part && Some(&guest.name) == self.first.as_ref();
+            let sets_up = Some(*client) == self.setter && !self.took_part.contains(&guest.name);
             guest.silent || sets_up || self.waiting.keys().any(|waiting| waiting.1 == *client)
         })
+    }
+
+    /// Who is silent is not waited for any longer; it may come in another order than by name.
+    fn begin_without_silent(&mut self, roll: &Roll) {
+        let (waiting, setter) = (&self.waiting, self.setter);
+        let mut silent = None;
+        for (client, guest) in &mut self.guests {
+            let waits = waiting.keys().any(|other| other.1 == *client);
+            guest.silent |= !waits;
+            silent = silent.or((guest.silent && Some(*client) != setter).then(|| guest.name.clone()));
+        }
+        let awaited = roll.awaited.iter().flatten().filter(|_| !self.has_begun);
+        let missing = awaited.into_iter().find(|name| !self.waits(name)).cloned();
+        let silent = silent.or(missing);
+        self.attendance.silent = self.attendance.silent.take().or(silent);
+        if !self.has_begun {
+            self.begin();
+        }
+    }
+
+    /// Somebody has the turn.
+    fn attend(&mut self, (name, client): &(String, i32), database: &Database) {
+        if self.is_unclear(database) {
+            self.attendance.unclear.get_or_insert(name.clone());
+        }
+        let (settled, seen) = (self.last == Some(*client), &mut self.attendance);
+        match self.phase {
+            Phase::SetUp => {}
+            Phase::Explored => {
+                self.took_part.insert(name.clone());
+                if !seen.awaited.contains(name) {
+                    seen.latecomers.insert(name.clone());
+                }
+            }
+            Phase::Over => {
+                let takes_part = self.took_part.contains(name) || seen.awaited.contains(name);
+                if takes_part && !settled {
+                    seen.went_on.get_or_insert(name.clone());
+                }
+                seen.afterwards.insert(name.clone());
+            }
+        }
     }
 }

@@ -56,12 +56,12 @@ pub(crate) struct Hall {
 
 impl Hall {
     pub(crate) fn new(mut database: Database, settings: WireSettings) -> Hall {
-        let turnstile = match settings.schedule {
+        let turnstile = match &settings.schedule {
             Schedule::Interleaved | Schedule::Steered { .. } => None,
-            Schedule::Serial { patience } => Some(Turnstile::new(patience)),
+            Schedule::Serial { patience } => Some(Turnstile::new(*patience)),
         };
-        let gate = match settings.schedule {
-            Schedule::Steered { patience } => Some(Gate::new(patience)),
+        let gate = match &settings.schedule {
+            Schedule::Steered { patience, roll } => Some(Gate::new(*patience, Arc::clone(roll))),
             Schedule::Interleaved | Schedule::Serial { .. } => None,
         };
         let seed = database.store.options().seed;

@@ -8,7 +8,7 @@
 //!                                     ├── copy       COPY FROM STDIN, TO STDOUT
 //!                                     ├── settings   SET, SHOW, what clients are told of
 //!                                     ├── value      values as text and as bytes
-//!                                     ├── schedule   whose turn it is; gate: where somebody else decides that
+//!                                     ├── schedule   whose turn it is; gate: where somebody else decides that; attendance: who takes part
 //!                                     └── running    the statement that runs, and whether it should stop
 //! ```
 //!
@@ -20,6 +20,7 @@
 //! not by `pgwire` 0.42: that panics on truncated Parse, Bind, Execute and password messages, reads a text without its zero byte on into
 //! the next message (`DELETE` and a Query behind it become the query `DELETEQ`), and replaces bytes that are no UTF-8.
 
+mod attendance;
 mod client;
 mod copy;
 mod extended;
@@ -34,6 +35,8 @@ mod scram;
 mod settings;
 mod startup;
 mod value;
+
+pub use attendance::{Attendance, Roll};
 
 use crate::database::Database;
 use crate::store::Counts;
@@ -61,7 +64,7 @@ pub struct WireSettings {
 }
 
 /// Whose turn it is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Schedule {
     /// Statements run as they arrive.
     Interleaved,
@@ -74,6 +77,8 @@ pub enum Schedule {
     Steered {
         /// After so long a silence of whose turn it is the run is given up.
         patience: Duration,
+        /// Who takes part, as far as it is known.
+        roll: Arc<Roll>,
     },
 }
 
@@ -99,6 +104,8 @@ pub struct WireSummary {
     pub divergences: usize,
     /// How often a client lost its turn because it was silent.
     pub passed: u64,
+    /// Who took part, where somebody steered.
+    pub attendance: Attendance,
 }
 
 /// A server that listens and does not serve yet.
@@ -207,12 +214,14 @@ impl RunningServer {
     /// Stops; connections are closed and what they left open is rolled back.
     pub fn stop(mut self) -> WireSummary {
         self.end();
+        let attendance = self.hall.gate.as_ref().map(gate::Gate::attendance).unwrap_or_default();
         let Some(database) = self.hall.database.try_work() else {
             return WireSummary {
                 activity: self.activity_of(Counts::default()),
                 recording_failure: Some("a statement did not stop when the server did".to_owned()),
                 divergences: 0,
                 passed: 0,
+                attendance,
             };
         };
         WireSummary {
@@ -220,6 +229,7 @@ impl RunningServer {
             recording_failure: database.store.recording_failure().map(str::to_owned),
             divergences: database.store.divergences(),
             passed: self.hall.turnstile.as_ref().map_or(0, schedule::Turnstile::passed),
+            attendance: Attendance { written_after: database.store.written_after.unwrap_or_default(), ..attendance },
         }
     }
 

@@ -18,13 +18,17 @@ use super::scram::{Exchange, MECHANISM};
 use super::settings;
 use crate::connection::Connection;
 use crate::settings::cut;
-use skew_sql::{Dialect, SqlError, SqlState};
+use skew_sql::{SqlError, SqlState};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 
 /// The session of a client without a name.
 const NAMELESS: &str = "client";
+/// How often, and how long, an old connection of the same name is waited for.
+const NAME_GLANCES: usize = 20;
+const NAME_GLANCE: Duration = Duration::from_millis(5);
 
 /// Hears the first message at the door: a client is led to the thread that serves, who wants to cancel a statement is obeyed at once.
 pub(crate) async fn receive(hall: Arc<Hall>, stream: TcpStream, inside: Handle) {
@@ -73,6 +77,17 @@ async fn refuse<T>(line: &mut Line, error: &SqlError) -> Result<T, Gone> {
     Err(Gone)
 }
 
+/// Where sessions are told apart by name in all runs: a client that has closed its connection and opens another one may be here before the
+/// old one is seen to be gone, and is not a second one of its name.
+async fn wait_for_name(hall: &Hall, name: &str) {
+    for _ in 0..NAME_GLANCES {
+        if hall.gate.is_none() || !hall.database.work().store.is_connected(name) {
+            return;
+        }
+        tokio::time::sleep(NAME_GLANCE).await;
+    }
+}
+
 async fn connect(hall: Arc<Hall>, mut line: Line, minor: u16, parameters: &Parameters) -> Result<Client, Gone> {
     let find = |name: &str| parameters.iter().find(|one| one.0 == name).map(|one| one.1.as_str());
     let Some(user) = find("user").filter(|user| !user.is_empty()) else {
@@ -89,9 +104,19 @@ async fn connect(hall: Arc<Hall>, mut line: Line, minor: u16, parameters: &Param
     }
     line.replies.authentication(0, &[]);
     let database = find("database").filter(|name| !name.is_empty()).unwrap_or(user);
-    let name = cut(find("application_name").filter(|name| !name.is_empty()).unwrap_or(NAMELESS));
     let process = hall.next_process();
-    let mut connection = Connection::open(&mut hall.database.work(), name, Dialect::Postgres);
+    let name = match find("application_name").filter(|name| !name.is_empty()) {
+        Some(name) => cut(name).to_owned(),
+        // Whoever comes later is not the same one again, which would go on with its session.
+        None if hall.gate.is_some() && process > 1 => format!("{NAMELESS}:{process}"),
+        None => NAMELESS.to_owned(),
+    };
+    wait_for_name(&hall, &name).await;
+    let mut connection = {
+        let mut database = hall.database.work();
+        let dialect = database.dialect;
+        Connection::open(&mut database, &name, dialect)
+    };
     connection.session_mut().set_identity(user, database, process);
     let secret = i32::from_be_bytes(chance());
     let mut client = Client::new(Arc::clone(&hall), line, process, secret, connection);

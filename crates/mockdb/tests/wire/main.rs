@@ -8,6 +8,7 @@
 //! | `copy` | COPY both ways |
 //! | `leaving` | clients that go, wait, cancel, never read, or make no sense |
 //! | `zones` | the time zone of a connection |
+//! | `steered` | a database that somebody else steers |
 //! | `ways_in` | startup, passwords, whose turn it is |
 
 mod copy;
@@ -15,6 +16,7 @@ mod leaving;
 mod raw;
 mod series;
 mod simple;
+mod steered;
 mod values;
 mod ways_in;
 mod zones;

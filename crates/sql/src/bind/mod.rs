@@ -62,6 +62,8 @@ pub(crate) struct Binder<'bind> {
     /// What exists.
     pub(crate) catalog: &'bind Catalog,
     variables: &'bind [(String, SqlType)],
+    /// Where variables stand in the text, as line and column, and which they are.
+    variable_places: Vec<((u64, u64), usize)>,
     user_variables: Option<&'bind BTreeMap<String, (Datum, SqlType)>>,
     /// Where `?` stand in the text, so that they are counted as they are written, not as they are bound.
     placeholders: &'bind [(u64, u64)],
@@ -142,6 +144,7 @@ impl<'bind> Binder<'bind> {
             zone: Zone::Utc,
             catalog,
             variables: &[],
+            variable_places: Vec::new(),
             user_variables: None,
             placeholders: &[],
             parameters: parameters.to_vec(),
@@ -189,6 +192,11 @@ impl<'bind> Binder<'bind> {
     /// The same with the places of `?`.
     pub(crate) fn with_placeholders(self, placeholders: &'bind [(u64, u64)]) -> Binder<'bind> {
         Binder { placeholders, ..self }
+    }
+
+    /// Where variables were found so far.
+    pub(crate) fn take_variable_places(&mut self) -> Vec<((u64, u64), usize)> {
+        std::mem::take(&mut self.variable_places)
     }
 
     /// The types of the parameters, and what was worth a warning. What is still unknown is text.

@@ -162,6 +162,10 @@ impl Binder<'_> {
             [] => return Err(SqlError::new(SqlState::SYNTAX_ERROR, "a name is missing")),
         };
         let variable = qualifier.is_none().then(|| self.variable(name)).flatten();
+        if let Some(Expression { node: Node::Variable(index), .. }) = variable {
+            let start = idents[0].span.start;
+            self.variable_places.push(((start.line, start.column), index));
+        }
         let column = self.find_column(qualifier, name, scope);
         match (variable, column) {
             (Some(variable), column) => {

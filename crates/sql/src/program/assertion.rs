@@ -45,6 +45,11 @@ struct Asked {
 }
 
 impl Assertion {
+    /// The calls whose fields it asks for, as session and call; one may come several times.
+    pub fn calls(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.fields.iter().map(|asked| (asked.session, asked.call))
+    }
+
     /// Whether the condition is true in a final state, which the storage shows, after calls with these results.
     pub fn holds(&self, session: &mut Session, results: &Results, storage: &mut dyn Storage) -> Result<bool, Stop> {
         let values: Vec<Datum> = self.fields.iter().map(|asked| asked.value(results)).collect();

@@ -37,6 +37,7 @@
 //!                       Program: Procedure (instructions) · Script (calls) · Assertion
 //!                                   │                        │                 │
 //!                                  Run: step by step       Client            holds on a final state
+//!                                   └── Spoken: its statements as text, and their answers
 //! ```
 //!
 //! Everything is bound when the program is read: a column that does not exist is an error with line and column before any run. Who
@@ -53,6 +54,7 @@ mod initial;
 mod instruction;
 mod run;
 mod source;
+mod spoken;
 mod syntax;
 #[cfg(test)]
 mod tests;
@@ -63,6 +65,7 @@ pub use call::{Call, CallOutcome, CallResult, Client, Results, Script};
 pub use error::ProgramError;
 pub use instruction::{Field, Parameter, Procedure};
 pub use run::{Ending, MOST_STEPS, Run, Step};
+pub use spoken::{Heard, Speaker, Spoken, TextRows};
 pub use syntax::ParameterMode;
 
 use crate::catalog::Catalog;

@@ -14,7 +14,7 @@
 
 use super::instruction::{Instruction, Procedure, Query, Target};
 use super::source::in_file;
-use crate::dialect::Dialect;
+use super::spoken::Spoken;
 use crate::error::{Place, SqlError, SqlState, Stop};
 use crate::session::{Answer, Session};
 use crate::storage::Storage;
@@ -34,6 +34,8 @@ pub struct Run {
     cursors: Vec<Cursor>,
     steps: u64,
     most_steps: u64,
+    /// What it said and heard, if it is to be remembered; or why something cannot be said.
+    spoken: Option<Result<Vec<Spoken>, SqlError>>,
 }
 
 /// The rows of a FOR loop that are still to come.
@@ -79,7 +81,29 @@ impl Run {
             values[parameter.slot] = argument;
         }
         let cursors = vec![Cursor::default(); procedure.cursors];
-        Run { procedure, next: 0, values, cursors, steps: 0, most_steps }
+        Run { procedure, next: 0, values, cursors, steps: 0, most_steps, spoken: None }
+    }
+
+    /// From here on what is said to the database, as text, and what is heard is remembered.
+    pub fn remember(&mut self) {
+        self.spoken = Some(Ok(Vec::new()));
+    }
+
+    /// What was said and heard; an error where something cannot be said as text.
+    pub fn take_spoken(&mut self) -> Result<Vec<Spoken>, SqlError> {
+        self.spoken.take().unwrap_or(Ok(Vec::new()))
+    }
+
+    /// Asks the database, or whoever stands for it.
+    fn ask(&mut self, query: &Query, session: &mut Session, storage: &mut dyn Storage) -> Result<Answer, Stop> {
+        let answer = query.run(session, &self.values, storage);
+        if let Some(Ok(known)) = &mut self.spoken {
+            match query.spoken(&self.values, &answer, session.dialect()) {
+                Ok(spoken) => known.extend(spoken),
+                Err(error) => self.spoken = Some(Err(error)),
+            }
+        }
+        answer
     }
 
     /// The procedure.
@@ -105,6 +129,11 @@ impl Run {
     /// Where the next step stands in the file.
     pub fn place(&self) -> Place {
         self.procedure.places[self.next]
+    }
+
+    /// Whether everything but the commit is done.
+    pub fn is_at_end(&self) -> bool {
+        matches!(self.procedure.instructions[self.next], Instruction::End)
     }
 
     fn query(&self) -> Option<&Query> {
@@ -143,13 +172,13 @@ impl Run {
         let mut next = self.next + 1;
         match instruction {
             Instruction::Execute(query) => {
-                if let Answer::Changed(changed) = query.run(session, &self.values, storage)? {
+                if let Answer::Changed(changed) = self.ask(query, session, storage)? {
                     self.values[0] = Datum::Integer(i128::from(changed.count));
                 }
             }
             Instruction::SelectInto(query, targets) => self.select_into(query, targets, session, storage)?,
             Instruction::Assign(query, target) => {
-                let value = query.value(session, &self.values, storage)?;
+                let value = self.ask(query, session, storage)?.into_value();
                 self.values[target.slot] = target.convert(&value, dialect).map_err(|error| error.at(query.place))?;
             }
             Instruction::Clear(slot) => self.values[*slot] = Datum::Null,
@@ -159,13 +188,13 @@ impl Run {
                 self.values[target.slot] = count;
             }
             Instruction::Branch(query, otherwise) => {
-                if !query.holds(session, &self.values, storage)? {
+                if !is_true(&self.ask(query, session, storage)?.into_value()) {
                     next = *otherwise;
                 }
             }
             Instruction::Jump(to) => next = *to,
             Instruction::Open(cursor, query) => {
-                let rows = query.rows(session, &self.values, storage)?;
+                let rows = self.ask(query, session, storage)?.into_rows();
                 self.cursors[*cursor] = Cursor { rows: rows.into(), next: 0 };
             }
             Instruction::Next { cursor, first, done } => {
@@ -191,7 +220,7 @@ impl Run {
         session: &mut Session,
         storage: &mut dyn Storage,
     ) -> Result<(), Stop> {
-        let rows = query.rows(session, &self.values, storage)?;
+        let rows = self.ask(query, session, storage)?.into_rows();
         if rows.len() > 1 {
             let error = SqlError::new(SqlState::CARDINALITY, "SELECT … INTO found more than one row");
             return Err(error.with_hint("add LIMIT 1, or a condition").at(query.place).into());
@@ -214,14 +243,17 @@ impl Run {
     }
 
     fn signal(
-        &self,
+        &mut self,
         state: &str,
         message: Option<&Query>,
         session: &mut Session,
         storage: &mut dyn Storage,
     ) -> Result<Ending, Stop> {
         let message = match message {
-            Some(query) => query.text_value(session, &self.values, storage)?,
+            Some(query) => {
+                let value = self.ask(query, session, storage)?.into_value();
+                crate::value::output(&value, &query.sql_type(), session.dialect())
+            }
             None if state == "20000" => "no WHEN of the CASE matches".to_owned(),
             None => "unhandled user-defined exception condition".to_owned(),
         };
@@ -260,20 +292,6 @@ impl Query {
         })
     }
 
-    /// The rows of a query.
-    pub(crate) fn rows(
-        &self,
-        session: &mut Session,
-        values: &[Datum],
-        storage: &mut dyn Storage,
-    ) -> Result<Vec<Vec<Datum>>, Stop> {
-        match self.run(session, values, storage)? {
-            Answer::Rows(rows) => Ok(rows.rows),
-            Answer::Changed(changed) => Ok(changed.returning.map(|rows| rows.rows).unwrap_or_default()),
-            _ => Ok(Vec::new()),
-        }
-    }
-
     /// The value of an expression.
     pub(crate) fn value(
         &self,
@@ -281,8 +299,7 @@ impl Query {
         values: &[Datum],
         storage: &mut dyn Storage,
     ) -> Result<Datum, Stop> {
-        let rows = self.rows(session, values, storage)?;
-        Ok(rows.into_iter().next().and_then(|row| row.into_iter().next()).unwrap_or_default())
+        Ok(self.run(session, values, storage)?.into_value())
     }
 
     /// Whether a condition is true.
@@ -292,17 +309,31 @@ impl Query {
         values: &[Datum],
         storage: &mut dyn Storage,
     ) -> Result<bool, Stop> {
-        Ok(match self.value(session, values, storage)? {
-            Datum::Boolean(value) => value,
-            // MySQL's conditions are numbers.
-            Datum::Integer(value) => value != 0,
-            _ => false,
-        })
+        Ok(is_true(&self.value(session, values, storage)?))
+    }
+}
+
+impl Answer {
+    /// The rows of a query, or of RETURNING.
+    fn into_rows(self) -> Vec<Vec<Datum>> {
+        match self {
+            Answer::Rows(rows) => rows.rows,
+            Answer::Changed(changed) => changed.returning.map(|rows| rows.rows).unwrap_or_default(),
+            _ => Vec::new(),
+        }
     }
 
-    fn text_value(&self, session: &mut Session, values: &[Datum], storage: &mut dyn Storage) -> Result<String, Stop> {
-        let dialect: Dialect = session.dialect();
-        let value = self.value(session, values, storage)?;
-        Ok(crate::value::output(&value, &self.sql_type(), dialect))
+    /// The value of an expression.
+    fn into_value(self) -> Datum {
+        self.into_rows().into_iter().next().and_then(|row| row.into_iter().next()).unwrap_or_default()
+    }
+}
+
+fn is_true(value: &Datum) -> bool {
+    match value {
+        Datum::Boolean(value) => *value,
+        // MySQL's conditions are numbers.
+        Datum::Integer(value) => *value != 0,
+        _ => false,
     }
 }

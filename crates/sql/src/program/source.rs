@@ -162,7 +162,7 @@ fn dialect_of(file: &str) -> Result<Dialect, SqlError> {
     }
 }
 
-fn tokens_of(text: &str, dialect: Dialect) -> Result<Vec<Spot>, SqlError> {
+pub(crate) fn tokens_of(text: &str, dialect: Dialect) -> Result<Vec<Spot>, SqlError> {
     let grammar: &dyn Grammar = match dialect {
         Dialect::Postgres => &PostgreSqlDialect {},
         Dialect::MySql => &MySqlDialect {},

@@ -67,6 +67,8 @@ pub struct Prepared {
     given_types: Vec<SqlType>,
     parameter_types: Vec<SqlType>,
     variables: Vec<(String, SqlType)>,
+    /// Where they stand in the text, as line and column.
+    variable_places: Vec<((u64, u64), usize)>,
     columns: Option<Arc<[ResultColumn]>>,
     warnings: Vec<String>,
     catalog_version: u64,
@@ -79,6 +81,12 @@ impl Prepared {
     /// The statement.
     pub fn statement(&self) -> &Statement {
         &self.statement
+    }
+
+    /// The variable of a program that stands at a place of the text, line and column, and its type.
+    pub(crate) fn variable_at(&self, place: (u64, u64)) -> Option<(usize, &SqlType)> {
+        let (_, index) = self.variable_places.iter().find(|(known, _)| *known == place)?;
+        Some((*index, &self.variables.get(*index)?.1))
     }
 
     /// The types of its parameters.
@@ -205,12 +213,14 @@ impl Session {
             Some(named) => Action::Named(named),
             None => action::with_scope(action::bind(&statement.ast, &mut binder)?, statement.text(), self.dialect)?,
         };
+        let variable_places = binder.take_variable_places();
         let (parameter_types_found, warnings) = binder.finish();
         Ok(Prepared {
             statement: statement.clone(),
             given_types: parameter_types.to_vec(),
             parameter_types: parameter_types_found,
             variables: variables.to_vec(),
+            variable_places,
             columns: match &action {
                 Action::Named(named) => named.columns(),
                 other => other.columns().map(|columns| columns.iter().map(result_column).collect()),

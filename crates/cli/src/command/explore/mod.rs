@@ -3,35 +3,41 @@
 //! ```text
 //!   program ──> per level: workers (threads on subtrees) ──> Tally ──> tell: text or JSON
 //!                   │                                          │
-//!                   └── unfinished: what is left, in a file     └── shown: the smallest run that fails, run again and explained
+//!                   └── unfinished: what is left, in a file     └── minimal: the fewest calls that still fail
+//!                                                                └── shown: the smallest run of those, run again and explained
 //! ```
 //!
 //! The report is the same for every number of jobs, whether the exploration went through in one go, was interrupted and taken up again,
 //! or was split over machines.
 
 mod baseline;
-mod pilot;
+mod client;
+mod left_out;
+mod minimal;
 mod remote;
 mod shown;
 mod tally;
 mod tell;
 mod unfinished;
+mod wire;
 mod workers;
 
-use super::program::{Format, GranularityArgument, ProgramFile, UpdatesArgument, complaint, unwritable};
+use super::program::{Format, GranularityArgument, ProgramFile, UpdatesArgument, unwritable};
 use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
-use skew_explore::{Base, ExploreError, Options, Search, SqlOptions, SqlProgram, Subtree};
+use left_out::CallName;
+use skew_explore::{Base, ExploreError, NoSchedule, Options, Place, Search, SqlOptions, SqlProgram, Subtree};
 use skew_history::IsolationLevel;
 use skew_sql::program::MOST_STEPS;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tally::{Questions, Tally};
 use unfinished::{Identity, Level, Unfinished};
-use workers::{Trouble, Work};
+use workers::Work;
 
 /// So many steps the checker may take for one question about one run.
 const STEPS: u64 = 1_000_000;
@@ -40,7 +46,8 @@ const STEPS: u64 = 1_000_000;
 #[derive(clap::Args)]
 #[command(after_help = "Example (two people take money out of one account):\n  \
     skew explore examples/withdraw.sql\n  \
-    skew explore examples/withdraw.sql --level causal --list\n\n\
+    skew explore examples/withdraw.sql --level causal --list\n  \
+    skew explore --level snapshot --init schema.sql -- ./run-tests\n\n\
     Exit codes: 0 nothing fails in any run, 1 an assertion fails or a run violates --against, 2 bad usage or input, 3 not everything was seen")]
 pub(crate) struct Arguments {
     /// The program: schema, procedures, sessions, assertions; `-` is standard input
@@ -64,6 +71,9 @@ pub(crate) struct Arguments {
     /// Compare runs with this level; given, a run that violates it is a failure [default: serializable]
     #[arg(long, value_name = "LEVEL")]
     against: Option<IsolationLevel>,
+    /// Explore the program without these calls, as assertions name them: `alice[1],bob[2]`
+    #[arg(long, value_name = "CALL,…", value_delimiter = ',')]
+    without: Vec<CallName>,
     /// Stop at the first run in which an assertion fails
     #[arg(long)]
     stop_at_first: bool,
@@ -73,7 +83,7 @@ pub(crate) struct Arguments {
     /// Stop after this time, like 60s, 10m
     #[arg(long, value_parser = clock::parse_duration, value_name = "TIME")]
     timeout: Option<Duration>,
-    /// How many threads; the report is the same for every number
+    /// How many threads; the report is the same for every number. For programs only: a command runs once at a time
     #[arg(short, long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     jobs: u64,
     /// Print every history
@@ -91,9 +101,12 @@ pub(crate) struct Arguments {
     /// Do not explore: add up what is in the files that --part explored
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "replay")]
     merge: Vec<PathBuf>,
-    /// Show one run again: the schedule that a report gave
+    /// Show one run again, or make it again: the schedule that a report gave
     #[arg(long, value_name = "SCHEDULE")]
-    replay: Option<Subtree>,
+    replay: Option<String>,
+    /// Make the run of --replay once more over PostgreSQL's protocol, and show what is said
+    #[arg(long, requires = "replay")]
+    wire: bool,
     /// Keep counterexamples in this folder, for `skew view`
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
@@ -113,7 +126,7 @@ pub(crate) struct Arguments {
     #[arg(
         last = true,
         value_name = "COMMAND",
-        conflicts_with_all = ["file", "resume", "split", "part", "merge", "replay", "save", "algorithm", "granularity"]
+        conflicts_with_all = ["file", "resume", "split", "part", "merge", "algorithm", "granularity", "max_steps", "without", "wire"]
     )]
     command: Vec<String>,
 }
@@ -157,8 +170,11 @@ impl Arguments {
         let file = ProgramFile::read(file)?;
         file.warnings().for_each(|warning| console.note(&warning));
         self.refuse_for_programs(&file)?;
-        if let Some(schedule) = &self.replay {
-            return self.show_again(&file, schedule, console);
+        self.refuse_unknown_calls(&file)?;
+        if let Some(line) = &self.replay {
+            let schedule =
+                line.parse().map_err(|error: NoSchedule| Complaint::new("--replay", error.to_string(), ""))?;
+            return self.show_again(&file, &schedule, console);
         }
         if let Some(parts) = self.split {
             return self.write_parts(&file, parts as usize, console);
@@ -182,10 +198,16 @@ impl Arguments {
     fn refuse_for_programs(&self, file: &ProgramFile) -> Result<(), Complaint> {
         let is_baseline = self.algorithm == Algorithm::Dfs;
         let in_parts = self.resume.is_some() || self.split.is_some() || self.part.is_some() || !self.merge.is_empty();
+        let is_replay = self.replay.is_some();
         let refusals = [
             (self.init.is_some(), "--init is for commands: a program has its tables and rows in its file"),
             (is_baseline && in_parts, "--algorithm dfs explores in one go: it cannot be interrupted or split"),
             (is_baseline && self.jobs > 1, "--algorithm dfs explores with one thread"),
+            (is_replay && self.format == Format::Json, "--replay shows a run in words, not as JSON"),
+            (
+                is_replay && (self.list || self.save.is_some()),
+                "--replay shows one run: there is nothing to list or to keep",
+            ),
         ];
         match refusals.into_iter().find(|(is_given, _)| *is_given) {
             Some((_, message)) => Err(Complaint::new(&file.name, message.to_owned(), "leave it out")),
@@ -199,22 +221,13 @@ impl Arguments {
         if self.level.is_empty() { &[ReadCommitted, Snapshot, Serializable] } else { &self.level }
     }
 
-    /// What has no meaning for a command, or none yet, is refused rather than ignored.
+    /// What a run of a command is, is known from the runs before it: there is one at a time.
     fn refuse_for_commands(&self) -> Result<(), Complaint> {
-        let given = [
-            ("--jobs", self.jobs > 1),
-            ("--list", self.list),
-            ("--against", self.against.is_some()),
-            ("--base", self.base.is_some()),
-            ("--format json", self.format == Format::Json),
-        ];
-        match given.into_iter().find(|(_, is_given)| *is_given) {
-            Some((name, _)) => {
-                let message = format!("{name} is for programs, not for commands");
-                Err(Complaint::new("skew explore", message, "leave it out, or explore a program file"))
-            }
-            None => Ok(()),
+        if self.jobs > 1 {
+            let message = "--jobs is for programs: a command runs once at a time, because each run is found by the runs before it";
+            return Err(Complaint::new("skew explore", message.to_owned(), "leave it out, or explore a program file"));
         }
+        Ok(())
     }
 
     /// Everything that is to be explored, or what is left of it.
@@ -247,22 +260,24 @@ impl Arguments {
         if !self.merge.is_empty() {
             return Ok(state);
         }
+        let left_out = self.left_out(&file.program);
         for level in &mut state.levels {
             let options = self.options(named(&level.level, file)?);
             let (start, tally) = (std::mem::take(&mut level.left), std::mem::take(&mut level.tally));
             let outcome = match self.algorithm {
-                Algorithm::Swaps => workers::explore(self.work(file, options), start, tally, console),
-                Algorithm::Dfs => baseline::explore(self.work(file, options), tally),
+                Algorithm::Swaps => workers::explore(self.work(file, &left_out, options), start, tally, console),
+                Algorithm::Dfs => baseline::explore(self.work(file, &left_out, options), tally),
             };
-            (level.tally, level.left) = outcome.map_err(|trouble| self.trouble(file, trouble))?;
+            (level.tally, level.left) = outcome.map_err(|error| trouble(file, &error))?;
         }
         Ok(state)
     }
 
-    fn work<'a>(&self, file: &'a ProgramFile, options: Options) -> Work<'a> {
+    fn work<'a>(&self, file: &'a ProgramFile, left_out: &'a BTreeSet<Place>, options: Options) -> Work<'a> {
         Work {
             text: &file.text,
             sql: self.sql_options(),
+            left_out,
             options,
             questions: Questions { against: self.against(), steps: STEPS, list: self.list },
             // Which of several threads is first would be chance.
@@ -286,6 +301,10 @@ impl Arguments {
         Options { base, ..Options::new(level) }
     }
 
+    fn program(&self, file: &ProgramFile, left_out: BTreeSet<Place>) -> SqlProgram {
+        SqlProgram::new(file.program.clone(), self.sql_options()).without(left_out)
+    }
+
     fn sql_options(&self) -> SqlOptions {
         SqlOptions { updates: self.updates.into(), granularity: self.granularity.into(), most_steps: self.max_steps }
     }
@@ -299,6 +318,7 @@ impl Arguments {
             against: self.against().name().to_owned(),
             max_steps: self.max_steps,
             list: self.list,
+            without: left_out::names(&file.program, &self.left_out(&file.program)),
         }
     }
 
@@ -313,7 +333,7 @@ impl Arguments {
     /// Writes the files of `--split`.
     fn write_parts(&self, file: &ProgramFile, parts: usize, console: &mut Console) -> Result<Exit, Complaint> {
         let mut state = self.nothing_done(file);
-        let program = SqlProgram::new(file.program.clone(), self.sql_options());
+        let program = self.program(file, self.left_out(&file.program));
         for level in &mut state.levels {
             let options = self.options(named(&level.level, file)?);
             let split = || -> Result<Vec<Subtree>, ExploreError> {
@@ -322,7 +342,7 @@ impl Arguments {
                 search.split(4 * parts)?;
                 Ok(search.frontier())
             };
-            level.left = split().map_err(|error| self.trouble(file, error.into()))?;
+            level.left = split().map_err(|error| trouble(file, &error))?;
         }
         for (number, part) in state.split(parts).iter().enumerate() {
             let path = PathBuf::from(format!("{}.part-{}.json", file.name, number + 1));
@@ -338,15 +358,16 @@ impl Arguments {
             Format::Human => console.say(&self.human(file, explored, &shown, console.palette)),
             Format::Json => console.result(&format!("{}\n", self.json(file, explored, &shown))),
         }
-        Ok(self.exit(explored))
+        Ok(self.exit(file, explored))
     }
 
-    fn exit(&self, explored: &Unfinished) -> Exit {
+    fn exit(&self, file: &ProgramFile, explored: &Unfinished) -> Exit {
         let failed = |level: &Level| {
             level.tally.assertions.iter().any(|found| found.runs > 0)
                 || (self.against.is_some() && level.tally.violating.runs > 0)
         };
-        let open = |level: &Level| !level.left.is_empty() || level.tally.is_open();
+        let unasked = self.has_unasked(file);
+        let open = |level: &Level| unasked || !level.left.is_empty() || level.tally.is_open();
         // What one part says is of that part; all of them are the whole.
         let is_short = !self.merge.is_empty() && explored.parts.as_ref().is_some_and(|it| !it.missing().is_empty());
         match (explored.levels.iter().any(failed), is_short || explored.levels.iter().any(open)) {
@@ -355,13 +376,10 @@ impl Arguments {
             (false, false) => Exit::Holds,
         }
     }
+}
 
-    fn trouble(&self, file: &ProgramFile, trouble: Trouble) -> Complaint {
-        match trouble {
-            Trouble::Exploration(error) => Complaint::new(&file.name, error.to_string(), ""),
-            Trouble::Assertion(error) => complaint(&file.name, &error),
-        }
-    }
+fn trouble(file: &ProgramFile, error: &ExploreError) -> Complaint {
+    Complaint::new(&file.name, error.to_string(), "")
 }
 
 /// The level of that name: files may have been changed by hand.

@@ -1,16 +1,18 @@
-//! The smallest run that shows something, run again from its schedule and explained.
+//! The smallest run of the fewest calls that show something, run again from its schedule and explained.
 
+use super::left_out::{calls, name, names};
+use super::minimal::{Minimal, Reduction};
 use super::tally::{self, Smallest};
-use super::unfinished::Unfinished;
-use super::{Arguments, STEPS, named, numbered};
+use super::unfinished::{Level, Unfinished};
+use super::{Arguments, STEPS, named, numbered, trouble};
 use crate::command::check::quote;
 use crate::command::program::shown as shown_value;
-use crate::command::program::{GranularityArgument, ProgramFile, UpdatesArgument, complaint, unwritable};
+use crate::command::program::{GranularityArgument, ProgramFile, UpdatesArgument, unwritable};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
 use skew_check::{Budget, Counterexample, Verdict};
-use skew_explore::{ExploreError, Run, Search, SqlProgram, Subtree};
+use skew_explore::{Answer, ExploreError, Place, Run, Search, SqlProgram, Subtree};
 use skew_history::{History, IsolationLevel, notation};
 use skew_sql::program::MOST_STEPS;
 use skew_view::finding::FoundIn;
@@ -25,6 +27,14 @@ pub(super) struct Shown {
     pub(super) level: usize,
     /// The assertion; nothing for a run that only violates what runs are compared with.
     pub(super) assertion: Option<usize>,
+    /// The calls without which it was found, by their names.
+    pub(super) without: Vec<String>,
+    /// Those that are left, if the user's program has more.
+    pub(super) enough: Option<Vec<String>>,
+    /// Whether it is known that no call can be left out any more.
+    pub(super) is_minimal: bool,
+    /// Why the assertion could not be evaluated, if that is what is wrong.
+    pub(super) error: Option<String>,
     pub(super) history: History,
     /// Why it is not what runs are compared with, if it is not.
     pub(super) found: Option<Counterexample>,
@@ -37,7 +47,6 @@ impl Arguments {
     /// One for each assertion that failed at a level, and one of those that violate what they are compared with where no assertion
     /// failed.
     pub(super) fn counterexamples(&self, file: &ProgramFile, explored: &Unfinished) -> Result<Vec<Shown>, Complaint> {
-        let program = SqlProgram::new(file.program.clone(), self.sql_options());
         let mut shown = Vec::new();
         for (number, level) in explored.levels.iter().enumerate() {
             let failed = level.tally.assertions.iter().enumerate().map(|(assertion, found)| (Some(assertion), found));
@@ -47,14 +56,44 @@ impl Arguments {
                 wanted.extend(level.tally.violating.smallest.as_ref().map(|smallest| (None, smallest)));
             }
             for (assertion, smallest) in wanted {
-                let history = self.history(file, &program, named(&level.level, file)?, &smallest.schedule)?;
-                let replay = self.replay_command(file, &level.level, &smallest.schedule);
-                let found = self.explained(&history);
-                shown.push(Shown { level: number, assertion, history, found, replay, saved: None });
+                shown.push(self.shown(file, (number, level), assertion, smallest)?);
             }
         }
         self.keep(file, &mut shown)?;
         Ok(shown)
+    }
+
+    /// The counterexample of an assertion, or of what runs are compared with, from the smallest run of the whole program.
+    fn shown(
+        &self,
+        file: &ProgramFile,
+        (number, level): (usize, &Level),
+        assertion: Option<usize>,
+        smallest: &Smallest,
+    ) -> Result<Shown, Complaint> {
+        let isolation = named(&level.level, file)?;
+        let given = self.left_out(&file.program);
+        let whole = self.history(file, &self.program(file, given.clone()), isolation, &smallest.schedule)?;
+        let (options, tally) = (self.options(isolation), &level.tally);
+        let reduction =
+            Reduction { arguments: self, file, options, whole: tally, assertion, smallest, spent: 0.into() };
+        let Minimal { left_out, smallest, is_certain } = reduction.minimal(self.explained(&whole).as_ref());
+        let history = self.history(file, &self.program(file, left_out.clone()), isolation, &smallest.schedule)?;
+        let kept = || calls(&file.program).filter(|place| !left_out.contains(place));
+        let enough = (left_out != given).then(|| kept().map(|place| name(&file.program, place)).collect());
+        let without = names(&file.program, &left_out);
+        Ok(Shown {
+            level: number,
+            assertion,
+            replay: self.replay_command(file, &level.level, &without, &smallest.schedule),
+            found: self.explained(&history),
+            error: smallest.error,
+            is_minimal: is_certain,
+            without,
+            enough,
+            history,
+            saved: None,
+        })
     }
 
     pub(super) fn explained(&self, history: &History) -> Option<Counterexample> {
@@ -89,11 +128,17 @@ impl Arguments {
         schedule: &Subtree,
         ask: impl FnOnce(&Run<'_, SqlProgram>) -> T,
     ) -> Result<T, Complaint> {
-        let trouble = |error: ExploreError| self.trouble(file, error.into());
-        let mut search = Search::nothing(program, self.options(level)).map_err(trouble)?;
-        search.add(schedule).map_err(trouble)?;
-        let run = search.next_run().map_err(trouble)?;
-        let run = run.ok_or_else(|| self.trouble(file, ExploreError::ForeignSubtree.into()))?;
+        let complain = |error: ExploreError| match error {
+            ExploreError::ForeignSubtree => {
+                let advice = "copy the schedule and its --level from a report";
+                Complaint::new(&file.name, format!("this program has no such run at {level}"), advice)
+            }
+            other => trouble(file, &other),
+        };
+        let mut search = Search::nothing(program, self.options(level)).map_err(complain)?;
+        search.add(schedule).map_err(complain)?;
+        let run = search.next_run().map_err(complain)?;
+        let run = run.ok_or_else(|| complain(ExploreError::ForeignSubtree))?;
         Ok(ask(&run))
     }
 
@@ -114,7 +159,7 @@ impl Arguments {
         Ok(())
     }
 
-    fn replay_command(&self, file: &ProgramFile, level: &str, schedule: &Subtree) -> String {
+    fn replay_command(&self, file: &ProgramFile, level: &str, without: &[String], schedule: &Subtree) -> String {
         let mut command = format!("skew explore {} --level {level}", quote(&file.name));
         if self.updates == UpdatesArgument::Plain {
             command.push_str(" --updates plain");
@@ -127,6 +172,9 @@ impl Arguments {
         }
         if let Some(against) = self.against {
             let _ = write!(command, " --against {against}");
+        }
+        if !without.is_empty() {
+            let _ = write!(command, " --without {}", quote(&without.join(",")));
         }
         format!("{command} --replay '{schedule}'")
     }
@@ -142,47 +190,91 @@ impl Arguments {
             let message = "--replay shows one run at one level".to_owned();
             return Err(Complaint::new(&file.name, message, "give the --level of the report"));
         };
-        let program = SqlProgram::new(file.program.clone(), self.sql_options());
-        let told = self.with_run(file, &program, level, schedule, |run| self.told(file, &program, run))??;
-        let (mut text, violated) = told;
+        let program = self.program(file, self.left_out(&file.program));
+        let program = if self.wire { program.remembering() } else { program };
+        self.refuse_no_run(file, &program, level, schedule)?;
+        let mut text = String::new();
+        if self.wire {
+            let speak = |run: &Run<'_, SqlProgram>| self.over_the_wire(file, &program, run, level);
+            let said = self.with_run(file, &program, level, schedule, speak)??;
+            let _ = writeln!(text, "{}", said.told());
+            if let Some(difference) = said.difference {
+                let _ = writeln!(text, "  over the wire this is another run: {}", words::clean(&difference));
+                console.say(&text);
+                return Ok(Exit::Inconclusive);
+            }
+        }
+        let told = self.with_run(file, &program, level, schedule, |run| self.told(file, &program, run))?;
+        let (calls, exit) = told;
+        text.push_str(&calls);
         let history = self.history(file, &program, level, schedule)?;
         text.push('\n');
         text.push_str(&told_run(&history, self.explained(&history).as_ref(), console.palette));
         console.say(&text);
-        Ok(if violated { Exit::Found } else { Exit::Holds })
+        Ok(exit)
     }
 
-    /// The calls and the assertions of a run.
-    fn told(
+    /// A schedule that is only the beginning of a run, or a run that the level does not allow, shows nothing about the program.
+    fn refuse_no_run(
         &self,
         file: &ProgramFile,
         program: &SqlProgram,
-        run: &Run<'_, SqlProgram>,
-    ) -> Result<(String, bool), Complaint> {
+        level: IsolationLevel,
+        schedule: &Subtree,
+    ) -> Result<(), Complaint> {
+        let look = |run: &Run<'_, SqlProgram>| (run.subtree().to_string(), run.answer(Budget::steps(STEPS)));
+        let (whole, answer) = self.with_run(file, program, level, schedule, look)?;
+        let message = match answer {
+            _ if whole != schedule.to_string() => format!("this is no whole run; one that begins so is `{whole}`"),
+            Answer::Fails => format!("{level} does not allow this run"),
+            Answer::Unknown => format!("it is not known whether {level} allows this run"),
+            Answer::Holds => return Ok(()),
+        };
+        Err(Complaint::new(&file.name, message, "copy the schedule and its --level from a report"))
+    }
+
+    /// The calls and the assertions of a run.
+    fn told(&self, file: &ProgramFile, program: &SqlProgram, run: &Run<'_, SqlProgram>) -> (String, Exit) {
         let mut text = String::new();
         for (place, left) in tally::left(program, run) {
             let call = &file.program.scripts()[place.session].calls[place.number];
             let procedure = &file.program.procedures()[call.procedure];
-            let session = &file.program.scripts()[place.session].name;
-            let _ =
-                write!(text, "  {session}[{}] {}: {}", place.number + 1, procedure.name, left.result.outcome.word());
+            let call = name(&file.program, place);
+            let _ = write!(text, "  {call} {}: {}", procedure.name, left.result.outcome.word());
             for (field, value) in procedure.fields.iter().zip(&left.result.fields) {
                 let _ = write!(text, ", {} = {}", field.name, words::clean(&shown_value(value, field, &file.program)));
             }
             text.push('\n');
         }
-        let states = run.final_states(1_000, Budget::steps(STEPS)).unwrap_or_default();
-        let mut violated = BTreeSet::new();
-        for state in states {
-            let found = program.violated(tally::left(program, run), state);
-            violated.extend(found.map_err(|error| complaint(&file.name, &error))?);
-        }
+        let mut exit = Exit::Holds;
+        let violated = tally::violated(program, run, Budget::steps(STEPS));
         for (number, assertion) in file.program.assertions().iter().enumerate() {
-            let word = if violated.contains(&number) { "fails" } else { "holds" };
-            let _ = writeln!(text, "  {word}  {}", words::clean(&assertion.name));
+            let name = words::clean(&assertion.name);
+            let missing = program.missing(number);
+            let failure = violated.as_ref().map(|violated| violated.get(&number));
+            let (word, why, means) = match failure {
+                _ if !missing.is_empty() => ("open ", unasked(file, &missing), Exit::Inconclusive),
+                None => ("open ", ": not all final states looked at".to_owned(), Exit::Inconclusive),
+                Some(None) => ("holds", String::new(), Exit::Holds),
+                Some(Some(error)) => {
+                    ("fails", error.as_deref().map(|error| cannot(error, 9)).unwrap_or_default(), Exit::Found)
+                }
+            };
+            let _ = writeln!(text, "  {word}  {name}{why}");
+            exit.combine(means);
         }
-        Ok((text, !violated.is_empty()))
+        (text, exit)
     }
+}
+
+/// Why an assertion is not asked.
+pub(super) fn unasked(file: &ProgramFile, missing: &BTreeSet<Place>) -> String {
+    format!(": it speaks of {}, left out", names(&file.program, missing).join(", "))
+}
+
+/// An assertion fails because of an error.
+pub(super) fn cannot(error: &str, indentation: usize) -> String {
+    format!("\n{:indentation$}because it cannot be evaluated: {}", "", words::clean(error))
 }
 
 /// A run in words where it is not what it is compared with, else as it is.

@@ -1,13 +1,14 @@
 //! What is counted at one level. Tallies add up in any order to the same sum, so it does not matter who explored what.
 //!
 //! Of all runs in which something is wrong the smallest is kept, as the schedule that leads to it: fewest transactions that committed, then
-//! fewest events, then the first by its pattern. So the counterexample is the same for every number of jobs.
+//! fewest events, then the first by its pattern. So the counterexample is the same for every number of jobs. One in which an assertion is
+//! false comes before one in which it cannot be evaluated.
 
+use super::left_out;
 use serde::{Deserialize, Serialize};
 use skew_check::Budget;
-use skew_explore::{Abort, Answer, Place, Run, SqlProgram, Subtree};
+use skew_explore::{Abort, Answer, Place, Run, SqlProgram, Subtree, Violated};
 use skew_history::IsolationLevel;
-use skew_sql::program::ProgramError;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// So many final states of one run are looked at.
@@ -42,12 +43,18 @@ pub(super) struct Tally {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Found {
     pub(super) runs: u64,
+    /// Those of them that the level which all are compared with is not known to forbid.
+    #[serde(default)]
+    pub(super) allowed: u64,
     pub(super) smallest: Option<Smallest>,
 }
 
 /// A run by its size.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Smallest {
+    /// Why the assertion could not be evaluated, if that is what is wrong.
+    #[serde(default)]
+    pub(super) error: Option<String>,
     size: (usize, usize, String),
     pub(super) schedule: Subtree,
 }
@@ -66,20 +73,15 @@ impl Tally {
         Tally { assertions: vec![Found::default(); assertions], ..Tally::default() }
     }
 
-    /// Counts a run; false if there is nothing wrong with it.
-    pub(super) fn count(
-        &mut self,
-        program: &SqlProgram,
-        run: &Run<'_, SqlProgram>,
-        questions: Questions,
-    ) -> Result<bool, ProgramError> {
+    /// Counts a run; says whether an assertion failed in it.
+    pub(super) fn count(&mut self, program: &SqlProgram, run: &Run<'_, SqlProgram>, questions: Questions) -> bool {
         let budget = Budget { stop: Some(crate::clock::stop_flag()), ..Budget::steps(questions.steps) };
         self.explored += 1;
         match run.answer(budget) {
-            Answer::Fails => return Ok(false),
+            Answer::Fails => return false,
             Answer::Unknown => {
                 self.unknown += 1;
-                return Ok(false);
+                return false;
             }
             Answer::Holds => self.histories += 1,
         }
@@ -87,36 +89,29 @@ impl Tally {
             self.listed.insert(run.pattern());
         }
         self.count_aborts(program, run);
-        match run.answer_at(questions.against, budget) {
+        let compared = run.answer_at(questions.against, budget);
+        match compared {
             Answer::Holds => {}
-            Answer::Fails => self.violating.add(run),
+            Answer::Fails => self.violating.add(run, None, false),
             Answer::Unknown => self.undecided += 1,
         }
-        self.ask(program, run, budget)
+        self.ask(program, run, budget, compared != Answer::Fails)
     }
 
     /// Asks every assertion about every state in which a run may have ended; says whether one of them failed.
-    fn ask(
-        &mut self,
-        program: &SqlProgram,
-        run: &Run<'_, SqlProgram>,
-        budget: Budget<'_>,
-    ) -> Result<bool, ProgramError> {
+    fn ask(&mut self, program: &SqlProgram, run: &Run<'_, SqlProgram>, budget: Budget<'_>, allowed: bool) -> bool {
         if self.assertions.is_empty() {
-            return Ok(false);
+            return false;
         }
-        let Some(states) = run.final_states(MOST_STATES, budget) else {
+        let Some(violated) = violated(program, run, budget) else {
             self.open += 1;
-            return Ok(false);
+            return false;
         };
-        let mut violated = BTreeSet::new();
-        for state in states {
-            violated.extend(program.violated(left(program, run), state)?);
+        let failed = !violated.is_empty();
+        for (number, error) in violated {
+            self.assertions[number].add(run, error, allowed);
         }
-        for &number in &violated {
-            self.assertions[number].add(run);
-        }
-        Ok(!violated.is_empty())
+        failed
     }
 
     fn count_aborts(&mut self, program: &SqlProgram, run: &Run<'_, SqlProgram>) {
@@ -145,6 +140,12 @@ impl Tally {
         self.listed.extend(other.listed);
     }
 
+    /// How many histories satisfy what all are compared with, and an assertion, too.
+    pub(super) fn allowed_and_passing(&self, assertion: usize) -> u64 {
+        let others = self.violating.runs + self.undecided + self.open + self.assertions[assertion].allowed;
+        self.histories.saturating_sub(others)
+    }
+
     /// Whether some answer is missing.
     pub(super) fn is_open(&self) -> bool {
         self.unknown > 0 || self.open > 0 || self.undecided > 0
@@ -152,16 +153,43 @@ impl Tally {
 }
 
 impl Found {
-    fn add(&mut self, run: &Run<'_, SqlProgram>) {
-        let smallest = Smallest { size: run.size(), schedule: run.subtree() };
-        self.merge(Found { runs: 1, smallest: Some(smallest) });
+    fn add(&mut self, run: &Run<'_, SqlProgram>, error: Option<String>, allowed: bool) {
+        let smallest = Smallest { error, size: run.size(), schedule: run.subtree() };
+        self.merge(Found { runs: 1, allowed: u64::from(allowed), smallest: Some(smallest) });
     }
 
     fn merge(&mut self, other: Found) {
         self.runs += other.runs;
+        self.allowed += other.allowed;
         let known = [self.smallest.take(), other.smallest];
-        self.smallest = known.into_iter().flatten().min_by(|one, other| one.size.cmp(&other.size));
+        self.smallest = known.into_iter().flatten().min_by(|one, other| one.rank().cmp(&other.rank()));
     }
+}
+
+impl Smallest {
+    fn rank(&self) -> (bool, &(usize, usize, String)) {
+        (self.error.is_some(), &self.size)
+    }
+}
+
+/// The assertions that fail in a state in which a run may have ended, with the error where they only fail because they cannot be
+/// evaluated. Nothing if not all states can be looked at.
+pub(super) fn violated(
+    program: &SqlProgram,
+    run: &Run<'_, SqlProgram>,
+    budget: Budget<'_>,
+) -> Option<BTreeMap<usize, Option<String>>> {
+    let mut found: BTreeMap<usize, Option<String>> = BTreeMap::new();
+    for state in run.final_states(MOST_STATES, budget)? {
+        for Violated { assertion, error } in program.violated(left(program, run), state) {
+            let error = error.map(|error| error.message);
+            let known = found.entry(assertion).or_insert_with(|| error.clone());
+            if error.is_none() {
+                *known = None;
+            }
+        }
+    }
+    Some(found)
 }
 
 /// What the calls of a run left, by their places.
@@ -169,10 +197,7 @@ pub(super) fn left<'run>(
     program: &SqlProgram,
     run: &'run Run<'_, SqlProgram>,
 ) -> impl Iterator<Item = (Place, &'run skew_explore::Left)> {
-    let scripts = program.program().scripts().iter().enumerate();
-    let places: Vec<Place> = scripts
-        .flat_map(|(session, script)| (0..script.calls.len()).map(move |number| Place { session, number }))
-        .collect();
+    let places: Vec<Place> = left_out::calls(program.program()).collect();
     places.into_iter().filter_map(|place| Some((place, run.left(place)?)))
 }
 

@@ -9,12 +9,14 @@
 //! ```
 
 use super::Arguments;
-use super::shown::{Shown, told_run};
+use super::left_out::{calls, names};
+use super::shown::{Shown, cannot, told_run, unasked};
 use super::tally::Tally;
 use super::unfinished::{Level, Parts, Unfinished};
 use crate::command::anomalies::counted;
 use crate::command::program::ProgramFile;
 use serde_json::{Value, json};
+use skew_explore::SqlProgram;
 use skew_view::{Palette, words};
 use std::fmt::Write;
 
@@ -22,31 +24,45 @@ impl Arguments {
     pub(super) fn human(&self, file: &ProgramFile, explored: &Unfinished, shown: &[Shown], palette: Palette) -> String {
         let Palette { heading, end, .. } = palette;
         let scripts = file.program.scripts();
-        let calls: usize = scripts.iter().map(|script| script.calls.len()).sum();
+        let left_out = self.left_out(&file.program);
         let mut text = format!(
-            "{heading}{}{end}: {}, {}\n",
+            "{heading}{}{end}: {}, {}",
             words::clean(&file.name),
             counted(scripts.len() as u64, "session"),
-            counted(calls as u64, "transaction")
+            counted((calls(&file.program).count() - left_out.len()) as u64, "transaction")
         );
+        if !left_out.is_empty() {
+            let _ = write!(text, ", without {}", names(&file.program, &left_out).join(", "));
+        }
+        text.push('\n');
         if let Some(Parts { of, which }) = &explored.parts
             && which.len() < *of
         {
             let list: Vec<String> = which.iter().map(usize::to_string).collect();
             let _ = writeln!(text, "  only part {} of {of}", list.join(", "));
         }
+        let program = self.program(file, left_out);
         let width = explored.levels.iter().map(|level| level.level.len()).max().unwrap_or(0);
         for level in &explored.levels {
-            self.tell_level(file, level, width, palette, &mut text);
+            self.tell_level(&program, file, level, width, palette, &mut text);
         }
-        if let Some(first) = shown.first() {
-            let _ = write!(text, "\n{}", told_run(&first.history, first.found.as_ref(), palette));
-            let _ = writeln!(text, "\n{}", first.replay);
+        if let Some((first, others)) = shown.split_first() {
+            let _ = write!(text, "\n{}\n", told_run(&first.history, first.found.as_ref(), palette));
+            tell_calls(first, &mut text);
+            tell_others(file, first, others, &mut text);
         }
         text
     }
 
-    fn tell_level(&self, file: &ProgramFile, level: &Level, width: usize, palette: Palette, text: &mut String) {
+    fn tell_level(
+        &self,
+        program: &SqlProgram,
+        file: &ProgramFile,
+        level: &Level,
+        width: usize,
+        palette: Palette,
+        text: &mut String,
+    ) {
         let Palette { good, bad, doubtful, end, .. } = palette;
         let Tally { explored, histories, violating, .. } = &level.tally;
         let _ = write!(text, "  {:width$}  {}", level.level, histories_of(*histories));
@@ -57,14 +73,22 @@ impl Arguments {
             let _ = write!(text, ", {} not {}", violating.runs, self.against());
         }
         text.push('\n');
-        for (assertion, found) in file.program.assertions().iter().zip(&level.tally.assertions) {
+        for (number, (assertion, found)) in file.program.assertions().iter().zip(&level.tally.assertions).enumerate() {
             let name = words::clean(&assertion.name);
+            let missing = program.missing(number);
+            let error = found.smallest.as_ref().and_then(|smallest| smallest.error.as_deref());
             let _ = match found.runs {
+                _ if !missing.is_empty() => {
+                    writeln!(text, "    {doubtful}open{end}   {name}{}", unasked(file, &missing))
+                }
                 0 if !level.left.is_empty() || level.tally.open > 0 || level.tally.unknown > 0 => {
                     writeln!(text, "    {doubtful}open{end}   {name}: fails in none that was seen")
                 }
                 0 => writeln!(text, "    {good}holds{end}  {name}"),
-                runs => writeln!(text, "    {bad}fails{end}  {name}: in {}", histories_of(runs)),
+                runs => {
+                    let why = error.map(|error| cannot(error, 11)).unwrap_or_default();
+                    writeln!(text, "    {bad}fails{end}  {name}: in {}{why}", histories_of(runs))
+                }
             };
         }
         for (cause, runs) in &level.tally.aborts {
@@ -80,7 +104,8 @@ impl Arguments {
         let levels = explored.levels.iter().enumerate();
         let levels: Vec<Value> = levels.map(|(number, level)| self.level_json(file, number, level, shown)).collect();
         let parts = explored.parts.as_ref().map(|parts| json!({"of": parts.of, "which": parts.which}));
-        json!({"skew": 1, "file": file.name, "parts": parts, "levels": levels})
+        let without = names(&file.program, &self.left_out(&file.program));
+        json!({"skew": 1, "file": file.name, "without": without, "parts": parts, "levels": levels})
     }
 
     fn level_json(&self, file: &ProgramFile, number: usize, level: &Level, shown: &[Shown]) -> Value {
@@ -94,6 +119,9 @@ impl Arguments {
                     "name": assertion.name,
                     "violations": found.runs,
                     "counterexample": shown.and_then(|shown| shown.saved.clone()),
+                    "error": shown.and_then(|shown| shown.error.clone()),
+                    "without": shown.map(|shown| shown.without.clone()),
+                    "minimal": shown.map(|shown| shown.is_minimal),
                     "replay": shown.map(|shown| shown.replay.clone()),
                 })
             })
@@ -116,7 +144,7 @@ impl Arguments {
         })
     }
 
-    fn base_name(&self, level: &str) -> &'static str {
+    pub(super) fn base_name(&self, level: &str) -> &'static str {
         use super::BaseArgument::*;
         match (self.base, level) {
             (Some(None), _) => "none",
@@ -124,6 +152,27 @@ impl Arguments {
             (_, "read-atomic") | (Some(ReadAtomic), _) => "read-atomic",
             _ => "causal",
         }
+    }
+}
+
+/// How to see a counterexample again.
+fn tell_calls(shown: &Shown, text: &mut String) {
+    if let Some(enough) = &shown.enough {
+        let _ = writeln!(text, "these calls are enough: {}\n", words::clean(&enough.join(", ")));
+    }
+    let _ = writeln!(text, "{}", shown.replay);
+}
+
+/// Of every other assertion the first counterexample, unless it is the same run.
+fn tell_others(file: &ProgramFile, first: &Shown, others: &[Shown], text: &mut String) {
+    let mut told = vec![first];
+    for one in others {
+        let is_told = |other: &&Shown| other.assertion == one.assertion || other.replay == one.replay;
+        let assertion = one.assertion.and_then(|number| file.program.assertions().get(number));
+        let Some(assertion) = assertion.filter(|_| !told.iter().any(is_told)) else { continue };
+        let _ = writeln!(text, "\n{}:", words::clean(&assertion.name));
+        tell_calls(one, text);
+        told.push(one);
     }
 }
 
@@ -144,6 +193,6 @@ fn tell_open(level: &Level, text: &mut String) {
 }
 
 /// `1 history`, `3 histories`.
-fn histories_of(count: u64) -> String {
+pub(super) fn histories_of(count: u64) -> String {
     if count == 1 { "1 history".to_owned() } else { format!("{count} histories") }
 }

@@ -53,6 +53,9 @@ pub(super) struct Identity {
     pub(super) against: String,
     pub(super) max_steps: u64,
     pub(super) list: bool,
+    /// The calls that are left out.
+    #[serde(default)]
+    pub(super) without: Vec<String>,
 }
 
 /// One level.

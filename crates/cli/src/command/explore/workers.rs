@@ -12,8 +12,9 @@
 use super::tally::{Questions, Tally};
 use crate::clock;
 use crate::console::Console;
-use skew_explore::{ExploreError, Options, Progress, Search, SqlOptions, SqlProgram, Subtree};
-use skew_sql::program::{Program, ProgramError};
+use skew_explore::{ExploreError, Options, Place, Progress, Search, SqlOptions, SqlProgram, Subtree};
+use skew_sql::program::Program;
+use std::collections::BTreeSet;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -25,24 +26,13 @@ const DRAWN_EVERY: Duration = Duration::from_millis(200);
 pub(super) struct Work<'a> {
     pub(super) text: &'a str,
     pub(super) sql: SqlOptions,
+    pub(super) left_out: &'a BTreeSet<Place>,
     pub(super) options: Options,
     pub(super) questions: Questions,
     pub(super) jobs: usize,
     /// So many histories are looked at.
     pub(super) budget: u64,
     pub(super) stop_at_first: bool,
-}
-
-/// Why an exploration broke off.
-pub(super) enum Trouble {
-    Exploration(ExploreError),
-    Assertion(Box<ProgramError>),
-}
-
-impl From<ExploreError> for Trouble {
-    fn from(error: ExploreError) -> Trouble {
-        Trouble::Exploration(error)
-    }
 }
 
 /// What waits, and what is known so far.
@@ -54,7 +44,8 @@ struct Pool {
     explored: u64,
     share: f64,
     tally: Tally,
-    trouble: Option<Trouble>,
+    /// Why the exploration broke off.
+    trouble: Option<ExploreError>,
 }
 
 struct Shared {
@@ -74,7 +65,7 @@ pub(super) fn explore(
     start: Vec<Subtree>,
     tally: Tally,
     console: &mut Console,
-) -> Result<(Tally, Vec<Subtree>), Trouble> {
+) -> Result<(Tally, Vec<Subtree>), ExploreError> {
     let share = 1.0 - start.iter().map(Subtree::share).sum::<f64>();
     let explored = tally.explored;
     let stopped = explored >= work.budget;
@@ -138,7 +129,7 @@ impl Worker<'_> {
         // The text was parsed before: it is the same again.
         let Ok(program) = Program::parse(work.text) else { return };
         let assertions = program.assertions().len();
-        let program = SqlProgram::new(program, work.sql);
+        let program = SqlProgram::new(program, work.sql).without(work.left_out.clone());
         let mut worker = Worker { shared, work, program: &program, tally: Tally::new(assertions) };
         let mut alarm = Alarm { shared, is_set: true };
         let outcome = worker.take_and_explore();
@@ -153,7 +144,7 @@ impl Worker<'_> {
     }
 
     /// Takes subtrees until there are none.
-    fn take_and_explore(&mut self) -> Result<(), Trouble> {
+    fn take_and_explore(&mut self) -> Result<(), ExploreError> {
         let program = self.program;
         let mut search = Search::nothing(program, self.work.options)?;
         while let Some(subtree) = self.take() {
@@ -186,13 +177,12 @@ impl Worker<'_> {
     }
 
     /// Explores all that a search has; what is left when the exploration is stopped goes back.
-    fn explore_all(&mut self, search: &mut Search<'_, SqlProgram>) -> Result<(), Trouble> {
+    fn explore_all(&mut self, search: &mut Search<'_, SqlProgram>) -> Result<(), ExploreError> {
         let mut share = search.progress().share;
         while !self.is_over(search) {
             let Some(run) = search.next_run()? else { return Ok(()) };
             let mut one = Tally::new(self.tally.assertions.len());
             let failed = one.count(self.program, &run, self.work.questions);
-            let failed = failed.map_err(|error| Trouble::Assertion(Box::new(error)))?;
             if one.is_open() && clock::is_stopped() {
                 // It was not looked at to the end: it is left for whoever goes on.
                 let run = run.subtree();

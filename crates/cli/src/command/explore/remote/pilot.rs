@@ -3,47 +3,55 @@
 use skew_explore::{Path, PathError};
 use skew_history::IsolationLevel;
 use skew_mockdb::Steering;
-use skew_sql::{KeyRange, Row, RowKey, SqlError, SqlState};
+use skew_sql::{KeyRange, Row, RowKey, SpaceId, SqlError, SqlState};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What a run shares with its database.
-pub(super) struct Cockpit {
-    /// The path; nothing after the run.
-    pub(super) path: Option<Path>,
-    /// The sessions that are there before the first transaction.
-    pub(super) awaited: Option<Vec<String>>,
-    /// Whether a session was waited for in vain.
-    pub(super) late: bool,
-}
-
-/// Steers a database along a path.
+/// Steers a database along a path; there is none after the run.
 #[derive(Clone)]
-pub(super) struct Pilot(Arc<Mutex<Cockpit>>);
+pub(super) struct Pilot(Arc<Mutex<Option<Path>>>);
 
 impl Pilot {
-    pub(super) fn new(path: Path, awaited: Option<Vec<String>>) -> Pilot {
-        Pilot(Arc::new(Mutex::new(Cockpit { path: Some(path), awaited, late: false })))
+    pub(super) fn new(path: Path) -> Pilot {
+        Pilot(Arc::new(Mutex::new(Some(path))))
     }
 
-    pub(super) fn cockpit(&self) -> MutexGuard<'_, Cockpit> {
+    fn path(&self) -> MutexGuard<'_, Option<Path>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The run is over.
+    pub(super) fn land(&self) -> Option<Path> {
+        self.path().take()
+    }
+
+    /// The run does not come to its end.
+    pub(super) fn give_up(&self) {
+        if let Some(path) = &mut *self.path() {
+            path.skip();
+        }
     }
 
     /// Whether the path has no more answers.
     pub(super) fn is_stopped(&self) -> bool {
-        self.cockpit().path.as_ref().is_some_and(|path| path.error().is_some())
+        self.path().as_ref().is_some_and(|path| path.error().is_some())
     }
 
     fn ask<T>(&self, request: impl FnOnce(&mut Path) -> Result<T, PathError>) -> Result<T, SqlError> {
         let wrong = |message: String| SqlError::new(SqlState::INTERNAL, message);
-        let mut cockpit = self.cockpit();
-        let path = cockpit.path.as_mut().ok_or_else(|| wrong("the run is over".to_owned()))?;
+        let mut path = self.path();
+        let path = path.as_mut().ok_or_else(|| wrong("the run is over".to_owned()))?;
         request(path).map_err(|error| wrong(error.to_string()))
     }
 }
 
 impl Steering for Pilot {
+    fn describe(&mut self, space: SpaceId, columns: Vec<(String, bool)>) {
+        if let Some(path) = &mut *self.path() {
+            path.describe(space, columns);
+        }
+    }
+
     fn initial(&mut self, rows: Vec<(RowKey, String, Row)>) -> Result<(), SqlError> {
         self.ask(|path| path.initial(rows))
     }
@@ -55,10 +63,9 @@ impl Steering for Pilot {
 
     fn begin_statement(&mut self) {
         // After the end of the run there are no statements that matter.
-        let _ = self.ask(|path| {
+        if let Some(path) = &mut *self.path() {
             path.begin_statement();
-            Ok(())
-        });
+        }
     }
 
     fn read(&mut self, key: &RowKey, name: &str, locking: bool) -> Result<Option<Row>, SqlError> {
@@ -78,25 +85,11 @@ impl Steering for Pilot {
     }
 
     fn next(&self) -> Option<String> {
-        self.cockpit().path.as_ref().and_then(|path| path.next_session().map(str::to_owned))
-    }
-
-    fn awaited(&self) -> Option<Vec<String>> {
-        self.cockpit().awaited.clone()
-    }
-
-    fn all_here(&mut self, sessions: Vec<String>) {
-        self.cockpit().awaited.get_or_insert(sessions);
+        self.path().as_ref().and_then(|path| path.next_session().map(str::to_owned))
     }
 
     fn skip(&mut self) {
-        if let Some(path) = &mut self.cockpit().path {
-            path.skip();
-        }
-    }
-
-    fn late(&mut self) {
-        self.cockpit().late = true;
+        self.give_up();
     }
 
     fn finish(&mut self) -> Result<BTreeMap<RowKey, Row>, SqlError> {

@@ -1,0 +1,155 @@
+//! What was found at one level.
+//!
+//! A history may have left several states; then each gets a run of the command, and the history is counted once. Of the runs that fail the
+//! smallest is kept, as for programs: fewest transactions that committed, then fewest events.
+
+use super::super::STEPS;
+use super::application::Left;
+use skew_check::Budget;
+use skew_explore::{Answer, RemoteRun, RemoteSchedule, RemoteSearch};
+use skew_history::{History, IsolationLevel};
+use skew_mockdb::wire::Attendance;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The smallest run that shows something.
+pub(super) struct Smallest {
+    size: (usize, usize, String, usize),
+    pub(super) schedule: RemoteSchedule,
+    /// How the command failed, if it did, and what it printed.
+    pub(super) failure: Option<String>,
+    pub(super) output: String,
+    pub(super) history: Option<History>,
+}
+
+/// What one level has shown.
+#[derive(Default)]
+pub(super) struct Found {
+    /// Complete histories, before any filter.
+    pub(super) explored: u64,
+    /// Those that the level allows.
+    pub(super) histories: u64,
+    /// Runs of the command in which one of these was seen, with each state that it may have left.
+    pub(super) runs: u64,
+    /// The patterns of the histories in which the command failed.
+    failed: BTreeSet<String>,
+    pub(super) failure: Option<Smallest>,
+    /// How many histories violate the level that all are compared with.
+    pub(super) violating: u64,
+    pub(super) violation: Option<Smallest>,
+    /// Of how many it is not known whether the level allows them, or the one that they are compared with does.
+    pub(super) unknown: u64,
+    pub(super) undecided: u64,
+    /// Why not everything was seen, and in how many runs.
+    pub(super) open: BTreeMap<String, u64>,
+    /// Sessions that came after the end of what is explored.
+    pub(super) afterwards: BTreeSet<String>,
+    /// Levels that sessions asked for and did not get.
+    pub(super) overruled: BTreeSet<String>,
+    /// Whether the exploration ended early.
+    pub(super) unfinished: bool,
+    /// The patterns of all histories, where they are to be listed.
+    pub(super) listed: BTreeSet<String>,
+}
+
+impl Found {
+    pub(super) fn is_open(&self) -> bool {
+        self.unfinished || self.unknown + self.undecided > 0 || !self.open.is_empty()
+    }
+
+    /// In how many histories the command failed.
+    pub(super) fn failed(&self) -> u64 {
+        self.failed.len() as u64
+    }
+
+    /// Counts a run.
+    pub(super) fn count(&mut self, search: &RemoteSearch, run: RemoteRun<Left>, against: IsolationLevel, list: bool) {
+        self.note_doubts(&run);
+        if !run.complete {
+            return;
+        }
+        let budget = || Budget::steps(STEPS);
+        let is_new = run.final_state == 0;
+        self.explored += u64::from(is_new);
+        let answer = search.look(&run, |run| run.answer(budget()));
+        if answer != Answer::Holds {
+            self.unknown += u64::from(answer == Answer::Unknown);
+            return;
+        }
+        self.histories += u64::from(is_new);
+        self.runs += 1;
+        let (size, compared, history) =
+            search.look(&run, |run| (run.size(), run.answer_at(against, budget()), run.history().ok()));
+        if list {
+            self.listed.insert(size.2.clone());
+        }
+        let fails = run.ended.failure.is_some() && run.ended.attendance.refused.is_none();
+        let schedule = search.schedule(&run);
+        let Left { failure, output, .. } = run.ended;
+        let pattern = size.2.clone();
+        let size = (size.0, size.1, size.2, run.final_state);
+        let smallest = || Smallest { size, schedule, failure, output, history };
+        match compared {
+            Answer::Fails => self.violating += u64::from(is_new),
+            Answer::Unknown => self.undecided += u64::from(is_new),
+            Answer::Holds => {}
+        }
+        if fails {
+            self.failed.insert(pattern);
+            keep(&mut self.failure, smallest());
+        } else if compared == Answer::Fails {
+            keep(&mut self.violation, smallest());
+        }
+    }
+
+    fn note_doubts(&mut self, run: &RemoteRun<Left>) {
+        if let Some(name) = &run.disorder {
+            self.doubt(format!("session {name} came too late for its place: not every order may have been seen"));
+        }
+        self.note_attendance(&run.ended.attendance);
+    }
+
+    /// What those who were there in a run leave open.
+    pub(super) fn note_attendance(&mut self, seen: &Attendance) {
+        self.overruled.extend(seen.overruled.iter().cloned());
+        self.afterwards.extend(seen.afterwards.iter().cloned());
+        if let Some(name) = &seen.silent {
+            self.doubt(format!("session {name} was silent while others waited: not every order may have been seen"));
+        }
+        if let Some(name) = &seen.unclear {
+            self.doubt(format!(
+                "session {name} set up while others were connected, and may have been at work already; say where the set-up ends: --init, \
+                 or SELECT skew_settle() behind it"
+            ));
+        }
+        if let Some((name, what)) = &seen.defined {
+            self.doubt(format!(
+                "session {name} said {what} among what is explored, and who sees that is not; set tables up before, or with --init"
+            ));
+        }
+        if let Some((name, what)) = &seen.refused {
+            self.doubt(format!("session {name} asked for what cannot be explored: {what}"));
+        }
+        if let Some(name) = &seen.went_on {
+            self.doubt(format!("session {name} went on after the end of what is explored"));
+        }
+        if seen.goes_on() {
+            let names: Vec<&str> = seen.afterwards.iter().map(String::as_str).collect();
+            self.doubt(format!(
+                "sessions {} came when all others had left, and wrote; their orders are not explored (if what came before is the \
+                 set-up: --init, or SELECT skew_settle() behind it)",
+                names.join(", ")
+            ));
+        }
+    }
+
+    /// Something because of which not everything may have been seen.
+    pub(super) fn doubt(&mut self, why: String) {
+        *self.open.entry(why).or_default() += 1;
+    }
+}
+
+fn keep(place: &mut Option<Smallest>, other: Smallest) {
+    if place.as_ref().is_none_or(|known| other.size < known.size) {
+        *place = Some(other);
+    }
+}
