@@ -19,6 +19,15 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    /// Something failed, or something is open, or neither.
+    pub(crate) fn judged(failed: bool, open: bool) -> Exit {
+        match (failed, open) {
+            (true, _) => Exit::Found,
+            (false, true) => Exit::Inconclusive,
+            (false, false) => Exit::Holds,
+        }
+    }
+
     /// Keeps the more urgent of two.
     pub(crate) fn combine(&mut self, other: Exit) {
         *self = (*self).max(other);

@@ -6,6 +6,7 @@
 use crate::error::ExploreError;
 use crate::explorable::Place;
 use crate::final_state::FinalState;
+use crate::final_state::MOST_FINAL_STATES;
 use crate::program::{End, Program};
 use crate::run::{Answer, Run};
 use crate::search::Search;
@@ -15,8 +16,6 @@ use skew_check::{Budget, Verdict};
 use skew_history::{History, IsolationLevel, notation};
 use std::fmt;
 
-/// So many final states of one run are looked at.
-const MOST_STATES: usize = 1_000;
 /// So many steps the checker may take for one question.
 const STEPS: u64 = 1_000_000;
 
@@ -138,7 +137,7 @@ impl Exploration<'_> {
         if violations.is_empty() {
             return true;
         }
-        let Some(states) = run.final_states(MOST_STATES, Budget::steps(STEPS)) else { return false };
+        let Some(states) = run.final_states(MOST_FINAL_STATES, Budget::steps(STEPS)) else { return false };
         let returned = returned(self.program, run);
         for ((name, holds), violation) in self.program.assertions().iter().zip(violations) {
             let fails = |state: &&FinalState| !holds(&End { program: self.program, state, returned: &returned });

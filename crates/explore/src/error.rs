@@ -85,3 +85,11 @@ pub enum ExploreError {
     #[error("{0} is at psi and others are not; psi has no rule for single transactions, use it for all or for none")]
     MixedParallelSnapshot(String),
 }
+
+impl ExploreError {
+    /// A transaction asked for something else than before at one of its events, counted from 0.
+    pub(crate) fn not_deterministic(transaction: String, event: usize, recorded: String, asked: &str) -> ExploreError {
+        let asked = if recorded == asked { format!("{asked} with something else in it") } else { asked.to_owned() };
+        ExploreError::NotDeterministic { transaction, event: event + 1, recorded, asked }
+    }
+}

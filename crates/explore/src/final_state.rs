@@ -27,6 +27,9 @@ use std::collections::BTreeMap;
 /// The rows that there are in the end, in the order of their keys.
 pub type FinalState = BTreeMap<RowKey, Row>;
 
+/// So many states of one run are looked at before it is given up.
+pub const MOST_FINAL_STATES: usize = 1_000;
+
 /// Whom each key that was written has its last version from.
 type Last = Vec<(KeyNumber, Number)>;
 

@@ -57,7 +57,7 @@ pub use check::{Exploration, Failure, Report, Violation, explore};
 pub use consistency::Base;
 pub use error::ExploreError;
 pub use explorable::{Ending, Explorable, Interrupt, Place};
-pub use final_state::FinalState;
+pub use final_state::{FinalState, MOST_FINAL_STATES};
 pub use follower::{Difference, Follower};
 pub use orders::{Baseline, every_run};
 pub use program::{End, Program, Session, Stop, Transaction};

@@ -117,6 +117,14 @@ impl Log {
         self.writes.iter().find(|write| write.0 == key).map(|write| &write.1)
     }
 
+    /// The row that it had written under a key before an event.
+    pub(crate) fn own_before(&self, key: KeyNumber, event: usize) -> Option<&Row> {
+        self.events[..event].iter().rev().find_map(|event| match event {
+            Event::Write { key: written, value } if *written == key => Some(value.as_ref()),
+            _ => None,
+        })?
+    }
+
     /// Whether others see that it wrote a key.
     pub(crate) fn shows(&self, key: KeyNumber) -> bool {
         self.outcome == Outcome::Committed && self.own(key).is_some()
@@ -152,6 +160,17 @@ impl Log {
     pub(crate) fn push_scan(&mut self, range: Arc<KeyRange>, locking: bool) {
         self.scans = true;
         self.events.push(Event::Scan { range, locking, end: ScanEnd::Open });
+    }
+}
+
+impl Event {
+    /// What was asked for, in words.
+    pub(crate) fn words(&self, name: impl FnOnce(KeyNumber) -> String) -> String {
+        match self {
+            Event::Read(Read { key, .. }) | Event::Own { key, .. } => format!("a read of {}", name(*key)),
+            Event::Write { key, .. } => format!("a write of {}", name(*key)),
+            Event::Scan { .. } => "a scan".to_owned(),
+        }
     }
 }
 

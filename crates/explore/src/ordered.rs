@@ -85,6 +85,12 @@ impl Ordered {
         numbers.iter().fold(numbers, |past, number| past | self.past_of(number))
     }
 
+    /// Whether a read has to be written down with a run in which these came earlier: the absence that a scan read of what came into being
+    /// later is found again.
+    pub(crate) fn is_told(&self, read: &Read, keys: &Keys, earlier: Set) -> bool {
+        !read.scanned || keys.initial(read.key).is_some() || !(self.writers(read.key) & earlier).is_empty()
+    }
+
     /// The committed transactions that wrote a key.
     pub(crate) fn writers(&self, key: KeyNumber) -> Set {
         match self.writers.binary_search_by_key(&key, |entry| entry.0) {

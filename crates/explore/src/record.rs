@@ -186,7 +186,7 @@ impl<'a, P: Explorable + ?Sized> Recorder<'a, P> {
                 self.builder.claim(claim(&name));
             }
             Event::Own { key, .. } => {
-                let own = own_value(log, *key, place);
+                let own = log.own_before(*key, place);
                 let (id, value) = (self.key(*key), self.value(*key, own));
                 self.builder.read(id, value);
             }
@@ -204,7 +204,7 @@ impl<'a, P: Explorable + ?Sized> Recorder<'a, P> {
                 }
                 Event::Own { key, .. } => {
                     let at = log.events.iter().position(|other| std::ptr::eq(other, event)).unwrap_or(0);
-                    let value = self.value(*key, own_value(log, *key, at));
+                    let value = self.value(*key, log.own_before(*key, at));
                     listed.push((self.names[key].clone(), value, None));
                 }
                 _ => {}
@@ -289,14 +289,6 @@ fn claim(writer: &Option<String>) -> ClaimedWriter<'_> {
         Some(name) => ClaimedWriter::Transaction(Name::from(name.as_str())),
         None => ClaimedWriter::Initial,
     }
-}
-
-/// What a transaction had written under a key before an event.
-fn own_value(log: &Log, key: KeyNumber, place: usize) -> Option<&Row> {
-    log.events[..place].iter().rev().find_map(|event| match event {
-        Event::Write { key: written, value } if *written == key => Some(value.as_ref()),
-        _ => None,
-    })?
 }
 
 /// A range as bounds of names; nothing where a scan is read downwards, because a scan of the file is read upwards.

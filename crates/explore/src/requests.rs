@@ -221,10 +221,7 @@ impl<'a> Requests<'a> {
         match &log.events[place] {
             Event::Read(read) => self.history.value(self.keys, read.key, read.source).cloned(),
             // What it had written when it read, not what it wrote after.
-            Event::Own { key, .. } => log.events[..place].iter().rev().find_map(|event| match event {
-                Event::Write { key: written, value } if written == key => Some(value.clone()),
-                _ => None,
-            })?,
+            Event::Own { key, .. } => log.own_before(*key, place).cloned(),
             Event::Write { .. } | Event::Scan { .. } => None,
         }
     }
@@ -262,16 +259,11 @@ impl<'a> Requests<'a> {
 
     /// Another run of the transaction asked for something else at this place.
     fn differs(&mut self, asked: &str) -> Interrupt {
-        let recorded = match self.log().events.get(self.cursor) {
-            Some(Event::Read(read)) => self.told("read", read.key),
-            Some(Event::Own { key, .. }) => self.told("read", *key),
-            Some(Event::Write { key, .. }) => self.told("write", *key),
-            Some(Event::Scan { .. }) => "a scan".to_owned(),
-            None => "its end".to_owned(),
-        };
-        let asked = if recorded == asked { format!("{asked} with something else in it") } else { asked.to_owned() };
+        let event = self.log().events.get(self.cursor);
+        let words = |event: &Event| event.words(|key| (self.names)(self.keys.key(key)));
+        let recorded = event.map_or_else(|| "its end".to_owned(), words);
         let transaction = self.shape.transaction_name(self.log().number);
-        let error = ExploreError::NotDeterministic { transaction, event: self.cursor + 1, recorded, asked };
+        let error = ExploreError::not_deterministic(transaction, self.cursor, recorded, asked);
         self.stop(Reason::Error(error))
     }
 

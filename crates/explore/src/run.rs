@@ -94,12 +94,6 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
         history.order.iter().any(|&number| history.log(number).reads().any(|read| read.locking))
     }
 
-    /// Whether a transaction committed.
-    pub fn committed(&self, place: Place) -> bool {
-        let number = self.runner.shape.number(place);
-        number.is_some_and(|number| self.node.history.log(number).outcome == Outcome::Committed)
-    }
-
     /// The places of its transactions, in an order in which they can run one after the other.
     pub fn order(&self) -> Vec<Place> {
         self.node.history.order.iter().map(|&number| self.runner.shape.places[number as usize]).collect()

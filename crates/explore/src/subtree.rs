@@ -44,8 +44,7 @@ impl Subtree {
         let mut earlier = Set::EMPTY;
         let mut transactions = Vec::with_capacity(node.history.order.len());
         for &number in &node.history.order {
-            let told = |key| keys.initial(key).is_some() || !(node.history.writers(key) & earlier).is_empty();
-            let reads = node.history.log(number).reads().filter(|read| !read.scanned || told(read.key));
+            let reads = node.history.log(number).reads().filter(|read| node.history.is_told(read, keys, earlier));
             transactions.push((number, reads.map(|read| read.source).collect()));
             earlier.insert(number);
         }

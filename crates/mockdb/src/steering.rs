@@ -17,17 +17,14 @@
 //! locks, SKIP LOCKED, NOWAIT, and ROLLBACK TO a savepoint behind which something was written.
 
 use crate::keys::KeyTable;
-use crate::store::{EPOCH, SECOND, Store};
+use crate::store::Store;
 use skew_check::Updates;
 use skew_history::{IsolationLevel, SessionId};
 use skew_sql::{
     Granularity, Interrupt, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId, SqlError,
-    SqlState, Stop, Write,
+    SqlState, Stop, Write, by_place,
 };
 use std::collections::BTreeMap;
-
-/// So many values of a sequence a transaction has to itself.
-const VALUES_EACH: i64 = 1_000;
 
 /// Who decides. An error ends the transaction that it is told to, and usually the run.
 pub trait Steering: Send {
@@ -232,11 +229,7 @@ impl Store {
         let current = &mut self.steer(session)?.current;
         let count = current.asked.entry(asked).or_default();
         *count += 1;
-        if *count > VALUES_EACH {
-            let construct = format!("a transaction that takes more than {VALUES_EACH} values of one sequence");
-            return Err(SqlError::unsupported(construct).into());
-        }
-        Ok(current.number * VALUES_EACH + *count - 1)
+        Ok(by_place::place(current.number, *count - 1)?)
     }
 
     pub(crate) fn steered_value(
@@ -246,39 +239,30 @@ impl Store {
         rule: &SequenceRule,
     ) -> Result<i64, Stop> {
         let place = self.steered_place(session, Asked::Sequence(sequence))?;
-        let first = rule.next(self.sequences.get(&sequence).copied())?;
-        let value = place.checked_mul(rule.increment).and_then(|step| first.checked_add(step));
-        let value = value.filter(|value| (rule.least..=rule.greatest).contains(value));
-        let value =
-            value.ok_or_else(|| SqlError::unsupported("a sequence without a thousand values per transaction"))?;
+        let value = by_place::sequence_value(rule, self.sequences.get(&sequence).copied(), place)?;
         self.sessions[session.index()].current_values.insert(sequence, value);
         Ok(value)
     }
 
     pub(crate) fn steered_key(&mut self, session: SessionId, space: SpaceId) -> Result<KeyPart, Stop> {
         let place = self.steered_place(session, Asked::FreshKey(space))?;
-        let taken = self.fresh_keys.get(&space).copied().unwrap_or_default();
-        Ok(KeyPart::Number(taken + 1 + i128::from(place)))
+        Ok(by_place::fresh_key(self.fresh_keys.get(&space).copied(), place))
     }
 
-    /// SplitMix64 of the session and of how often it was given one: the same numbers in every run. A transaction does not begin with it.
+    /// By the session and how often it was given one: the same numbers in every run. A transaction does not begin with it.
     pub(crate) fn steered_random(&mut self, session: SessionId) -> u64 {
-        const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
         let name = self.sessions[session.index()].name.as_bytes();
-        let seed = name.iter().fold(GOLDEN, |seed, byte| (seed ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+        let seed = name.iter().fold(0, |seed, byte| by_place::random(seed, u64::from(*byte)));
         let Some(wheel) = &mut self.wheel else { return seed };
         let given = &mut wheel.places.entry(session).or_default().1;
         *given += 1;
-        let seed = seed.wrapping_add(given.wrapping_mul(GOLDEN));
-        let mixed = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        by_place::random(seed, *given - 1)
     }
 
     /// The clock of a transaction: a second for each that its session had before.
     pub(crate) fn steered_time(&self, session: SessionId) -> i64 {
         let over = self.wheel.as_ref().and_then(|wheel| wheel.places.get(&session)).map_or(0, |place| place.0);
-        EPOCH + (over + 1) * SECOND
+        by_place::EPOCH + (over + 1) * by_place::SECOND
     }
 
     /// How many writes the open transaction has, for savepoints.

@@ -25,7 +25,7 @@ use crate::versions::{Committed, VersionTable};
 use rustc_hash::FxHashMap;
 use skew_check::{GrowingHistory, GrowingId, GrowingOptions};
 use skew_history::{IsolationLevel, KeyId, SessionId};
-use skew_sql::{Interrupt, SequenceId, SpaceId, SqlError, SqlState, Stop};
+use skew_sql::{Interrupt, SequenceId, SpaceId, SqlError, SqlState, Stop, by_place};
 use std::collections::BTreeMap;
 
 /// How a transaction begins.
@@ -102,10 +102,6 @@ pub struct Store {
 /// Whether the statement that runs should stop.
 pub(crate) type Brake = Box<dyn Fn() -> bool + Send>;
 
-/// The first of January 2024, in microseconds since 1970.
-pub(crate) const EPOCH: i64 = 1_704_067_200_000_000;
-pub(crate) const SECOND: i64 = 1_000_000;
-
 impl Store {
     /// A store that is being loaded: what is committed before [`Store::start`] is the initial state.
     pub fn new(options: Options, chooser: Box<dyn Chooser>) -> Store {
@@ -133,7 +129,7 @@ impl Store {
             recorder: Recorder::default(),
             loading: true,
             written_after: None,
-            clock: EPOCH + (options.seed % 86_400) as i64 * SECOND,
+            clock: by_place::EPOCH + (options.seed % 86_400) as i64 * by_place::SECOND,
             woken: Vec::new(),
             advisory: AdvisoryTable::default(),
             counts: Counts::default(),
@@ -263,7 +259,7 @@ impl Store {
         let level = begin.level.unwrap_or(self.options.level);
         self.refuse_level(level)?;
         if self.wheel.is_none() {
-            self.clock += SECOND;
+            self.clock += by_place::SECOND;
         }
         let began_at = self.clock;
         let state = &mut self.sessions[session.index()];

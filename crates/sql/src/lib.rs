@@ -25,8 +25,10 @@
 //! | [`session`] | parse, prepare, execute |
 //! | [`key`] | how values become keys |
 //! | [`memory`] | the simplest store |
+//! | [`by_place`] | sequences, clocks and random numbers that do not depend on the order of runs |
 
 mod bind;
+pub mod by_place;
 pub mod catalog;
 mod change;
 mod constraint;

@@ -239,12 +239,9 @@ impl Storage for MemoryStorage {
         self.now
     }
 
-    /// SplitMix64: small, and the same numbers in every run.
     fn random(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.random ^ (self.random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.random += 1;
+        crate::by_place::random(0, self.random - 1)
     }
 }
 

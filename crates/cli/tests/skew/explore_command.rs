@@ -228,7 +228,7 @@ fn the_report_is_the_same_twice_and_json_says_the_same() {
     let report: serde_json::Value = serde_json::from_str(&one).unwrap();
     let level = &report["levels"][0];
     assert_eq!((level["complete"].as_bool(), level["list"].as_array().unwrap().len()), (Some(true), 4), "{one}");
-    assert_eq!((level["unserializable"].as_u64(), level["against"].as_str()), (Some(2), Some("snapshot")), "{one}");
+    assert_eq!((level["violating"].as_u64(), level["against"].as_str()), (Some(2), Some("snapshot")), "{one}");
     let based = explore(&folder, "lost-update", &["--level", "cc", "--base", "rc", "--format", "json"]).expect(0).out;
     assert_eq!(counts(&based)[0].0, counts(&one)[0].0);
     explore(&folder, "lost-update", &["--jobs", "2"]).expect(2);

@@ -20,7 +20,7 @@ use super::{Learned, Start, Waiting};
 use crate::consistency::Known;
 use crate::error::ExploreError;
 use crate::explorable::{Explorable, Interrupt};
-use crate::final_state::FinalState;
+use crate::final_state::{FinalState, MOST_FINAL_STATES};
 use crate::keys::KeyNumber;
 use crate::log::{Event, Outcome};
 use crate::ordered::Ordered;
@@ -33,8 +33,7 @@ use skew_history::IsolationLevel;
 use skew_sql::{KeyRange, Row, RowKey, SpaceId};
 use std::collections::{BTreeMap, VecDeque};
 
-/// So many states a history may have left, and so much work it may be to find them.
-const MOST_FINAL_STATES: usize = 1_000;
+/// So much work it may be to find a state that a history may have left.
 const WORK_PER_STATE: u64 = 1_000_000;
 
 /// Why a path has no answer.
@@ -262,10 +261,8 @@ impl Path {
         let session = self.session_of(number).to_owned();
         let state = self.states.entry(session.clone()).or_insert_with(|| State::new(&session));
         let Err(recorded) = self.learned.memory.ask(state, asked, request) else { return Ok(()) };
-        let event = self.place() + 1;
-        let asked = otherwise(&recorded, asked);
         let transaction = self.learned.shape.transaction_name(number);
-        self.fail(ExploreError::NotDeterministic { transaction, event, recorded, asked })
+        self.fail(ExploreError::not_deterministic(transaction, self.place(), recorded, asked))
     }
 
     /// The session that has begun is told something.
@@ -284,11 +281,6 @@ impl Path {
     /// The number of the transaction that has begun: the same in every run, and no other transaction's.
     pub fn ordinal(&self) -> Option<usize> {
         self.history.pending().map(usize::from)
-    }
-
-    /// How many keys the transaction that has begun wrote.
-    pub fn written(&self) -> usize {
-        self.reads.written()
     }
 
     /// Reads the row under a key, whose name is this: an own write, what the statement has read already, or a new read.
@@ -451,20 +443,13 @@ impl Path {
         }
         let event = self.current.as_ref().and_then(|it| it.event(place));
         let recorded = event.map_or_else(|| "its end".to_owned(), |event| self.words(event));
-        let asked = otherwise(&recorded, asked);
         let number = self.current.as_ref().map_or(INITIAL, |it| it.number);
         let transaction = self.learned.shape.transaction_name(number);
-        self.fail(ExploreError::NotDeterministic { transaction, event: place + 1, recorded, asked })
+        self.fail(ExploreError::not_deterministic(transaction, place, recorded, asked))
     }
 
     fn words(&self, event: &Event) -> String {
-        let name = |key: KeyNumber| self.learned.key_name(self.learned.keys.key(key));
-        match event {
-            Event::Read(read) => format!("a read of {}", name(read.key)),
-            Event::Own { key, .. } => format!("a read of {}", name(*key)),
-            Event::Write { key, .. } => format!("a write of {}", name(*key)),
-            Event::Scan { .. } => "a scan".to_owned(),
-        }
+        event.words(|key| self.learned.key_name(self.learned.keys.key(key)))
     }
 
     /// Asks as often as it takes: for every read that branches the first answer is written down, and the request made again.
@@ -514,11 +499,6 @@ impl Path {
     }
 }
 
-/// What is asked for, where it looks like what was asked for before and is not.
-fn otherwise(recorded: &str, asked: &str) -> String {
-    if recorded == asked { format!("{asked} with something else in it") } else { asked.to_owned() }
-}
-
 /// What a run has to do to come to where it starts.
 fn prescribe(start: Start, learned: &Learned) -> VecDeque<Prescribed> {
     let history = match start {
@@ -532,8 +512,8 @@ fn prescribe(start: Start, learned: &Learned) -> VecDeque<Prescribed> {
     let mut prescribed = VecDeque::with_capacity(history.order.len());
     for &number in &history.order {
         let log = history.log(number);
-        let told = |key| learned.keys.initial(key).is_some() || !(history.writers(key) & earlier).is_empty();
-        let is_told = |event: &&Event| !matches!(event, Event::Read(read) if read.scanned && !told(read.key));
+        let is_told =
+            |event: &&Event| !matches!(event, Event::Read(read) if !history.is_told(read, &learned.keys, earlier));
         let events = log.events.iter().filter(is_told).cloned().collect();
         prescribed.push_back(Prescribed { number, part: Part::Events(events, log.outcome) });
         earlier.insert(number);

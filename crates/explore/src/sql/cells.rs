@@ -11,8 +11,9 @@
 //! assigns, a DELETE the existence alone: whoever sees that the row exists has seen its INSERT, and with it a version of every cell.
 //! Index entries have no cells.
 
+use crate::record::text;
 use skew_sql::catalog::Table;
-use skew_sql::{Catalog, Datum, Dialect, Granularity, KeyPart, Row, RowKey, SpaceId, SqlType};
+use skew_sql::{Catalog, Datum, Granularity, KeyPart, Row, RowKey, SpaceId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -162,14 +163,5 @@ impl Layout {
                 Datum::text(several.iter().map(named).collect::<Vec<_>>().join(" "))
             }
         }
-    }
-}
-
-/// A value among others.
-fn text(datum: &Datum) -> String {
-    match datum {
-        Datum::Null => "NULL".to_owned(),
-        Datum::Boolean(truth) => truth.to_string(),
-        datum => skew_sql::value::output(datum, &SqlType::TEXT, Dialect::Postgres),
     }
 }

@@ -96,9 +96,4 @@ impl Reads {
     pub(crate) fn write(&mut self, key: RowKey, value: Option<Row>) {
         self.own.insert(key, value);
     }
-
-    /// How many keys it wrote.
-    pub(crate) fn written(&self) -> usize {
-        self.own.len()
-    }
 }

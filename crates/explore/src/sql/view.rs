@@ -22,16 +22,9 @@ use crate::requests::Requests;
 use rustc_hash::FxHashMap;
 use skew_sql::{
     AdvisoryRequest, Columns, Datum, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId, SqlError,
-    SqlState, Stop, Storage, Write,
+    SqlState, Stop, Storage, Write, by_place,
 };
 use std::collections::BTreeMap;
-
-/// So many values of a sequence, and generated keys of a table, a transaction has to itself.
-const VALUES_EACH: i64 = 1_000;
-
-/// 2000-01-01, in microseconds since 1970.
-const EPOCH: i64 = 946_684_800_000_000;
-const SECOND: i64 = 1_000_000;
 
 /// What the values of sequences are counted from: where they stood before the first call.
 #[derive(Clone, Default, Debug)]
@@ -112,7 +105,10 @@ impl<'view, 'requests> View<'view, 'requests> {
     }
 
     fn refuse(&mut self, construct: &str) -> Stop {
-        let error = SqlError::unsupported(construct);
+        self.refuse_for(SqlError::unsupported(construct))
+    }
+
+    fn refuse_for(&mut self, error: SqlError) -> Stop {
         self.refused = Some(error.clone());
         Stop::Error(error)
     }
@@ -181,11 +177,7 @@ impl<'view, 'requests> View<'view, 'requests> {
     /// The place of a value among those of all transactions.
     fn place_of(&mut self, asked: Asked) -> Result<i64, Stop> {
         let count = self.count(asked);
-        if count >= VALUES_EACH {
-            let construct = format!("a transaction that takes more than {VALUES_EACH} values of one sequence");
-            return Err(self.refuse(&construct));
-        }
-        Ok(self.ordinal * VALUES_EACH + count)
+        by_place::place(self.ordinal, count).map_err(|error| self.refuse_for(error))
     }
 }
 
@@ -231,11 +223,10 @@ impl Storage for View<'_, '_> {
 
     fn next_value(&mut self, sequence: SequenceId, rule: &SequenceRule) -> Result<i64, Stop> {
         let place = self.place_of(Asked::Sequence(sequence))?;
-        let first = rule.next(self.counters.sequences.get(&sequence).copied())?;
-        let value = place.checked_mul(rule.increment).and_then(|step| first.checked_add(step));
-        let Some(value) = value.filter(|value| (rule.least..=rule.greatest).contains(value)) else {
-            return Err(self.refuse("a sequence that has no thousand values for each transaction"));
-        };
+        let stood = self.counters.sequences.get(&sequence).copied();
+        let value = by_place::sequence_value(rule, stood, place);
+        let value =
+            value.map_err(|error| if is_beyond(&error) { self.refuse_for(error) } else { Stop::Error(error) })?;
         self.current_values.insert(sequence, value);
         Ok(value)
     }
@@ -255,8 +246,7 @@ impl Storage for View<'_, '_> {
 
     fn fresh_key(&mut self, space: SpaceId) -> Result<KeyPart, Stop> {
         let place = self.place_of(Asked::FreshKey(space))?;
-        let taken = self.counters.fresh_keys.get(&space).copied().unwrap_or_default();
-        Ok(KeyPart::Number(taken + 1 + i128::from(place)))
+        Ok(by_place::fresh_key(self.counters.fresh_keys.get(&space).copied(), place))
     }
 
     fn settle(&mut self) -> Result<(), Stop> {
@@ -268,16 +258,11 @@ impl Storage for View<'_, '_> {
     }
 
     fn now(&self) -> i64 {
-        EPOCH + self.ordinal * SECOND
+        by_place::EPOCH + self.ordinal * by_place::SECOND
     }
 
-    /// SplitMix64 of the place: the same numbers in every run.
     fn random(&mut self) -> u64 {
-        let place = (self.ordinal as u64) << 32 | self.count(Asked::Random) as u64;
-        let seed = (place + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mixed = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        by_place::random(0, (self.ordinal as u64) << 32 | self.count(Asked::Random) as u64)
     }
 }
 

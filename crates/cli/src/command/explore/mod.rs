@@ -16,6 +16,7 @@ mod left_out;
 mod minimal;
 mod remote;
 mod shown;
+mod steered;
 mod tally;
 mod tell;
 mod unfinished;
@@ -370,11 +371,7 @@ impl Arguments {
         let open = |level: &Level| unasked || !level.left.is_empty() || level.tally.is_open();
         // What one part says is of that part; all of them are the whole.
         let is_short = !self.merge.is_empty() && explored.parts.as_ref().is_some_and(|it| !it.missing().is_empty());
-        match (explored.levels.iter().any(failed), is_short || explored.levels.iter().any(open)) {
-            (true, _) => Exit::Found,
-            (false, true) => Exit::Inconclusive,
-            (false, false) => Exit::Holds,
-        }
+        Exit::judged(explored.levels.iter().any(failed), is_short || explored.levels.iter().any(open))
     }
 }
 

@@ -73,12 +73,14 @@ impl Arguments {
     ) -> Result<Shown, Complaint> {
         let isolation = named(&level.level, file)?;
         let given = self.left_out(&file.program);
-        let whole = self.history(file, &self.program(file, given.clone()), isolation, &smallest.schedule)?;
+        let program = self.program(file, given.clone());
+        let whole = self.with_run(file, &program, isolation, &smallest.schedule, |run| history(file, run))??;
         let (options, tally) = (self.options(isolation), &level.tally);
         let reduction =
             Reduction { arguments: self, file, options, whole: tally, assertion, smallest, spent: 0.into() };
         let Minimal { left_out, smallest, is_certain } = reduction.minimal(self.explained(&whole).as_ref());
-        let history = self.history(file, &self.program(file, left_out.clone()), isolation, &smallest.schedule)?;
+        let program = self.program(file, left_out.clone());
+        let history = self.with_run(file, &program, isolation, &smallest.schedule, |run| history(file, run))??;
         let kept = || calls(&file.program).filter(|place| !left_out.contains(place));
         let enough = (left_out != given).then(|| kept().map(|place| name(&file.program, place)).collect());
         let without = names(&file.program, &left_out);
@@ -104,21 +106,6 @@ impl Arguments {
         }
     }
 
-    fn history(
-        &self,
-        file: &ProgramFile,
-        program: &SqlProgram,
-        level: IsolationLevel,
-        schedule: &Subtree,
-    ) -> Result<History, Complaint> {
-        self.with_run(file, program, level, schedule, |run| {
-            run.history().map_err(|refusal| {
-                let message = format!("a run cannot be written as a history: {refusal}");
-                Complaint::new(&file.name, message, "give sessions and keys distinct names")
-            })
-        })?
-    }
-
     /// Runs a schedule again.
     fn with_run<T>(
         &self,
@@ -129,10 +116,7 @@ impl Arguments {
         ask: impl FnOnce(&Run<'_, SqlProgram>) -> T,
     ) -> Result<T, Complaint> {
         let complain = |error: ExploreError| match error {
-            ExploreError::ForeignSubtree => {
-                let advice = "copy the schedule and its --level from a report";
-                Complaint::new(&file.name, format!("this program has no such run at {level}"), advice)
-            }
+            ExploreError::ForeignSubtree => no_run(file, format!("this program has no such run at {level}")),
             other => trouble(file, &other),
         };
         let mut search = Search::nothing(program, self.options(level)).map_err(complain)?;
@@ -192,45 +176,38 @@ impl Arguments {
         };
         let program = self.program(file, self.left_out(&file.program));
         let program = if self.wire { program.remembering() } else { program };
-        self.refuse_no_run(file, &program, level, schedule)?;
-        let mut text = String::new();
-        if self.wire {
-            let speak = |run: &Run<'_, SqlProgram>| self.over_the_wire(file, &program, run, level);
-            let said = self.with_run(file, &program, level, schedule, speak)??;
-            let _ = writeln!(text, "{}", said.told());
-            if let Some(difference) = said.difference {
-                let _ = writeln!(text, "  over the wire this is another run: {}", words::clean(&difference));
-                console.say(&text);
-                return Ok(Exit::Inconclusive);
-            }
-        }
-        let told = self.with_run(file, &program, level, schedule, |run| self.told(file, &program, run))?;
-        let (calls, exit) = told;
-        text.push_str(&calls);
-        let history = self.history(file, &program, level, schedule)?;
-        text.push('\n');
-        text.push_str(&told_run(&history, self.explained(&history).as_ref(), console.palette));
+        let again = |run: &Run<'_, SqlProgram>| {
+            refuse_no_run(file, run, level, schedule)?;
+            self.told_again(file, &program, run, level, console.palette)
+        };
+        let (text, exit) = self.with_run(file, &program, level, schedule, again)??;
         console.say(&text);
         Ok(exit)
     }
 
-    /// A schedule that is only the beginning of a run, or a run that the level does not allow, shows nothing about the program.
-    fn refuse_no_run(
+    /// One run: what was said over the wire, if it was, its calls and assertions, and its history.
+    fn told_again(
         &self,
         file: &ProgramFile,
         program: &SqlProgram,
+        run: &Run<'_, SqlProgram>,
         level: IsolationLevel,
-        schedule: &Subtree,
-    ) -> Result<(), Complaint> {
-        let look = |run: &Run<'_, SqlProgram>| (run.subtree().to_string(), run.answer(Budget::steps(STEPS)));
-        let (whole, answer) = self.with_run(file, program, level, schedule, look)?;
-        let message = match answer {
-            _ if whole != schedule.to_string() => format!("this is no whole run; one that begins so is `{whole}`"),
-            Answer::Fails => format!("{level} does not allow this run"),
-            Answer::Unknown => format!("it is not known whether {level} allows this run"),
-            Answer::Holds => return Ok(()),
-        };
-        Err(Complaint::new(&file.name, message, "copy the schedule and its --level from a report"))
+        palette: Palette,
+    ) -> Result<(String, Exit), Complaint> {
+        let mut text = String::new();
+        if self.wire {
+            let said = self.over_the_wire(file, program, run, level)?;
+            let _ = writeln!(text, "{}", said.told());
+            if let Some(difference) = said.difference {
+                let _ = writeln!(text, "  over the wire this is another run: {}", words::clean(&difference));
+                return Ok((text, Exit::Inconclusive));
+            }
+        }
+        let (calls, exit) = self.told(file, program, run);
+        let history = history(file, run)?;
+        let explained = self.explained(&history);
+        let _ = write!(text, "{calls}\n{}", told_run(&history, explained.as_ref(), palette));
+        Ok((text, exit))
     }
 
     /// The calls and the assertions of a run.
@@ -265,6 +242,37 @@ impl Arguments {
         }
         (text, exit)
     }
+}
+
+/// A run as a history.
+fn history(file: &ProgramFile, run: &Run<'_, SqlProgram>) -> Result<History, Complaint> {
+    run.history().map_err(|refusal| {
+        let message = format!("a run cannot be written as a history: {refusal}");
+        Complaint::new(&file.name, message, "give sessions and keys distinct names")
+    })
+}
+
+/// A schedule that is only the beginning of a run, or a run that the level does not allow, shows nothing about the program.
+fn refuse_no_run(
+    file: &ProgramFile,
+    run: &Run<'_, SqlProgram>,
+    level: IsolationLevel,
+    schedule: &Subtree,
+) -> Result<(), Complaint> {
+    let whole = run.subtree().to_string();
+    Err(no_run(
+        file,
+        match run.answer(Budget::steps(STEPS)) {
+            _ if whole != schedule.to_string() => format!("this is no whole run; one that begins so is `{whole}`"),
+            Answer::Fails => format!("{level} does not allow this run"),
+            Answer::Unknown => format!("it is not known whether {level} allows this run"),
+            Answer::Holds => return Ok(()),
+        },
+    ))
+}
+
+fn no_run(file: &ProgramFile, message: String) -> Complaint {
+    Complaint::new(&file.name, message, "copy the schedule and its --level from a report")
 }
 
 /// Why an assertion is not asked.

@@ -7,20 +7,15 @@
 use super::left_out;
 use serde::{Deserialize, Serialize};
 use skew_check::Budget;
-use skew_explore::{Abort, Answer, Place, Run, SqlProgram, Subtree, Violated};
+use skew_explore::{Abort, Answer, MOST_FINAL_STATES, Place, Run, SqlProgram, Subtree, Violated};
 use skew_history::IsolationLevel;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// So many final states of one run are looked at.
-const MOST_STATES: usize = 1_000;
 
 /// What one level has shown so far.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Tally {
     /// Complete histories, before any filter.
     pub(super) explored: u64,
-    /// Branches that led nowhere.
-    pub(super) blocked: u64,
     /// Histories that the level allows.
     pub(super) histories: u64,
     /// Histories of which the checker could not say whether the level allows them.
@@ -125,7 +120,6 @@ impl Tally {
     /// Adds what somebody else counted.
     pub(super) fn add(&mut self, other: Tally) {
         self.explored += other.explored;
-        self.blocked += other.blocked;
         self.histories += other.histories;
         self.unknown += other.unknown;
         self.open += other.open;
@@ -180,7 +174,7 @@ pub(super) fn violated(
     budget: Budget<'_>,
 ) -> Option<BTreeMap<usize, Option<String>>> {
     let mut found: BTreeMap<usize, Option<String>> = BTreeMap::new();
-    for state in run.final_states(MOST_STATES, budget)? {
+    for state in run.final_states(MOST_FINAL_STATES, budget)? {
         for Violated { assertion, error } in program.violated(left(program, run), state) {
             let error = error.map(|error| error.message);
             let known = found.entry(assertion).or_insert_with(|| error.clone());

@@ -135,7 +135,7 @@ impl Arguments {
             "histories": tally.histories,
             "explored": tally.explored,
             "against": self.against().name(),
-            "unserializable": tally.violating.runs,
+            "violating": tally.violating.runs,
             "complete": level.left.is_empty() && !tally.is_open(),
             "undecided": {"level": tally.unknown, "final_states": tally.open, "against": tally.undecided},
             "aborts": tally.aborts,

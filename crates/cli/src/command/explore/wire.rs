@@ -12,19 +12,18 @@
 
 use super::Arguments;
 use super::client::Client;
+use super::steered::listen;
 use crate::command::program::{GranularityArgument, ProgramFile, complaint, load};
 use crate::input::Complaint;
 use skew_explore::{Difference, Follower, Run, SqlProgram};
 use skew_history::IsolationLevel;
-use skew_mockdb::chooser::Latest;
-use skew_mockdb::wire::{RunningServer, Schedule, WireServer, WireSettings};
-use skew_mockdb::{Database, Steering, Store};
+use skew_mockdb::Steering;
+use skew_mockdb::wire::{RunningServer, Schedule};
 use skew_sql::program::{Heard, Speaker, Spoken};
 use skew_sql::{KeyRange, Row, RowKey, SpaceId, SqlError, SqlState};
 use skew_view::words;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Statements longer than this do not push the answers of all others to the right.
@@ -143,18 +142,11 @@ impl Arguments {
             let message = "--wire has whole rows, no cells".to_owned();
             return Err(Complaint::new(&file.name, message, "leave --granularity out, and take a schedule of that"));
         }
-        let mut options = skew_mockdb::Options::new(level, 0);
-        options.updates = self.updates.into();
-        let store = Store::new(options, Box::new(Latest));
-        let mut database = Database::new(store, Arc::clone(file.program.initial().0));
-        (database.obeys_levels, database.dialect) = (false, file.program.dialect());
-        database.store.prepare_steering(Box::new(following.clone()));
+        let mut database = self.steered(level, Arc::clone(file.program.initial().0), following.clone());
+        database.dialect = file.program.dialect();
         let loaded = load(&mut database.store, &file.program).and_then(|()| database.store.begin_steering());
         loaded.map_err(|error| Complaint::new(&file.name, error.message.to_string(), ""))?;
-        let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
-        let settings = WireSettings { address, password: None, schedule: Schedule::Interleaved, delay: None };
-        let server = WireServer::bind(database, settings).and_then(WireServer::start);
-        server.map_err(|error| Complaint::new("skew explore", format!("cannot listen: {error}"), "try again"))
+        listen(database, Schedule::Interleaved)
     }
 }
 

@@ -95,10 +95,14 @@ fn draw(shared: &Shared, work: Work<'_>, began: Instant, console: &mut Console) 
         let pool = shared.pool();
         (pool.explored, pool.share)
     };
-    let progress = Progress { explored, blocked: 0, share };
-    let all = progress.estimate().map_or(String::new(), |all| format!(" of about {all:.0}"));
+    let all = told_estimate(Progress { explored, blocked: 0, share });
     let speed = explored as f64 / began.elapsed().as_secs_f64().max(0.001);
     console.progress(&format!("{}: {explored} histories{all}, {speed:.0} a second", work.options.level));
+}
+
+/// How many histories there may be in all, as far as that can be told.
+pub(super) fn told_estimate(progress: Progress) -> String {
+    progress.estimate().map_or(String::new(), |all| format!(" of about {all:.0}"))
 }
 
 /// Stops the others when a thread panics: they would wait for it for ever.
@@ -151,7 +155,6 @@ impl Worker<'_> {
             search.add(&subtree)?;
             self.explore_all(&mut search)?;
         }
-        self.tally.blocked += search.progress().blocked;
         Ok(())
     }
 

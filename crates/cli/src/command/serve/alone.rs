@@ -1,11 +1,11 @@
 //! `skew serve` by itself: PostgreSQL's protocol until Ctrl-C, a line of what goes on, and what went on.
 
-use super::{Arguments, cannot_listen, create, database, read_log, tell_divergences, tell_recording_failure};
+use super::{Arguments, create, database, read_log, tell_divergences, tell_recording_failure};
 use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
-use skew_mockdb::wire::{RunningServer, WireActivity, WireServer, WireSettings, WireSummary};
+use skew_mockdb::wire::{RunningServer, WireActivity, WireSummary};
 use skew_mockdb::{Campaign, Record};
 use std::io::Write;
 use std::time::Duration;
@@ -16,26 +16,20 @@ const GLANCE: Duration = Duration::from_millis(100);
 pub(super) fn serve(arguments: &Arguments, console: &mut Console) -> Result<Exit, Complaint> {
     let log = arguments.replay_file().map(read_log).transpose()?;
     let seed = arguments.first_seed(log.as_ref());
-    let initial = database::initial(arguments)?;
+    let initial = database::initial(arguments.init.as_deref())?;
     let record = Record {
         history: arguments.record.as_deref().map(create).transpose()?,
         choices: arguments.choices.as_deref().map(create).transpose()?,
     };
     let database = database::fresh(arguments, initial.as_ref(), log.as_ref(), seed, &Campaign::default(), record)?;
-    let settings = WireSettings {
-        address: arguments.address(),
-        password: arguments.password.clone(),
-        schedule: arguments.schedule(),
-        delay: arguments.delay,
-    };
     allow_many_clients();
-    let listening = WireServer::bind(database, settings).and_then(WireServer::start);
-    let server = listening.map_err(|error| cannot_listen(arguments.address(), &error))?;
+    let server = arguments.listen(database)?;
+    // Before the address is told: whoever reads it may interrupt at once, and that is a good end.
+    clock::something_to_keep();
     console.note(&format!("seed {seed}"));
     console.result(&greeting(arguments, &server));
     // Whoever started this reads the address before anything else happens.
     let _ = console.flush();
-    clock::something_to_keep();
     watch(&server, console);
     Ok(tell(&server.stop(), console))
 }

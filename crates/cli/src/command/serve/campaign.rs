@@ -34,7 +34,7 @@ pub(super) fn serve(arguments: &Arguments, console: &mut Console) -> Result<Exit
     }
     let plan = Plan {
         arguments,
-        initial: database::initial(arguments)?,
+        initial: database::initial(arguments.init.as_deref())?,
         log,
         novelty: Campaign::default(),
         overruled: Overruled::default(),

@@ -6,6 +6,7 @@ use skew_history::IsolationLevel;
 use skew_mockdb::connection::error_of;
 use skew_mockdb::{Campaign, ChoiceLog, Chooser, Connection, Database, Options, Record, Script, Store};
 use skew_sql::{Catalog, Dialect, SqlError, Stop};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The settings of a store.
@@ -33,10 +34,13 @@ pub(super) fn chooser(
     }
 }
 
-/// The SQL of `--init`, if there is any: its file and its text.
-pub(super) fn initial(arguments: &Arguments) -> Result<Option<(String, String)>, Complaint> {
-    let read = |path: &std::path::PathBuf| Ok((path.to_string_lossy().into_owned(), read_text(path)?));
-    arguments.init.as_ref().map(read).transpose()
+/// The file of `--init` and what is in it, if there is one.
+pub(in crate::command) type Initial = Option<(String, String)>;
+
+/// Reads the SQL of `--init`.
+pub(in crate::command) fn initial(path: Option<&Path>) -> Result<Initial, Complaint> {
+    let read = |path: &Path| Ok((path.to_string_lossy().into_owned(), read_text(path)?));
+    path.map(read).transpose()
 }
 
 /// A database that is ready for clients. Without `--level` the level is what each client asks for.

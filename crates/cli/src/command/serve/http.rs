@@ -25,11 +25,12 @@ pub(super) fn serve(arguments: &Arguments, console: &mut Console) -> Result<Exit
     let address = arguments.address();
     let settings = HttpSettings { address, lock_wait: arguments.lock_wait, idle: arguments.idle };
     let server = HttpServer::bind(store, record, settings).map_err(|error| cannot_listen(address, &error))?;
+    // Before the address is told: whoever reads it may interrupt at once, and that is a good end.
+    clock::something_to_keep();
     console.note(&format!("seed {seed}"));
     console.result(&format!("serving {level} over HTTP at http://{}\n", server.address()));
     // Whoever started this reads the address before anything else happens.
     let _ = console.flush();
-    clock::something_to_keep();
     let served = server.run(clock::is_interrupted);
     let summary =
         served.map_err(|error| Complaint::new("skew serve", format!("cannot go on: {error}"), "start it again"))?;

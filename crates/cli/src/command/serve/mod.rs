@@ -24,8 +24,8 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::{Complaint, cannot};
 use skew_history::IsolationLevel;
-use skew_mockdb::wire::Schedule;
-use skew_mockdb::{ChoiceLog, ChooserKind};
+use skew_mockdb::wire::{RunningServer, Schedule, WireServer, WireSettings};
+use skew_mockdb::{ChoiceLog, ChooserKind, Database};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -216,6 +216,14 @@ impl Arguments {
         }
         let words: Vec<String> = self.command.iter().map(|word| quote(word)).collect();
         format!("{line} -- {}", words.join(" "))
+    }
+
+    /// Serves a database over PostgreSQL's protocol.
+    fn listen(&self, database: Database) -> Result<RunningServer, Complaint> {
+        let (address, password) = (self.address(), self.password.clone());
+        let settings = WireSettings { address, password, schedule: self.schedule(), delay: self.delay };
+        let server = WireServer::bind(database, settings).and_then(WireServer::start);
+        server.map_err(|error| cannot_listen(address, &error))
     }
 
     fn schedule(&self) -> Schedule {

@@ -7,7 +7,7 @@
 use super::family::{End, Family};
 use super::{Arguments, create, database};
 use crate::input::{Complaint, cannot};
-use skew_mockdb::wire::{RunningServer, WireServer, WireSettings, WireSummary};
+use skew_mockdb::wire::{RunningServer, WireSummary};
 use skew_mockdb::{Campaign, ChoiceLog, Overruled, Record, Tape};
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -121,14 +121,7 @@ impl Plan<'_> {
         let mut database =
             database::fresh(self.arguments, self.initial.as_ref(), self.log.as_ref(), seed, &self.novelty, record)?;
         database.overruled = self.overruled.clone();
-        let settings = WireSettings {
-            address: self.arguments.address(),
-            password: self.arguments.password.clone(),
-            schedule: self.arguments.schedule(),
-            delay: self.arguments.delay,
-        };
-        let server = WireServer::bind(database, settings).and_then(WireServer::start);
-        server.map_err(|error| super::cannot_listen(self.arguments.address(), &error))
+        self.arguments.listen(database)
     }
 
     fn spawn(&self, address: SocketAddr, output: Option<&File>) -> Result<Family, Complaint> {

@@ -9,6 +9,7 @@
 //! Only the first run of a level may begin anew like this. Whoever turns up later than that is told of, and the result is open.
 
 use super::super::Arguments;
+use super::super::steered::listen;
 use super::pilot::Pilot;
 use crate::clock;
 use crate::command::serve::database;
@@ -16,13 +17,11 @@ use crate::command::serve::run::{self, Ended};
 use crate::input::Complaint;
 use skew_explore::{ExploreError, Path, Remote};
 use skew_history::IsolationLevel;
-use skew_mockdb::chooser::Latest;
-use skew_mockdb::wire::{Attendance, Roll, Schedule, WireActivity, WireServer, WireSettings};
-use skew_mockdb::{Database, Store};
+use skew_mockdb::Database;
+use skew_mockdb::wire::{Attendance, Roll, Schedule, WireActivity};
 use skew_sql::Catalog;
 use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -70,12 +69,7 @@ pub(super) struct Left {
 
 impl Application<'_> {
     fn database(&self, pilot: &Pilot) -> Result<Database, Complaint> {
-        let mut options = skew_mockdb::Options::new(self.level, 0);
-        options.updates = self.arguments.updates.into();
-        let store = Store::new(options, Box::new(Latest));
-        let mut database = Database::new(store, Arc::new(Catalog::default()));
-        database.obeys_levels = false;
-        database.store.prepare_steering(Box::new(pilot.clone()));
+        let mut database = self.arguments.steered(self.level, Arc::new(Catalog::default()), pilot.clone());
         if let Some((file, text)) = self.initial {
             database::load(&mut database, file, text)?;
             let begun = database.store.begin_steering();
@@ -91,13 +85,9 @@ impl Remote for Application<'_> {
 
     fn run(&mut self, path: Path) -> Result<(Path, Left), Trouble> {
         let pilot = Pilot::new(path);
-        let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
         let roll = Arc::new(self.roster.roll.clone());
         let schedule = Schedule::Steered { patience: self.arguments.stall, roll };
-        let settings = WireSettings { address, password: None, schedule, delay: None };
-        let server = WireServer::bind(self.database(&pilot)?, settings).and_then(WireServer::start);
-        let server =
-            server.map_err(|error| Complaint::new("skew explore", format!("cannot listen: {error}"), "try again"))?;
+        let server = listen(self.database(&pilot)?, schedule)?;
         let output = if self.shows_output { None } else { Some(run::scratch_file()?) };
         let family = run::spawn(&self.arguments.command, server.address(), None, output.as_ref())?;
         let quiet = Quiet::new(self.arguments.stall.saturating_mul(QUIET));

@@ -17,9 +17,10 @@ mod pilot;
 mod tell;
 
 use super::shown::told_run;
+use super::workers::told_estimate;
 use super::{Arguments, Format};
 use crate::clock;
-use crate::command::serve::read_text;
+use crate::command::serve::database::{self, Initial};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
@@ -29,15 +30,10 @@ use skew_explore::{Answer, ExploreError, NoRemoteSchedule, RemoteSchedule, Remot
 use skew_history::IsolationLevel;
 use skew_mockdb::wire::Attendance;
 use skew_view::words;
-use std::path::PathBuf;
-
-/// The file of `--init` and what is in it.
-type Initial = Option<(String, String)>;
 
 impl Arguments {
     pub(super) fn explore_command(&self, console: &mut Console) -> Result<Exit, Complaint> {
-        let read = |path: &PathBuf| Ok((path.to_string_lossy().into_owned(), read_text(path)?));
-        let initial: Initial = self.init.as_ref().map(read).transpose()?;
+        let initial = database::initial(self.init.as_deref())?;
         if let Some(limit) = self.timeout {
             clock::stop_after(limit);
         }
@@ -87,11 +83,7 @@ impl Arguments {
 
     fn exit_of(&self, levels: &[(IsolationLevel, Found)]) -> Exit {
         let failed = |found: &Found| found.failed() > 0 || self.against.is_some() && found.violating > 0;
-        match (levels.iter().any(|it| failed(&it.1)), levels.iter().any(|it| it.1.is_open())) {
-            (true, _) => Exit::Found,
-            (false, true) => Exit::Inconclusive,
-            (false, false) => Exit::Holds,
-        }
+        Exit::judged(levels.iter().any(|it| failed(&it.1)), levels.iter().any(|it| it.1.is_open()))
     }
 
     /// The complaint about a run that could not be made; nothing if somebody interrupted it.
@@ -143,8 +135,13 @@ impl Arguments {
             }
             found.count(&search, run, self.against(), self.list);
             if console.shows_progress() {
-                let (explored, failed, waiting) = (found.explored, found.failed(), search.waiting());
-                console.progress(&format!("{explored} histories, {failed} failed, {waiting} known to wait"));
+                let all = told_estimate(search.progress());
+                console.progress(&format!(
+                    "{}: {} histories{all}, {} failed",
+                    options.level,
+                    found.explored,
+                    found.failed()
+                ));
             }
         }
         console.progress("");
@@ -190,10 +187,6 @@ impl Arguments {
         }
         console.say(&text);
         let failed = run.ended.failure.is_some() || self.against.is_some() && found.is_some();
-        Ok(match (answer, failed) {
-            (Answer::Holds, true) => Exit::Found,
-            (Answer::Holds, false) => Exit::Holds,
-            _ => Exit::Inconclusive,
-        })
+        Ok(Exit::judged(failed && answer == Answer::Holds, answer != Answer::Holds))
     }
 }

@@ -193,7 +193,7 @@ impl Arguments {
                 "explored": found.explored,
                 "runs": found.runs,
                 "against": self.against().name(),
-                "unserializable": found.violating,
+                "violating": found.violating,
                 "complete": !found.is_open(),
                 "undecided": {"level": found.unknown, "final_states": 0, "against": found.undecided},
                 "open": found.open,
