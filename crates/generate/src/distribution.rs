@@ -13,17 +13,20 @@ use crate::parameters::Distribution;
 use crate::random::Random;
 
 /// Draws keys from `0..keys`.
-pub(crate) struct KeyChooser {
+#[derive(Clone, Debug)]
+pub struct KeyChooser {
     keys: u64,
     shape: Shape,
 }
 
+#[derive(Clone, Debug)]
 enum Shape {
     Uniform,
     Hotspot,
     Zipfian(Zipfian),
 }
 
+#[derive(Clone, Debug)]
 struct Zipfian {
     /// The sum of 1 / i^theta over all keys.
     zeta: f64,
@@ -34,7 +37,9 @@ struct Zipfian {
 }
 
 impl KeyChooser {
-    pub(crate) fn new(distribution: Distribution, keys: u64) -> KeyChooser {
+    /// A chooser over so many keys, at least one.
+    pub fn new(distribution: Distribution, keys: u64) -> KeyChooser {
+        let keys = keys.max(1);
         let shape = match distribution {
             Distribution::Uniform => Shape::Uniform,
             Distribution::Hotspot => Shape::Hotspot,
@@ -43,7 +48,8 @@ impl KeyChooser {
         KeyChooser { keys, shape }
     }
 
-    pub(crate) fn draw(&self, random: &mut Random) -> u64 {
+    /// The next key.
+    pub fn draw(&self, random: &mut Random) -> u64 {
         match &self.shape {
             Shape::Uniform => random.below(self.keys),
             Shape::Zipfian(zipfian) => zipfian.rank(random.unit(), self.keys),

@@ -48,9 +48,11 @@ mod workload;
 
 pub use anomaly::{InjectedAnomaly, UnknownAnomaly};
 pub use attempt::{Content, GeneratedEvent};
+pub use distribution::KeyChooser;
 pub use output::{OutputFormat, UnknownFormat, to_history, write};
 pub use parameters::{Distribution, ParameterError, Parameters, UnknownDistribution};
 pub use preset::{Preset, UnknownPreset};
+pub use random::Random;
 pub use recorder::Generated;
 
 use database::Database;

@@ -2,6 +2,7 @@
 
 use crate::anomaly::InjectedAnomaly;
 use skew_history::IsolationLevel;
+use std::fmt;
 use std::str::FromStr;
 
 /// How often each key is used.
@@ -32,8 +33,22 @@ impl FromStr for Distribution {
             None if text == "uniform" => Ok(Distribution::Uniform),
             None if text == "hotspot" => Ok(Distribution::Hotspot),
             None if text == "zipfian" => Ok(Distribution::Zipfian { theta: 0.99 }),
-            Some(("zipfian", theta)) => Ok(Distribution::Zipfian { theta: theta.parse().map_err(|_| unknown())? }),
+            Some(("zipfian", theta)) => {
+                let theta = theta.parse().ok().filter(|theta| 0.0 < *theta && *theta < 1.0);
+                Ok(Distribution::Zipfian { theta: theta.ok_or_else(unknown)? })
+            }
             _ => Err(unknown()),
+        }
+    }
+}
+
+/// As it is written on the command line.
+impl fmt::Display for Distribution {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Distribution::Uniform => out.write_str("uniform"),
+            Distribution::Zipfian { theta } => write!(out, "zipfian:{theta}"),
+            Distribution::Hotspot => out.write_str("hotspot"),
         }
     }
 }
