@@ -22,7 +22,7 @@ impl<'h> Writes<'h> {
 
     /// The writes of some keys. What events of a key need is of that key too, so of a million transactions only the few keys
     /// that a refutation speaks about are looked at.
-    fn on(history: &'h History, concerns: impl Fn(KeyId) -> bool) -> Writes<'h> {
+    pub(super) fn on(history: &'h History, concerns: impl Fn(KeyId) -> bool) -> Writes<'h> {
         let mut by_writer: FxHashMap<(TransactionId, KeyId), Vec<EventId>> = FxHashMap::default();
         for transaction in history.transactions() {
             let events = history.numbered_events_of(transaction);

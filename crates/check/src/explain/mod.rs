@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   Anomaly of a million transactions
-//!      └─ core ──> only the events that the refutation speaks about, and whom those were read from
+//!      └─ core ──> only the events that the refutation speaks about, and whom those were read from;
+//!      │           or the two of a lost update, if there is one and the level forbids it (simple)
 //!          └─ shrink ──> nothing left that could be dropped: re-checked after every step
 //!              ├─ classify ──> its name
 //!              └─ tell ──> each edge in a sentence
@@ -11,6 +12,7 @@
 mod classify;
 mod core;
 mod shrink;
+mod simple;
 mod tell;
 
 use crate::anomaly::Anomaly;

@@ -5,11 +5,12 @@
 //! every drop the rest is checked again.
 
 use super::core::{Writes, core};
+use super::simple;
 use crate::anomaly::Anomaly;
 use crate::budget::Budget;
 use crate::verdict::Verdict;
 use rustc_hash::FxHashSet;
-use skew_history::{EventId, History, IsolationLevel, TransactionId};
+use skew_history::{EventId, History, IsolationLevel, KeyId, TransactionId};
 
 /// So many steps every check of a part may take, however little was left for the whole: parts are small.
 const STEPS_FOR_A_PART: u64 = 1_000_000;
@@ -23,13 +24,15 @@ pub(super) fn shrink(
     budget: Budget<'_>,
 ) -> (History, Anomaly) {
     let budget = Budget { steps: budget.steps.max(STEPS_FOR_A_PART), progress: None, ..budget };
-    let (part, _) = history.restrict(&core(history, anomaly));
     // The first step makes the most of it: even somebody in a hurry waits for it.
     let patient = Budget { stop: None, ..budget };
-    let (start, anomaly) = match fails(&part, level, patient) {
-        Some(anomaly) => (part, anomaly),
-        None => (history.clone(), anomaly.clone()),
+    let failing = |events: Vec<EventId>| {
+        let (part, _) = history.restrict(&events);
+        fails(&part, level, patient).map(|anomaly| (part, anomaly))
     };
+    let known = simple_part(history, anomaly).and_then(failing);
+    let (start, anomaly) =
+        known.or_else(|| failing(core(history, anomaly))).unwrap_or_else(|| (history.clone(), anomaly.clone()));
     let mut shrinking = Shrinking { history: start, anomaly, level, budget };
     shrinking.transactions();
     // A dropped event may make a transaction superfluous, and the other way round.
@@ -37,6 +40,14 @@ pub(super) fn shrink(
         shrinking.transactions();
     }
     (shrinking.history, shrinking.anomaly)
+}
+
+/// The events of a lost update, unless a weaker level, where updates may be lost, fails already.
+fn simple_part(history: &History, anomaly: &Anomaly) -> Option<Vec<EventId>> {
+    let forbids = anomaly.level.implies(IsolationLevel::ParallelSnapshot);
+    let found = forbids.then(|| simple::lost_update(history)).flatten()?;
+    let keys: FxHashSet<KeyId> = found.iter().map(|event| history.event(*event).key).collect();
+    Some(Writes::on(history, |key| keys.contains(&key)).close(found))
 }
 
 fn fails(history: &History, level: IsolationLevel, budget: Budget<'_>) -> Option<Anomaly> {

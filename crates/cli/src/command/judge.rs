@@ -4,15 +4,19 @@
 //! in which a transaction is its place in its session, so that the order in which sessions happened to run does not matter:
 //!
 //! ```text
-//!   alice[0] r account/1 init w account/1 | bob[0] r account/1 alice[0]
+//!   alice[0] r account/1 init w account/1 | bob[0] r account/1 alice[0]#0
 //! ```
+//!
+//! `#0` is the first write of that transaction to the key, so that a read of what was overwritten before the commit is another
+//! pattern. A read whose writer nobody can tell, and a read of a list, has its value instead. Times are no part of a pattern: where
+//! they are asked about, every history is asked about anew.
 //!
 //! Patterns are remembered by their digest: a campaign of an application's whole test suite has long ones.
 
 use sha2::{Digest, Sha256};
 use skew_check::{Budget, Counterexample, Verdict};
 use skew_history::format::{self, Format, Source};
-use skew_history::{Action, History, IsolationLevel, Outcome, TransactionId, Writer};
+use skew_history::{Action, Event, History, IsolationLevel, Outcome, TransactionId, Value, Writer};
 use skew_view::words::Versions;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -63,12 +67,15 @@ impl Judge {
         let history = format::read(&[source], Format::Native)
             .map_err(|error| format!("the recorded run is no history: {}: {}", error.place, error.problem))?;
         let pattern: [u8; 32] = Sha256::digest(pattern(&history)).into();
-        if let Some(judged) = self.known.get(&pattern) {
+        let needs_times = [self.own_level, self.against].iter().any(|level| IsolationLevel::STRONG.contains(level));
+        if let Some(judged) = self.known.get(&pattern).filter(|_| !needs_times) {
             return Ok(Rc::clone(judged));
         }
-        let own_level = self.ask(&history, self.own_level);
-        let against = self.ask(&history, self.against);
-        Ok(Rc::clone(self.known.entry(pattern).or_insert(Rc::new(Judged { own_level, against }))))
+        let judged =
+            Judged { own_level: self.ask(&history, self.own_level), against: self.ask(&history, self.against) };
+        let judged = Rc::new(judged);
+        self.known.insert(pattern, Rc::clone(&judged));
+        Ok(judged)
     }
 
     fn ask(&self, history: &History, level: IsolationLevel) -> Answer {
@@ -100,15 +107,37 @@ pub(super) fn pattern(history: &History) -> String {
     for transaction in sessions.iter().flat_map(|(_, transactions)| transactions) {
         let _ = write!(text, "|{} {:?}", places[transaction], history.outcome(*transaction));
         for (number, event) in history.numbered_events_of(*transaction) {
-            let key = history.key_name(event.key);
-            let from = match versions.writer_of(history, number) {
-                Some(Writer::Initial) => "init",
-                Some(Writer::Transaction(writer)) => places.get(&writer).map_or("", String::as_str),
-                None => "",
+            let letter = match event.action {
+                Action::Read if event.locking => "R",
+                Action::Read => "r",
+                Action::Write if event.value == Value::ABSENT => "d",
+                Action::Write => "w",
+                Action::Append => "a",
             };
-            let letter = if matches!(event.action, Action::Read) { "r" } else { "w" };
-            let _ = write!(text, " {letter} {key} {from}");
+            let _ = write!(text, " {letter} {}", history.key_name(event.key));
+            if event.is_read() {
+                let writer = versions.writer_of(history, number).filter(|_| !event.value.is_list());
+                let _ = write!(text, " {}", source(history, event, writer, &places));
+            }
         }
     }
     text
+}
+
+/// Where a read is from: a write of a transaction, or the value where the writer alone does not say.
+fn source(
+    history: &History,
+    event: &Event,
+    writer: Option<Writer>,
+    places: &BTreeMap<TransactionId, String>,
+) -> String {
+    match writer {
+        Some(Writer::Initial) => "init".to_owned(),
+        Some(Writer::Transaction(writer)) => {
+            let mut writes = history.events_of(writer).iter().filter(|it| !it.is_read() && it.key == event.key);
+            let number = writes.position(|write| write.value == event.value).map_or(-1, |number| number as i64);
+            format!("{}#{number}", places.get(&writer).map_or("refused", String::as_str))
+        }
+        None => format!("= {}", history.show(event.value)),
+    }
 }
