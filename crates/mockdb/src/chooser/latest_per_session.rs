@@ -1,10 +1,11 @@
 //! Any of the last versions that each session wrote (MonkeyDB §6): weak between sessions, but never behind within one.
 //!
 //! ```text
-//!   versions   init   a₁   b₁   a₂   b₂        candidates: a₂, b₂
+//!   versions   init   a₁   b₁   a₂   b₂        candidates: init, a₂, b₂
 //! ```
 //!
-//! The initial version is a candidate only while nobody else is. Where the level allows none of them, any version will do.
+//! The initial version is that of whoever loaded the database, a session as well: a reader whose level allows it may not know
+//! of any other. Where the level allows none of them, any version will do.
 
 use super::random::draw;
 use super::{Chooser, Reading, VersionWriter};
@@ -30,9 +31,7 @@ impl Chooser for LatestPerSession {
             VersionWriter::Initial => None,
             VersionWriter::Transaction(session, _) => Some(session),
         };
-        let is_last = |&place: &usize| {
-            session(place).is_some() && (place + 1..writers.len()).all(|later| session(later) != session(place))
-        };
+        let is_last = |&place: &usize| (place + 1..writers.len()).all(|later| session(later) != session(place));
         let last: Vec<usize> = (0..writers.len()).filter(is_last).collect();
         let others = (0..writers.len()).filter(|place| !last.contains(place)).rev().collect();
         draw(&mut self.chance, last, reading).or_else(|| draw(&mut self.chance, others, reading))
