@@ -25,11 +25,21 @@ const LICENCES: [&str; 14] = [
 ];
 
 /// Crates that may be there in two versions, each with its reason.
-const DUPLICATES: [(&str, &str); 4] = [
-    ("rand_core", "the client that tests the server has another one than our seeded generators"),
-    ("phf", "time zones and the client that tests the server"),
+const DUPLICATES: [(&str, &str); 11] = [
+    ("base64", "the driver of MySQL reads keys with a newer one than the rest uses"),
+    ("block-buffer", "part of digest"),
+    ("cpufeatures", "part of sha2"),
+    ("crypto-common", "part of digest"),
+    ("digest", "part of sha2"),
+    ("getrandom", "the driver of MySQL has an older one"),
+    ("sha2", "the driver of MySQL has an older one for passwords"),
+    ("rand_core", "the driver of PostgreSQL has another one than our seeded generators"),
+    ("phf", "time zones and the driver of PostgreSQL"),
     ("phf_shared", "part of the one above"),
-    ("fallible-iterator", "that client and the SQLite that tests compare with, neither of which is in the program"),
+    (
+        "fallible-iterator",
+        "the driver of PostgreSQL and the SQLite that tests compare with, which is not in the program",
+    ),
 ];
 
 /// The packages that a build for this machine uses. They are on the disk when they were built; else cargo gets them.
