@@ -11,7 +11,9 @@ mod generate;
 mod judge;
 mod play;
 mod program;
+mod run;
 mod serve;
+mod up;
 mod view;
 
 use crate::console::Console;
@@ -25,7 +27,9 @@ pub(crate) enum Command {
     Explore(explore::Arguments),
     Generate(generate::Arguments),
     Play(play::Arguments),
+    Run(run::Arguments),
     Serve(serve::Arguments),
+    Up(up::Arguments),
     View(view::Arguments),
 }
 
@@ -37,7 +41,9 @@ impl Command {
             Command::Explore(arguments) => arguments.run(console),
             Command::Generate(arguments) => arguments.run(console),
             Command::Play(arguments) => arguments.run(console),
+            Command::Run(arguments) => arguments.run(console),
             Command::Serve(arguments) => arguments.run(console),
+            Command::Up(arguments) => arguments.run(console),
             Command::View(arguments) => arguments.run(console),
         }
     }

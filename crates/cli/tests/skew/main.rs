@@ -15,7 +15,12 @@ mod hostile;
 mod inputs;
 mod output;
 mod play;
+mod run;
+mod run_faults;
+mod run_papers;
+mod run_servers;
 mod serve;
+mod up;
 mod verdicts;
 
 use std::io::Write;

@@ -114,9 +114,48 @@ struct Run<'a> {
 }
 
 /// What became of one history.
-struct Checked {
-    levels: Vec<LevelReport>,
-    counterexamples: Vec<Counterexample>,
+pub(super) struct Checked {
+    pub(super) levels: Vec<LevelReport>,
+    pub(super) counterexamples: Vec<Counterexample>,
+}
+
+impl Checked {
+    /// Asks all levels of a history and explains the weakest that fail, if anybody wants to know.
+    pub(super) fn new(
+        history: &History,
+        levels: &[IsolationLevel],
+        options: skew_check::Options,
+        budget: Budget<'_>,
+        explains: bool,
+    ) -> Checked {
+        let levels = skew_check::check_levels(history, levels, options, budget);
+        let weakest = if explains { report::weakest_failing(&levels) } else { Vec::new() };
+        let explain = |report: &LevelReport| match &report.verdict {
+            Verdict::Fails(anomaly) if weakest.contains(&report.level) => {
+                Some(skew_check::explain(history, report.level, anomaly, budget))
+            }
+            _ => None,
+        };
+        let counterexamples = levels.iter().filter_map(explain).collect();
+        Checked { levels, counterexamples }
+    }
+
+    /// How a command ends that asked for all these levels.
+    pub(super) fn exit(&self) -> Exit {
+        self.levels.iter().map(|report| exit_of(&report.verdict)).max().unwrap_or(Exit::Holds)
+    }
+
+    /// The report on the history, which the user knows by this name.
+    pub(super) fn report<'a>(&'a self, file: &'a str, history: &'a History) -> Report<'a> {
+        let all_hold = self.levels.iter().all(|report| report.verdict.holds());
+        Report {
+            file,
+            history,
+            levels: &self.levels,
+            counterexamples: &self.counterexamples,
+            nothing_inferred: all_hold && report::infers_nothing(history),
+        }
+    }
 }
 
 impl<'a> Run<'a> {
@@ -215,18 +254,9 @@ impl<'a> Run<'a> {
         let watch = RefCell::new(watch);
         let checked = self.check(history, &levels, &watch);
         watch.borrow_mut().leave();
-        for report in &checked.levels {
-            self.exit.combine(exit_of(&report.verdict));
-        }
+        self.exit.combine(checked.exit());
         self.keep(subject, history, &checked);
-        let all_hold = checked.levels.iter().all(|report| report.verdict.holds());
-        let report = Report {
-            file: &subject.name,
-            history,
-            levels: &checked.levels,
-            counterexamples: &checked.counterexamples,
-            nothing_inferred: all_hold && report::infers_nothing(history),
-        };
+        let report = checked.report(&subject.name, history);
         let watch = watch.into_inner();
         let statistics = self.settings.stats.then(|| RunStatistics {
             phases: watch.phases(),
@@ -257,16 +287,7 @@ impl<'a> Run<'a> {
             self.progress.tell(progress);
         };
         let budget = Budget { steps: self.settings.budget, stop: Some(clock::stop_flag()), progress: Some(&tell) };
-        let levels = skew_check::check_levels(history, levels, self.settings.options, budget);
-        let weakest = if self.explains() { report::weakest_failing(&levels) } else { Vec::new() };
-        let explain = |report: &LevelReport| match &report.verdict {
-            Verdict::Fails(anomaly) if weakest.contains(&report.level) => {
-                Some(skew_check::explain(history, report.level, anomaly, budget))
-            }
-            _ => None,
-        };
-        let counterexamples = levels.iter().filter_map(explain).collect();
-        Checked { levels, counterexamples }
+        Checked::new(history, levels, self.settings.options, budget, self.explains())
     }
 
     /// Whether anybody would see or keep a counterexample.

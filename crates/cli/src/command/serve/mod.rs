@@ -299,7 +299,7 @@ fn read_log(path: &Path) -> Result<ChoiceLog, Complaint> {
         .map_err(|error| Complaint::new(&name, error.to_string(), "give a file that --choices wrote"))
 }
 
-fn create(path: &Path) -> Result<Box<dyn Write + Send>, Complaint> {
+pub(super) fn create(path: &Path) -> Result<Box<dyn Write + Send>, Complaint> {
     let name = path.to_string_lossy();
     let file = File::create(path)
         .map_err(|error| Complaint::new(&name, cannot("write", &error), "check the path and the space that is left"))?;

@@ -1,0 +1,285 @@
+//! `skew run`: a workload on a server, or on the mock database, and what became of it.
+//!
+//! ```text
+//!   arguments ──> Plan: the workload, the servers ──┬── one run:   progress, report, verdicts       alone ── tell
+//!                                                   └── many runs: a seed and fresh tables each     campaign ── tally
+//!                              each: plan ── mock, or the servers of --db or --up ── skew_workload::run
+//! ```
+//!
+//! A seed gives the same requests. What they meet is up to the server, so a second run with the same seed may end otherwise.
+
+mod alone;
+mod campaign;
+mod mock;
+mod own;
+mod parameters;
+mod plan;
+mod tally;
+mod tell;
+
+use super::program::{Format, GranularityArgument, UpdatesArgument};
+use crate::clock;
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::input::Complaint;
+use own::OwnArguments;
+use parameters::RegistersArguments;
+use plan::Plan;
+use skew_history::{History, IsolationLevel};
+use skew_mockdb::ChooserKind;
+use skew_workload::{Names, catalog};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+/// How often a refused transaction is tried again.
+const RETRIES: u32 = 10;
+
+/// Run a workload on a server, record what its clients saw, and check it
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples (on a mock database that is as weak as causal allows; on a PostgreSQL; on three nodes; on three of its own):\n  \
+    skew run smallbank --level causal --runs 20\n  \
+    skew run tpcc --db postgres://postgres@127.0.0.1:5432/postgres --check serializable\n  \
+    skew run registers --db mysql://root@127.0.0.1:3306/test --db mysql://root@127.0.0.1:3307/test --record run.jsonl\n  \
+    skew run registers --up galera --fault partition --check snapshot\n\n\
+    Exit codes: 0 everything asked holds, 1 an assertion or a level fails, 2 bad usage or input, 3 inconclusive"
+)]
+pub(crate) struct Arguments {
+    /// The workload; --list shows all
+    #[arg(value_name = "WORKLOAD", required_unless_present = "list")]
+    workload: Option<String>,
+    /// Show the workloads and what each must keep
+    #[arg(long)]
+    list: bool,
+    /// A server, postgres://user:password@host:port/database or mysql://…; several are the nodes of a cluster, and sessions are spread
+    /// over them [default: a mock database in this process]
+    #[arg(long = "db", value_name = "URL")]
+    servers: Vec<String>,
+    /// How many clients [default: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    sessions: Option<u64>,
+    /// How many transactions each of them does [default: 100; 3 for the small applications]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    transactions: Option<u64>,
+    /// Where chance begins; run n has seed N + n
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+    /// The level that transactions ask for: rc, si or ser; the mock database has all seven
+    #[arg(short, long, default_value = "serializable", value_name = "LEVEL")]
+    level: IsolationLevel,
+    /// How many runs, each with fresh tables
+    #[arg(long, default_value_t = 1, value_name = "M", value_parser = clap::value_parser!(u64).range(1..))]
+    runs: u64,
+    /// How many runs at a time
+    #[arg(long, default_value_t = 1, value_name = "J", value_parser = clap::value_parser!(u64).range(1..=64), requires = "runs")]
+    jobs: u64,
+    /// Write the history to this file, as it happens; with several runs, a folder with a file for each
+    #[arg(long, value_name = "PATH")]
+    record: Option<PathBuf>,
+    /// Check the history: levels, `levels` for the seven, `all` for the strong ones too; of several runs, one level
+    #[arg(long, value_delimiter = ',', value_name = "LEVEL")]
+    check: Vec<Asked>,
+    /// How often a transaction that the database refused is tried again
+    #[arg(long, default_value_t = RETRIES, value_name = "N")]
+    retries: u32,
+    /// Drop the tables of earlier runs first
+    #[arg(long, requires = "servers")]
+    drop: bool,
+    /// What the names of the tables start with: small letters, digits and underscores
+    #[arg(long, default_value = "skew_", value_parser = prefix, value_name = "WORD", requires = "servers")]
+    prefix: String,
+    /// Stop after this time, such as 30s, 500ms, 2m
+    #[arg(long, value_parser = clock::parse_duration, value_name = "TIME")]
+    timeout: Option<Duration>,
+    /// How long an answer of the server may take before its connection counts as lost
+    #[arg(long, default_value = "20s", value_parser = patience, value_name = "TIME")]
+    patience: Duration,
+    /// Give up the check of a run after so many steps of search
+    #[arg(long, default_value_t = u64::MAX, value_name = "STEPS", hide_default_value = true)]
+    budget: u64,
+    /// How to show the results
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+    /// Of the mock: whether updates lock their rows and read the latest version, or are plain reads and writes
+    #[arg(long, value_enum, default_value_t = UpdatesArgument::Atomic, conflicts_with_all = ["servers", "up"])]
+    updates: UpdatesArgument,
+    /// Of the mock: whether a read chooses the version of a row, or of each cell of it
+    #[arg(long, value_enum, default_value_t = GranularityArgument::Row, conflicts_with_all = ["servers", "up"])]
+    granularity: GranularityArgument,
+    /// Of the mock: which version a read returns: random, latest, stalest, latest-per-session or novel
+    #[arg(long, default_value = "random", value_name = "NAME", conflicts_with_all = ["servers", "up"])]
+    chooser: ChooserKind,
+    /// Of the mock: the axioms alone, so that at read-committed a session need not see its own commits
+    #[arg(long, conflicts_with_all = ["servers", "up"])]
+    bare: bool,
+    #[command(flatten)]
+    own: OwnArguments,
+    #[command(flatten)]
+    registers: RegistersArguments,
+}
+
+/// What is asked of a history.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Asked {
+    /// One level.
+    Level(IsolationLevel),
+    /// The seven.
+    Seven,
+    /// The seven and the strong ones.
+    All,
+}
+
+fn prefix(text: &str) -> Result<String, String> {
+    // A job puts its number behind it.
+    let fits = Names::with_prefix(&format!("{text}64_")).is_some();
+    fits.then(|| text.to_owned()).ok_or_else(|| format!("`{text}` does not begin names; write it like `mine_`"))
+}
+
+/// Servers refuse a lock after half of it, and count whole seconds.
+fn patience(text: &str) -> Result<Duration, String> {
+    let time = clock::parse_duration(text)?;
+    if time < Duration::from_secs(2) { Err("a server needs at least 2s".to_owned()) } else { Ok(time) }
+}
+
+impl FromStr for Asked {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Asked, String> {
+        match text {
+            "all" => Ok(Asked::All),
+            "levels" => Ok(Asked::Seven),
+            level => {
+                level.parse().map(Asked::Level).map_err(|error: <IsolationLevel as FromStr>::Err| error.to_string())
+            }
+        }
+    }
+}
+
+impl Arguments {
+    pub(crate) fn run(self, console: &mut Console) -> Exit {
+        if self.list {
+            console.result(&list());
+            return Exit::Holds;
+        }
+        let outcome = self.start(console);
+        console.conclude(outcome)
+    }
+
+    fn start(&self, console: &mut Console) -> Result<Exit, Complaint> {
+        self.refuse_nonsense()?;
+        let mut plan = Plan::new(self)?;
+        // Before the run, so that a run that is stopped can be repeated too.
+        console.note(&format!("seed {}", self.seed));
+        plan.warnings().for_each(|warning| console.note(&warning));
+        clock::something_to_keep();
+        plan.start_servers()?;
+        if let Some(limit) = self.timeout {
+            clock::stop_after(limit);
+        }
+        if self.is_campaign() { campaign::run(&plan, console) } else { alone::run(&plan, console) }
+    }
+
+    /// Whether the run has no server but the mock database of this process.
+    fn is_mock(&self) -> bool {
+        self.servers.is_empty() && !self.own.is_wanted()
+    }
+
+    fn is_campaign(&self) -> bool {
+        self.runs > 1
+    }
+
+    /// Where the history of a run goes, if anywhere.
+    fn record_file(&self, seed: u64) -> Option<PathBuf> {
+        let inside = |path: &Path| self.is_campaign() || path.is_dir();
+        self.record
+            .as_deref()
+            .map(|path| if inside(path) { path.join(format!("{seed}.jsonl")) } else { path.to_owned() })
+    }
+
+    /// The levels that are asked of a history, each once.
+    fn levels_for(&self, history: &History) -> Vec<IsolationLevel> {
+        let strong = IsolationLevel::STRONG.into_iter().filter(|_| history.has_times());
+        let mut levels = Vec::new();
+        for asked in &self.check {
+            match asked {
+                Asked::Level(level) => levels.push(*level),
+                Asked::Seven => levels.extend(IsolationLevel::SEVEN),
+                Asked::All => levels.extend(IsolationLevel::SEVEN.into_iter().chain(strong.clone())),
+            }
+        }
+        let mut each = Vec::new();
+        for level in levels {
+            if !each.contains(&level) {
+                each.push(level);
+            }
+        }
+        each
+    }
+
+    fn refuse_nonsense(&self) -> Result<(), Complaint> {
+        let refuse = |what: String, advice: &str| Err(Complaint::new("skew run", what, advice));
+        if !IsolationLevel::SEVEN.contains(&self.level) {
+            return refuse(format!("no transaction runs at {}", self.level), "use rc, ra, cc, pc, psi, si or ser");
+        }
+        if self.is_campaign() && !matches!(self.check.as_slice(), [] | [Asked::Level(_)]) {
+            let what = "several runs are compared with one level".to_owned();
+            return refuse(what, "give --check one level, or record the runs and use `skew check`");
+        }
+        if self.is_campaign() && self.chooser == ChooserKind::Novel {
+            let what = "what novel chooses depends on the runs before, so that no run could be had again by its seed";
+            return refuse(what.to_owned(), "use another --chooser, or one run");
+        }
+        self.own.refuse_nonsense(self)
+    }
+
+    /// The command that makes the requests of one run again.
+    fn replay(&self, seed: u64) -> String {
+        let quote = super::check::quote;
+        let mut line = format!("skew run {} --level {}", self.workload.as_deref().unwrap_or_default(), self.level);
+        let mut add = |words: String| line.push_str(&format!(" {words}"));
+        // Without their passwords, which the user has to add.
+        let servers = self.servers.iter().filter_map(|url| url.parse::<skew_workload::Url>().ok());
+        servers.for_each(|url| add(format!("--db {}", quote(&url.to_string()))));
+        self.own.words().into_iter().for_each(&mut add);
+        if let Some(sessions) = self.sessions {
+            add(format!("--sessions {sessions}"));
+        }
+        if let Some(transactions) = self.transactions {
+            add(format!("--transactions {transactions}"));
+        }
+        if self.retries != RETRIES {
+            add(format!("--retries {}", self.retries));
+        }
+        if self.updates == UpdatesArgument::Plain {
+            add("--updates plain".to_owned());
+        }
+        if self.granularity == GranularityArgument::Cell {
+            add("--granularity cell".to_owned());
+        }
+        if self.chooser != ChooserKind::Random {
+            add(format!("--chooser {}", self.chooser));
+        }
+        if self.bare {
+            add("--bare".to_owned());
+        }
+        self.registers.words().into_iter().for_each(&mut add);
+        if let [Asked::Level(level)] = self.check.as_slice() {
+            add(format!("--check {level}"));
+        }
+        if !self.servers.is_empty() {
+            if self.prefix != Names::default().prefix() {
+                add(format!("--prefix {}", self.prefix));
+            }
+            add("--drop".to_owned());
+        }
+        add(format!("--seed {seed}"));
+        line
+    }
+}
+
+/// The workloads, a line each.
+fn list() -> String {
+    let widest = catalog::ALL.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
+    catalog::ALL.iter().map(|entry| format!("{:widest$}  {}\n", entry.name, entry.about)).collect()
+}

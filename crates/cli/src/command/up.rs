@@ -1,0 +1,135 @@
+//! `skew up`: a throw-away PostgreSQL, MariaDB or Galera cluster, for as long as somebody needs it.
+//!
+//! ```text
+//!   skew up postgres                 starts, prints its URL, stops with Ctrl-C
+//!   skew up galera --nodes 3         a line per node
+//!   skew up mariadb -- command       runs the command with DATABASE_URL, then stops
+//! ```
+
+use super::serve::family::{End, Family};
+use crate::clock;
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::input::Complaint;
+use skew_workload::servers::{self, Fleet, ServerError};
+use skew_workload::{Fault, Url};
+use std::io::Write;
+use std::process::Command;
+use std::time::Duration;
+
+/// How often somebody looks whether to stop.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// Start a throw-away database server on this machine
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    skew up postgres\n  \
+    skew up mariadb -- sh -c 'skew run smallbank --db \"$DATABASE_URL\" --check all'\n\n\
+    Exit codes: 0 the server was stopped, or the command went well; 1 the command failed; 2 bad usage, or the server does not start")]
+pub(crate) struct Arguments {
+    /// Which one
+    #[arg(value_enum)]
+    server: Kind,
+    /// How many nodes a cluster has
+    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=9))]
+    nodes: u64,
+    /// A command to run meanwhile, which finds the server by DATABASE_URL; of a cluster, that is the first node
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// What can be started.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
+pub(super) enum Kind {
+    /// PostgreSQL
+    Postgres,
+    /// MariaDB
+    Mariadb,
+    /// MariaDB nodes that replicate to each other
+    Galera,
+}
+
+impl Kind {
+    /// As arguments call it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Kind::Postgres => "postgres",
+            Kind::Mariadb => "mariadb",
+            Kind::Galera => "galera",
+        }
+    }
+}
+
+impl From<Kind> for servers::Kind {
+    fn from(kind: Kind) -> servers::Kind {
+        match kind {
+            Kind::Postgres => servers::Kind::Postgres,
+            Kind::Mariadb => servers::Kind::MariaDb,
+            Kind::Galera => servers::Kind::Galera,
+        }
+    }
+}
+
+/// Starts servers for a command, to which these faults can be done.
+pub(super) fn start(kind: Kind, nodes: u64, faults: &[Fault], command: &str) -> Result<Fleet, Complaint> {
+    // A server that is half started must be stopped too.
+    clock::something_to_keep();
+    Fleet::start(kind.into(), nodes as usize, faults).map_err(|error| complaint(error, command))
+}
+
+impl Arguments {
+    pub(crate) fn run(self, console: &mut Console) -> Exit {
+        let outcome = self.serve(console);
+        console.conclude(outcome)
+    }
+
+    fn serve(&self, console: &mut Console) -> Result<Exit, Complaint> {
+        let fleet = start(self.server, self.nodes, &[], "skew up")?;
+        let urls = fleet.urls();
+        if let Some(first) = urls.first().filter(|_| !self.command.is_empty()) {
+            return self.run_command(first);
+        }
+        urls.iter().for_each(|url| console.result(&format!("{url}\n")));
+        console.note("running until Ctrl-C");
+        // Whoever started this reads the address before anything else happens.
+        let _ = console.flush();
+        while !clock::is_interrupted() {
+            std::thread::sleep(GLANCE);
+        }
+        Ok(Exit::Holds)
+    }
+
+    fn run_command(&self, url: &Url) -> Result<Exit, Complaint> {
+        let program = self.command.first().map_or("", String::as_str);
+        let mut command = Command::new(program);
+        command.args(&self.command[1..]).env("DATABASE_URL", url.to_string());
+        let complain =
+            |error| Complaint::new(program, format!("cannot be run: {error}"), "check the command behind --");
+        let ended = Family::start(command, true).and_then(|family| family.wait(None, || false)).map_err(complain)?;
+        Ok(match ended {
+            End::Status(status) if status.success() => Exit::Holds,
+            End::Interrupted => Exit::Inconclusive,
+            _ => Exit::Found,
+        })
+    }
+}
+
+/// Why a server does not run, and what to do.
+fn complaint(error: ServerError, command: &str) -> Complaint {
+    match error {
+        ServerError::Missing { program, package } => {
+            let advice = format!("on Debian and Ubuntu: apt-get install {package}");
+            Complaint::new(command, format!("{program} is not installed"), &advice)
+        }
+        ServerError::System { what, error } => {
+            let advice = "check the folder for temporary files, or set TMPDIR to another one";
+            Complaint::new(command, format!("{what}: {error}"), advice)
+        }
+        ServerError::Silent { name, what, log } => {
+            let mut complaint =
+                Complaint::new(command, format!("{name} {what}"), "the end of its log is above; try again");
+            complaint.excerpt = Some(log.replace('\n', "\n  "));
+            complaint
+        }
+    }
+}
