@@ -172,9 +172,10 @@ class Session:
             self.say("  ".join([row[0].ljust(widths[0]), *rest]).rstrip())
         self.say()
 
-    def finish(self):
-        RESULTS.mkdir(exist_ok=True)
-        (RESULTS / f"{self.name}.txt").write_text("\n".join(self.lines).rstrip() + "\n")
+    def finish(self, keeps=True):
+        if keeps:
+            RESULTS.mkdir(exist_ok=True)
+            (RESULTS / f"{self.name}.txt").write_text("\n".join(self.lines).rstrip() + "\n")
         if self.temporary:
             shutil.rmtree(self.folder, ignore_errors=True)
 
