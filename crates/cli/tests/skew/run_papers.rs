@@ -34,20 +34,22 @@ fn all_but(without: &[&str]) -> Vec<String> {
 
 #[test]
 fn all_conditions_of_tpcc_but_two_fail_at_causal() {
-    // Short runs with two deliveries, of which one does not know all orders with a number, are rare; but A5 and A7 need one.
     let mut found = failures("tpcc", "causal", &[&PAPERS[..], &["--transactions", "20", "--runs", "10"]].concat());
-    for (name, more) in failures("tpcc", "causal", &[&PAPERS[..], &["--transactions", "5", "--runs", "400"]].concat()) {
+    for (name, more) in failures("tpcc", "causal", &[&PAPERS[..], &["--transactions", "5", "--runs", "40"]].concat()) {
         *found.entry(name).or_default() += more;
     }
-    assert_eq!(failing(&found), all_but(&["A4", "A11"]));
+    // A5 and A7 need a delivery that knows one of two orders with a number: a few runs in a hundred, too few to insist on.
+    let rare = found.remove("A5").zip(found.remove("A7"));
+    assert!(rare.is_some(), "{found:?}");
+    assert_eq!(failing(&found), all_but(&["A4", "A5", "A7", "A11"]));
 }
 
 #[test]
 fn what_one_transaction_writes_together_is_never_torn_at_causal() {
     for arguments in [
-        &["--updates", "plain", "--sessions", "2", "--transactions", "6", "--runs", "60"][..],
+        &["--updates", "plain", "--sessions", "2", "--transactions", "6", "--runs", "40"][..],
         &["--updates", "plain", "--sessions", "3", "--transactions", "15", "--runs", "25"],
-        &["--updates", "plain", "--granularity", "cell", "--transactions", "4", "--runs", "60", "--seed", "500"],
+        &["--updates", "plain", "--granularity", "cell", "--transactions", "4", "--runs", "40", "--seed", "500"],
         &["--transactions", "10", "--runs", "20"],
     ] {
         let found = failures("tpcc", "causal", arguments);
@@ -57,9 +59,9 @@ fn what_one_transaction_writes_together_is_never_torn_at_causal() {
 
 #[test]
 fn all_conditions_of_tpcc_fail_at_read_committed() {
-    let found = failures("tpcc", "read-committed", &[&PAPERS[..], &["--transactions", "20", "--runs", "30"]].concat());
+    let found = failures("tpcc", "read-committed", &[&PAPERS[..], &["--transactions", "20", "--runs", "15"]].concat());
     assert_eq!(failing(&found), all_but(&[]));
-    let often = found.values().filter(|failures| **failures > 18).count();
+    let often = found.values().filter(|failures| **failures > 9).count();
     assert!(often >= 9, "{found:?}");
 }
 
@@ -69,7 +71,7 @@ fn the_assertions_of_the_other_benchmarks_fail_at_both_levels() {
         [("smallbank", &["A13"][..]), ("voter", &["A14"]), ("wikipedia", &["A15", "A16", "A17"])]
     {
         for level in ["causal", "read-committed"] {
-            let found = failures(workload, level, &[&PAPERS[..], &["--transactions", "10", "--runs", "30"]].concat());
+            let found = failures(workload, level, &[&PAPERS[..], &["--transactions", "10", "--runs", "20"]].concat());
             assert_eq!(failing(&found), assertions, "{workload} at {level}: {found:?}");
         }
     }
@@ -77,7 +79,7 @@ fn the_assertions_of_the_other_benchmarks_fail_at_both_levels() {
 
 #[test]
 fn nothing_fails_at_serializable() {
-    let size = ["--transactions", "6", "--runs", "12"];
+    let size = ["--transactions", "6", "--runs", "8"];
     for workload in ["tpcc", "smallbank", "voter", "wikipedia", "rubis"] {
         for semantics in [&PAPERS[..], &["--updates", "plain"], &[]] {
             let found = failures(workload, "serializable", &[semantics, &size[..]].concat());

@@ -1,5 +1,5 @@
 //! What servers promise at each level, over thousands of transactions of every workload: PostgreSQL keeps it; MariaDB's REPEATABLE
-//! READ is no snapshot, unless `innodb_snapshot_isolation` is on.
+//! READ is no snapshot, and with `innodb_snapshot_isolation` it mostly is one.
 //!
 //! 20,000 transactions of registers and of SmallBank, 2,000 of every other workload, at each level.
 
@@ -10,11 +10,12 @@ use skew_history::{History, IsolationLevel};
 use skew_workload::catalog::{ALL, Entry};
 use skew_workload::registers::Parameters;
 use skew_workload::servers::{MariaDbServer, PostgresServer};
-use skew_workload::{Options, Prepare, Registers, Url, Workload};
+use skew_workload::{Options, Prepare, Registers, Report, Url, Workload};
+use std::io::Write as _;
 
 const SESSIONS: usize = 8;
 
-fn recorded(url: &Url, workload: &dyn Workload, level: IsolationLevel, transactions: u64) -> History {
+fn recorded(url: &Url, workload: &dyn Workload, level: IsolationLevel, transactions: u64) -> (Report, History) {
     let options = Options {
         sessions: SESSIONS,
         operations: transactions / SESSIONS as u64,
@@ -22,9 +23,9 @@ fn recorded(url: &Url, workload: &dyn Workload, level: IsolationLevel, transacti
         prepare: Prepare::DropAndCreate,
         ..Options::new(url.clone())
     };
-    let history = finished(workload, &options).1;
+    let (report, history) = finished(workload, &options);
     assert!(history.transaction_count() as u64 >= transactions, "{}", workload.name());
-    history
+    (report, history)
 }
 
 fn transactions(entry: &Entry) -> u64 {
@@ -34,7 +35,7 @@ fn transactions(entry: &Entry) -> u64 {
 fn postgresql_keeps(level: IsolationLevel) {
     let Some(server) = installed(PostgresServer::start()) else { return };
     for entry in ALL {
-        let history = recorded(server.url(), &*entry.workload(), level, transactions(entry));
+        let (_, history) = recorded(server.url(), &*entry.workload(), level, transactions(entry));
         assert!(holds(&history, level), "{} at {level}", entry.name);
     }
 }
@@ -54,18 +55,31 @@ fn postgresql_keeps_serializable_on_every_workload() {
     postgresql_keeps(IsolationLevel::Serializable);
 }
 
+/// Few keys, so that transactions meet.
+fn hot() -> Registers {
+    Registers::new(Parameters { keys: 20, events: 4, distribution: Distribution::Hotspot, ..Parameters::default() })
+}
+
 #[test]
-fn mariadb_keeps_a_snapshot_when_it_is_told_to() {
+fn mariadb_loses_updates_at_repeatable_read() {
     let Some(server) = installed(MariaDbServer::start()) else { return };
-    let few = Parameters { keys: 20, events: 4, distribution: Distribution::Hotspot, ..Parameters::default() };
-    let registers = Registers::new(few);
-    let lost = recorded(server.url(), &registers, IsolationLevel::Snapshot, 20_000);
+    let (_, lost) = recorded(server.url(), &hot(), IsolationLevel::Snapshot, 20_000);
     let Verdict::Fails(anomaly) = check(&lost, IsolationLevel::Snapshot, Budget::UNLIMITED) else {
         panic!("20,000 transactions at REPEATABLE READ, and none lost an update");
     };
     let shown = explain(&lost, IsolationLevel::Snapshot, &anomaly, Budget::UNLIMITED);
     assert_eq!(shown.kind, AnomalyKind::LostUpdate);
+}
+
+/// Nearly all of these updates are refused then. Some runs show one that slipped through all the same, and others none: which it is
+/// here is said, not asserted.
+#[test]
+fn mariadb_refuses_what_would_be_lost_when_it_is_told_to() {
+    let Some(server) = installed(MariaDbServer::start()) else { return };
     command(server.url(), "SET GLOBAL innodb_snapshot_isolation = ON");
-    let kept = recorded(server.url(), &registers, IsolationLevel::Snapshot, 20_000);
-    assert!(holds(&kept, IsolationLevel::Snapshot), "with innodb_snapshot_isolation");
+    let (report, history) = recorded(server.url(), &hot(), IsolationLevel::Snapshot, 20_000);
+    assert!(report.aborted.get("record changed") > Some(&0), "{:?}", report.aborted);
+    assert!(holds(&history, IsolationLevel::Causal));
+    let found = if holds(&history, IsolationLevel::Snapshot) { "keeps snapshot" } else { "violates snapshot" };
+    let _ = writeln!(std::io::stderr(), "MariaDB with innodb_snapshot_isolation {found} here");
 }
