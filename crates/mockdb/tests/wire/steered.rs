@@ -144,6 +144,18 @@ fn ask(client: &mut Raw, sql: &str) {
     client.send(&message(b'Q', &text(sql)));
 }
 
+/// A client that wants to add, and may have to wait for its turn.
+fn adder(steered: &Steered, name: &str) -> Raw {
+    let mut client = steered.connect(name);
+    ask(&mut client, ADD);
+    client
+}
+
+/// Its turn has come, and it has added.
+fn has_added(client: &mut Raw) {
+    assert_eq!(client.told(), ["C UPDATE 1", "Z I"]);
+}
+
 const ADD: &str = "UPDATE account SET balance = balance + 1 WHERE id = 1";
 const LOOK: &str = "SELECT balance FROM account WHERE id = 1";
 
@@ -151,14 +163,12 @@ const LOOK: &str = "SELECT balance FROM account WHERE id = 1";
 fn sessions_go_by_name_whoever_asks_first() {
     let steered = Steered::awaiting("a b");
     drop(steered.set_up("bank"));
-    let (mut b, mut a) = (steered.connect("b"), steered.connect("a"));
-    ask(&mut b, ADD);
+    let (mut b, mut a) = (adder(&steered, "b"), adder(&steered, "a"));
+    has_added(&mut a);
     ask(&mut a, ADD);
-    assert_eq!(a.told(), ["C UPDATE 1", "Z I"]);
-    ask(&mut a, ADD);
-    assert_eq!(a.told(), ["C UPDATE 1", "Z I"]);
+    has_added(&mut a);
     drop(a);
-    assert_eq!(b.told(), ["C UPDATE 1", "Z I"]);
+    has_added(&mut b);
     assert_eq!(steered.ran(), "a a b");
     assert_eq!(steered.clerk.0.lock().unwrap().initial, 2);
     assert_eq!(steered.clerk.0.lock().unwrap().columns, [("id".to_owned(), true), ("balance".to_owned(), false)]);
@@ -175,7 +185,7 @@ fn what_is_prescribed_goes_first_and_transactions_are_whole() {
     b.query("BEGIN");
     b.query(ADD);
     assert_eq!(b.query("ROLLBACK"), ["C ROLLBACK", "Z I"]);
-    assert_eq!(a.told(), ["C UPDATE 1", "Z I"]);
+    has_added(&mut a);
     assert_eq!(steered.ran(), "b! a");
     steered.stop();
 }
@@ -184,13 +194,10 @@ fn what_is_prescribed_goes_first_and_transactions_are_whole() {
 fn the_first_run_waits_until_nobody_new_comes() {
     let steered = Steered::new(Roll::default(), &[]);
     let mut bank = steered.set_up("bank");
-    let mut b = steered.connect("b");
-    ask(&mut b, ADD);
-    let mut a = steered.connect("a");
-    ask(&mut a, ADD);
-    assert_eq!(a.told(), ["C UPDATE 1", "Z I"]);
+    let (mut b, mut a) = (adder(&steered, "b"), adder(&steered, "a"));
+    has_added(&mut a);
     drop(a);
-    assert_eq!(b.told(), ["C UPDATE 1", "Z I"]);
+    has_added(&mut b);
     drop(b);
     assert_eq!(bank.query(LOOK)[0], "D 102", "it took no part, and looks at the end");
     let seen = steered.stop();
@@ -202,13 +209,10 @@ fn the_first_run_waits_until_nobody_new_comes() {
 fn the_set_up_is_the_first_connection_and_not_others_of_its_name() {
     let steered = Steered::awaiting("app app:2");
     drop(steered.set_up("app"));
-    let mut one = steered.connect("app");
-    ask(&mut one, ADD);
-    let mut two = steered.connect("app");
-    ask(&mut two, ADD);
-    assert_eq!(one.told(), ["C UPDATE 1", "Z I"]);
+    let (mut one, mut two) = (adder(&steered, "app"), adder(&steered, "app"));
+    has_added(&mut one);
     drop(one);
-    assert_eq!(two.told(), ["C UPDATE 1", "Z I"]);
+    has_added(&mut two);
     assert_eq!(steered.ran(), "app app:2");
     steered.stop();
 }
