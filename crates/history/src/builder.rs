@@ -482,6 +482,8 @@ pub struct ScanSpec<'a> {
     pub sealed: Option<usize>,
     /// Whether the scan locks what it reads.
     pub locking: bool,
+    /// Keys of the range that it left out: the statement locked them and read them so, or had written them itself and took that back.
+    pub except: &'a [&'a str],
     /// Extra JSON members; they go with the first key that the scan read.
     pub note: Option<&'a str>,
 }

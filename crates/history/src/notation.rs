@@ -154,6 +154,8 @@ impl<'b> Reader<'_, 'b> {
             .split_once(':')
             .ok_or_else(|| self.refuse(format!("`scan({inside})` has no colon after its prefix")))?;
         let mut reads = Vec::new();
+        let (listed, except) = listed.split_once(" except ").unwrap_or((listed, ""));
+        let except: Vec<&str> = except.split_whitespace().collect();
         for item in listed.split_whitespace() {
             let (key, value) =
                 item.split_once('=').ok_or_else(|| self.refuse(format!("`{item}` is not like `key=value`")))?;
@@ -161,7 +163,7 @@ impl<'b> Reader<'_, 'b> {
             let writer = initial.then_some(ClaimedWriter::Initial);
             reads.push(ScannedKey { key, value, writer });
         }
-        self.builder.scan(ScanSpec { prefix: prefix.trim(), locking, ..ScanSpec::default() }, &reads)
+        self.builder.scan(ScanSpec { prefix: prefix.trim(), locking, except: &except, ..ScanSpec::default() }, &reads)
     }
 
     /// The value, and whether it is the initial version.
@@ -297,6 +299,9 @@ mod tests {
     fn a_scan_reads_every_key_of_its_range_in_order() {
         let text = "a: scan(p/: p/2=5) ; b: w(p/10,1) w(p/2,5) w(q,1) w(p/2#c,4)";
         assert_eq!(round(text).lines().next(), Some("a: r(p/2,5) r(p/10,nil)"));
+        let left_out = "a: scan(p/: p/2=5 except p/10 p/11) ; b: w(p/10,1) w(p/2,5) w(p/3,1)";
+        assert_eq!(round(left_out).lines().next(), Some("a: r(p/2,5) r(p/3,nil)"));
+        assert!(parse("a: scan(p/: p/2=5 except p/2) ; b: w(p/2,5)").is_err());
     }
 
     #[test]

@@ -11,11 +11,11 @@
 //! the wait is over. The connection remembers how far it was.
 
 use crate::database::Database;
-use crate::no_storage::NoStorage;
 use crate::settings::Settings;
 use crate::statement::no_savepoint;
 use crate::store::Store;
 use skew_history::SessionId;
+use skew_sql::NoStorage;
 use skew_sql::session::{Answer, Control, Modes, Prepared, Session};
 use skew_sql::{Catalog, Datum, Dialect, Interrupt, SpaceId, SqlError, SqlState, Stop};
 use std::collections::{BTreeMap, BTreeSet};
@@ -171,7 +171,7 @@ impl Connection {
         self.see_catalog(database);
         let before = Arc::clone(self.session.catalog());
         if !prepared.uses_storage() {
-            let answer = self.session.execute(prepared, parameters, &mut NoStorage(&database.store));
+            let answer = self.session.execute(prepared, parameters, &mut NoStorage(|| database.store.is_cancelled()));
             let answer = answer.and_then(|answer| self.answered(database, answer));
             return answer.inspect_err(|stop| self.stopped(database, stop, &before));
         }
@@ -276,7 +276,7 @@ impl Connection {
         if prepared.uses_storage() {
             return Err(failed().into());
         }
-        let answer = self.session.execute(prepared, parameters, &mut NoStorage(&database.store));
+        let answer = self.session.execute(prepared, parameters, &mut NoStorage(|| database.store.is_cancelled()));
         let open = database.store.in_transaction(self.id);
         match answer {
             Ok(Answer::Transaction(Control::Commit { chain } | Control::Rollback { chain })) => {

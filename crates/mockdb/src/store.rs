@@ -13,7 +13,7 @@
 use crate::advisory::AdvisoryTable;
 use crate::chance::{Chance, Stream};
 use crate::chooser::{Campaign, Chooser, ChooserKind, Latest};
-use crate::keys::{KeyTable, SpaceShape};
+use crate::keys::KeyTable;
 use crate::lock::LockTable;
 use crate::log::{self, Choice};
 use crate::options::{Options, refuses};
@@ -25,6 +25,7 @@ use crate::versions::{Committed, VersionTable};
 use rustc_hash::FxHashMap;
 use skew_check::{GrowingHistory, GrowingId, GrowingOptions};
 use skew_history::{IsolationLevel, KeyId, SessionId};
+use skew_sql::rows::SpaceShape;
 use skew_sql::{Interrupt, SequenceId, SpaceId, SqlError, SqlState, Stop, by_place};
 use std::collections::BTreeMap;
 
@@ -113,7 +114,7 @@ impl Store {
         });
         Store {
             growing,
-            keys: KeyTable::default(),
+            keys: KeyTable::new(options.granularity),
             versions: VersionTable::default(),
             locks: LockTable::default(),
             live_scans: LiveScans::default(),
@@ -184,7 +185,7 @@ impl Store {
 
     /// Says what a space is called and what its rows are; see [`SpaceShape`].
     pub fn describe(&mut self, space: SpaceId, shape: SpaceShape) {
-        self.keys.describe(space, shape);
+        self.keys.layout.describe(space, shape);
     }
 
     /// A connection of this name. A name that is in use by another connection gets a number behind it.
@@ -280,7 +281,6 @@ impl Store {
             writes: FxHashMap::default(),
             undo: Vec::new(),
             read_count: 0,
-            scan_count: 0,
             savepoints: Vec::new(),
             statement: None,
         });

@@ -6,6 +6,7 @@ use super::{Execution, Flow, Frame, Rows};
 use crate::bind::expression::{Expression, Node, Subquery, SubqueryKind};
 use crate::bind::visit;
 use crate::error::{SqlError, SqlState, Stop};
+use crate::plan::Plan;
 use crate::value::{Datum, GroupKey};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
@@ -36,14 +37,26 @@ impl Execution<'_> {
     /// All rows of a subquery.
     fn subquery_rows(&mut self, subquery: &Subquery, frame: &Frame<'_>) -> Result<Rows, Stop> {
         if subquery.query.correlated {
-            return Ok(Arc::new(self.collect(&subquery.query.plan, Some(frame))?));
+            return Ok(Arc::new(self.by_itself(subquery, |execution, plan| execution.collect(plan, Some(frame)))?));
         }
         if let Some(rows) = self.answers.get(&subquery.number) {
             return Ok(rows.clone());
         }
-        let rows = Arc::new(self.collect(&subquery.query.plan, Some(frame))?);
+        let rows = Arc::new(self.by_itself(subquery, |execution, plan| execution.collect(plan, Some(frame)))?);
         self.answers.insert(subquery.number, rows.clone());
         Ok(rows)
+    }
+
+    /// Runs the plan of a subquery, which reads for itself: not what the statement around it has locked.
+    fn by_itself<T>(
+        &mut self,
+        subquery: &Subquery,
+        run: impl FnOnce(&mut Self, &Plan) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
+        let around = self.storage.enter(subquery.number + 1);
+        let answer = run(self, &subquery.query.plan);
+        self.storage.enter(around);
+        answer
     }
 
     /// Answers the subqueries of some expressions now, as far as they depend on no row.
@@ -82,9 +95,11 @@ impl Execution<'_> {
             return Ok(Datum::Boolean(!rows.is_empty()));
         }
         let mut first = None;
-        self.each(&subquery.query.plan, Some(frame), &mut |_, row| {
-            first = Some(row.to_vec());
-            Ok(Flow::Enough)
+        self.by_itself(subquery, |execution, plan| {
+            execution.each(plan, Some(frame), &mut |_, row| {
+                first = Some(row.to_vec());
+                Ok(Flow::Enough)
+            })
         })?;
         let found = first.is_some();
         if !subquery.query.correlated {

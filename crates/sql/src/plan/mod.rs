@@ -116,6 +116,26 @@ pub(crate) struct Read {
     pub(crate) patience: Patience,
     /// Whether the path finds exactly the rows that fulfil the condition.
     pub(crate) exact: bool,
+    /// What the condition reads besides the row.
+    pub(crate) asks: Asks,
+}
+
+impl Read {
+    /// Whether rows are sought: locked if they fit, which is a function of the row alone.
+    pub(crate) fn seeks(&self) -> bool {
+        self.lock != Lock::None && self.asks != Asks::PerRow
+    }
+}
+
+/// What a condition reads besides the row that it is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Asks {
+    /// Nothing.
+    Nothing,
+    /// Subqueries that are the same for every row: once they are answered it is a function of the row.
+    Once,
+    /// Subqueries that look at the row.
+    PerRow,
 }
 
 /// Which keys of a table are looked at. The expressions in it do not refer to the table's own row, which has depth 0; they are
@@ -440,6 +460,7 @@ impl Plan {
             lock: Lock::None,
             patience: Patience::Wait,
             exact: true,
+            asks: Asks::Nothing,
         }))
     }
 }
