@@ -1,48 +1,34 @@
-//! Files that a command writes: never over its own input, and never half of one.
+//! Results: whole, or as if nobody had begun.
 //!
 //! ```text
 //!   create ──> write … ──┬── keep      everything is there
-//!                        └── discard   a full disk, Ctrl-C: half a history would be mistaken for a whole one
+//!                        └── dropped   a full disk, Ctrl-C: half a history would be mistaken for a whole one
 //! ```
-//!
-//! Only plain files are removed: `/dev/full` and pipes are not ours.
 
+use super::draft::Draft;
 use crate::clock;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A file on its way.
 pub(crate) struct OutputFile {
-    path: PathBuf,
+    draft: Draft,
     out: BufWriter<File>,
 }
 
 impl OutputFile {
     pub(crate) fn create(path: &Path) -> io::Result<OutputFile> {
         clock::something_to_keep();
-        Ok(OutputFile { path: path.to_owned(), out: BufWriter::with_capacity(1 << 16, File::create(path)?) })
+        let draft = Draft::new(path)?;
+        let out = BufWriter::with_capacity(1 << 16, draft.file.try_clone()?);
+        Ok(OutputFile { draft, out })
     }
 
-    /// Writes what is still to be written.
+    /// Writes what is still to be written, and puts the file in its place.
     pub(crate) fn keep(mut self) -> io::Result<()> {
-        let outcome = self.out.flush();
-        if outcome.is_err() {
-            self.discard();
-        }
-        outcome
-    }
-
-    /// Leaves nothing behind.
-    pub(crate) fn discard(self) {
-        let (file, _) = self.out.into_parts();
-        if file.metadata().is_ok_and(|kind| kind.is_file()) {
-            // Whoever reads through a link to it, or has it open, sees no half either.
-            let _ = file.set_len(0);
-            if fs::symlink_metadata(&self.path).is_ok_and(|kind| kind.is_file()) {
-                let _ = fs::remove_file(&self.path);
-            }
-        }
+        self.out.flush()?;
+        self.draft.publish()
     }
 }
 
@@ -55,6 +41,18 @@ impl Write for OutputFile {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
+}
+
+/// Writes a small file at once.
+pub(crate) fn write_whole(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+    let mut draft = Draft::new(path)?;
+    draft.file.write_all(bytes.as_ref())?;
+    draft.publish()
+}
+
+/// Fails when a file could not be written there.
+pub(crate) fn can_write(path: &Path) -> io::Result<()> {
+    Draft::new(path).map(drop)
 }
 
 /// A writer that ends with Ctrl-C.
@@ -74,12 +72,4 @@ impl<W: Write> Write for Stoppable<W> {
 // Not `ErrorKind::Interrupted`, after which everybody tries again.
 fn refuse_interrupted() -> io::Result<()> {
     if clock::is_interrupted() { Err(io::Error::other("interrupted")) } else { Ok(()) }
-}
-
-/// Whether writing to the one would destroy the other.
-pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
-    match (fs::canonicalize(one), fs::canonicalize(other)) {
-        (Ok(one), Ok(other)) => one == other,
-        _ => false,
-    }
 }
