@@ -254,6 +254,21 @@ impl HistoryBuilder {
         self.default_initial = Some(value);
     }
 
+    /// The initial value that was given for a key so far.
+    pub(crate) fn given_initial(&self, key: KeyId) -> Value {
+        self.initial.get(&key.0).copied().or(self.default_initial).unwrap_or(Value::ABSENT)
+    }
+
+    /// Whether any transaction has begun.
+    pub(crate) fn has_transactions(&self) -> bool {
+        !self.drafts.is_empty()
+    }
+
+    /// How many transactions of a session have begun.
+    pub(crate) fn transactions_in(&self, session: SessionId) -> usize {
+        self.drafts.iter().filter(|draft| draft.session == session).count()
+    }
+
     /// The initial value of a key.
     pub fn initial(&mut self, key: KeyId, value: Value) {
         self.initial.insert(key.0, value);

@@ -1,6 +1,7 @@
 //! A program file as `play` and `explore` read it, and the choices of semantics that both offer.
 
 use crate::input::{Complaint, cannot};
+use crate::output::note_input;
 use sha2::{Digest, Sha256};
 use skew_mockdb::{Begin, Store, Updates};
 use skew_sql::program::{Program, ProgramError};
@@ -50,6 +51,7 @@ impl ProgramFile {
 fn text_of(path: &Path, name: &str) -> Result<String, Complaint> {
     let advice = "check the name; `-` is standard input";
     let complain = |error: std::io::Error| Complaint::new(name, cannot("read", &error), advice);
+    note_input(path);
     let mut bytes = Vec::new();
     let read = match path == Path::new("-") {
         true => std::io::stdin().lock().take(LARGEST_PROGRAM + 1).read_to_end(&mut bytes),

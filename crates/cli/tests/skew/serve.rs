@@ -103,6 +103,14 @@ impl Client {
         self.0.write_all(&[b"Q", &length[..], sql.as_bytes(), b"\0"].concat()).unwrap();
     }
 
+    /// The answer to what was sent; nothing when the server is gone.
+    pub(crate) fn heard(&mut self) -> Option<Result<String, String>> {
+        match self.0.peek(&mut [0]) {
+            Ok(1) => Some(self.answer()),
+            _ => None,
+        }
+    }
+
     /// Returns when the server is gone, in whatever way.
     pub(crate) fn wait_for_the_end(mut self) {
         let _ = self.0.read(&mut [0]);

@@ -67,7 +67,7 @@ impl<'t> LineReader<'t> {
             return Err(self.taker.refuse(initial, "`initial` that is not an object of keys and values", HEADER));
         };
         for (key, value) in members {
-            let (key, value) = (self.taker.key(key)?, self.taker.scalar(value)?);
+            let (key, value) = (self.taker.key(key)?, self.taker.read_value(value)?);
             self.taker.builder.initial(key, value);
         }
         Ok(())

@@ -17,16 +17,17 @@ mod tally;
 use super::judge::{Answer, Judge};
 use super::program::{Format, GranularityArgument, ProgramFile, UpdatesArgument, complaint, unwritable};
 use crate::clock;
-use crate::console::Console;
+use crate::console::{Console, complain_at_once};
 use crate::exit::Exit;
-use crate::input::Complaint;
+use crate::input::{Complaint, cannot};
+use crate::output::{RecordErrors, can_write, write_whole};
 use skew_history::IsolationLevel;
 use skew_mockdb::{Campaign, ChooserKind};
 use skew_sql::program::{MOST_STEPS, Program};
 use skew_sql::{SqlError, Stop};
 use stage::{Played, Rules};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use store::Weakness;
 use tally::{Failure, Tally};
 
@@ -79,6 +80,10 @@ pub(crate) struct Arguments {
     /// Write the history of every run into this folder
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
+    /// When a history cannot be written, on a full disk for instance: end, or go on without recording. It ends unless told otherwise,
+    /// because a folder that lacks the last runs is easily taken for all of them
+    #[arg(long, value_enum, default_value_t = RecordErrors::Stop)]
+    record_errors: RecordErrors,
     /// Keep counterexamples in this folder, for `skew view`
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
@@ -121,7 +126,7 @@ impl Arguments {
             }
             campaign.one_run(self.seed.wrapping_add(number))?;
         }
-        let tally = campaign.tally;
+        let RunningCampaign { tally, unrecorded, .. } = campaign;
         if let Some(folder) = &self.save {
             tally.save(self, folder, &file)?;
         }
@@ -129,7 +134,7 @@ impl Arguments {
             Format::Human => console.say(&tally.human(self, program, console.palette)),
             Format::Json => console.result(&format!("{}\n", tally.json(self))),
         }
-        Ok(tally.exit(self.against.is_some()))
+        unrecorded.map_or_else(|| Ok(tally.exit(self.against.is_some())), Err)
     }
 
     fn name(&self) -> String {
@@ -193,6 +198,8 @@ struct RunningCampaign<'a> {
     judge: Judge,
     novelty: Campaign,
     tally: Tally,
+    /// From which run on nothing is recorded, and why.
+    unrecorded: Option<Complaint>,
 }
 
 impl<'a> RunningCampaign<'a> {
@@ -211,6 +218,7 @@ impl<'a> RunningCampaign<'a> {
             judge: Judge::new(own_level, against, arguments.budget),
             novelty: Campaign::default(),
             tally: Tally::new(program, against),
+            unrecorded: None,
         })
     }
 
@@ -219,8 +227,7 @@ impl<'a> RunningCampaign<'a> {
             .map_err(|error| complaint(&self.arguments.name(), &self.program.error(error)))?;
         clock::something_to_keep();
         if let Some(folder) = &self.arguments.record {
-            let path = folder.join(format!("{seed}.jsonl"));
-            fs::write(&path, &played.history).map_err(|error| unwritable(&path, &error))?;
+            self.record(&folder.join(format!("{seed}.jsonl")), &played.history)?;
         }
         let judged = self.judge.judge(&played.history).map_err(|what| self.mistake(seed, &what))?;
         if let Answer::Fails(found) = &judged.own_level {
@@ -231,6 +238,23 @@ impl<'a> RunningCampaign<'a> {
         self.tally.distinct = self.judge.distinct();
         let failures = self.failures(&played);
         self.tally.run(played, failures);
+        Ok(())
+    }
+
+    /// Writes the history of a run. Where there is no space left nothing is left of it, and the other runs go on if that was asked.
+    fn record(&mut self, path: &Path, history: &str) -> Result<(), Complaint> {
+        if self.unrecorded.is_some() {
+            return Ok(());
+        }
+        can_write(path).map_err(|error| unwritable(path, &error))?;
+        let Err(error) = write_whole(path, history) else { return Ok(()) };
+        let complaint = |advice: &str| Complaint::new(&path.to_string_lossy(), cannot("write", &error), advice);
+        if self.arguments.record_errors == RecordErrors::Stop {
+            return Err(complaint("free some space; this ends the runs (--record-errors stop)"));
+        }
+        complain_at_once(&complaint("the runs go on without recording (--record-errors continue)"));
+        let advice = "the runs before it are in the folder, this one and those after it are not";
+        self.unrecorded = Some(Complaint::new(&path.to_string_lossy(), format!("recording stopped: {error}"), advice));
         Ok(())
     }
 

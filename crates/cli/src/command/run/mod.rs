@@ -22,6 +22,7 @@ use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
+use crate::output::RecordErrors;
 use own::OwnArguments;
 use parameters::RegistersArguments;
 use plan::Plan;
@@ -77,6 +78,10 @@ pub(crate) struct Arguments {
     /// Write the history to this file, as it happens; with several runs, a folder with a file for each
     #[arg(long, value_name = "PATH")]
     record: Option<PathBuf>,
+    /// When the history cannot be written any more, on a full disk for instance: end, or go on without recording. It ends unless told
+    /// otherwise, because a file that lacks what happened last is easily taken for all that happened
+    #[arg(long, value_enum, default_value_t = RecordErrors::Stop)]
+    record_errors: RecordErrors,
     /// Check the history: levels, `levels` for the seven, `all` for the strong ones too; of several runs, one level
     #[arg(long, value_delimiter = ',', value_name = "LEVEL")]
     check: Vec<Asked>,

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Everything that was recorded up to any moment is a valid history, so nothing has to be finished, and a server that is killed leaves a
-//! file that can be checked.
+//! file that can be checked. The file is in its place from the moment at which the server listens: one that cannot start destroys nothing.
 
 mod alone;
 mod campaign;
@@ -23,11 +23,11 @@ use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::{Complaint, cannot};
+use crate::output::{RecordErrors, RecordFiles, note_input};
 use skew_history::IsolationLevel;
 use skew_mockdb::wire::{RunningServer, Schedule, WireServer, WireSettings};
 use skew_mockdb::{ChoiceLog, ChooserKind, Database};
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -94,6 +94,10 @@ pub(crate) struct Arguments {
     /// Write what chance decided to this file, for --replay
     #[arg(long, alias = "log", value_name = "FILE")]
     choices: Option<PathBuf>,
+    /// When the history or the choices cannot be written any more, on a full disk for instance: end, or go on without recording. It ends
+    /// unless told otherwise, because what clients do afterwards is in no history, and nobody would know
+    #[arg(long, value_enum, default_value_t = RecordErrors::Stop)]
+    record_errors: RecordErrors,
     /// Choose what this file says was chosen, or what this seed chooses
     #[arg(long, value_name = "FILE|SEED", conflicts_with_all = ["seed", "runs"])]
     replay: Option<String>,
@@ -226,6 +230,11 @@ impl Arguments {
         server.map_err(|error| cannot_listen(address, &error))
     }
 
+    /// The files of a run that is to be kept in these; not in their places yet.
+    fn claim(&self, history: Option<&Path>, choices: Option<&Path>) -> Result<RecordFiles, Complaint> {
+        RecordFiles::claim(history, choices, self.record_errors)
+    }
+
     fn schedule(&self) -> Schedule {
         match self.schedule {
             ScheduleArgument::Interleaved => Schedule::Interleaved,
@@ -244,6 +253,9 @@ impl Arguments {
         if self.password.as_ref().is_some_and(|password| password.is_empty() || !is_printable(password)) {
             let advice = "use ASCII letters, digits and signs, at least one";
             return refuse("this password cannot be used".to_owned(), advice);
+        }
+        if self.record.is_some() && self.record == self.choices {
+            return refuse("--record and --choices name one file".to_owned(), "give each a file of its own");
         }
         if self.runs > 1 && self.choices.is_some() {
             let advice = "use --record with a folder, in which every run has its own";
@@ -290,6 +302,7 @@ fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Complaint {
 
 pub(super) fn read_text(path: &Path) -> Result<String, Complaint> {
     let name = path.to_string_lossy();
+    note_input(path);
     fs::read_to_string(path).map_err(|error| Complaint::new(&name, cannot("read", &error), "check the path"))
 }
 
@@ -297,13 +310,6 @@ fn read_log(path: &Path) -> Result<ChoiceLog, Complaint> {
     let name = path.to_string_lossy();
     ChoiceLog::parse(&read_text(path)?)
         .map_err(|error| Complaint::new(&name, error.to_string(), "give a file that --choices wrote"))
-}
-
-pub(super) fn create(path: &Path) -> Result<Box<dyn Write + Send>, Complaint> {
-    let name = path.to_string_lossy();
-    let file = File::create(path)
-        .map_err(|error| Complaint::new(&name, cannot("write", &error), "check the path and the space that is left"))?;
-    Ok(Box::new(BufWriter::new(file)))
 }
 
 /// A replay that differs from what was recorded is no replay.
@@ -315,14 +321,11 @@ fn tell_divergences(divergences: usize, console: &mut Console) {
     }
 }
 
-/// What went wrong with recording is bad news even when all went well.
-fn tell_recording_failure(failure: Option<&str>, console: &mut Console) -> Exit {
-    match failure {
-        None => Exit::Holds,
-        Some(failure) => {
-            let advice = "what was written before is a valid history";
-            console.complain(&Complaint::new("skew serve", format!("recording stopped: {failure}"), advice));
-            Exit::BadInput
-        }
-    }
+/// What went wrong with recording is bad news even when all went well. What the files know is more exact than what the server knows.
+fn tell_recording_failure(files: &RecordFiles, failure: Option<&str>, console: &mut Console) -> Exit {
+    let known = files.failure();
+    let Some(what) = known.as_ref().map(|known| known.what.as_str()).or(failure) else { return Exit::Holds };
+    let advice = known.as_ref().map_or("the end of the history may be missing", |known| known.left());
+    console.complain(&Complaint::new("skew serve", format!("recording stopped: {what}"), advice));
+    Exit::BadInput
 }
