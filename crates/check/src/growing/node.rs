@@ -63,6 +63,8 @@ pub(super) struct Node {
     pub(super) full_past: Bits,
     /// It may read below the frozen versions.
     pub(super) exempt: bool,
+    /// It goes on reading what it saw when the past was sealed for the second time: these versions, else the base.
+    pub(super) pinned: Option<FxHashMap<KeyId, Version>>,
     /// It is one of those whose order is fixed.
     pub(super) frozen: bool,
     /// It has to be aborted.
