@@ -27,6 +27,17 @@ pub enum Ending {
     Waiting,
 }
 
+impl Ending {
+    /// How a statement with this result ended.
+    pub(crate) fn of<T>(result: &Result<T, Stop>) -> Ending {
+        match result {
+            Ok(_) => Ending::Done,
+            Err(Stop::Interrupted(Interrupt::Wait)) => Ending::Waiting,
+            Err(_) => Ending::Failed,
+        }
+    }
+}
+
 impl Store {
     /// Runs a statement, or runs it again after a wait, and ends it as it came out.
     pub fn run_statement<T>(
@@ -37,12 +48,7 @@ impl Store {
     ) -> Result<T, Stop> {
         self.begin_statement(session, sql)?;
         let result = work(self);
-        let ending = match &result {
-            Ok(_) => Ending::Done,
-            Err(Stop::Interrupted(Interrupt::Wait)) => Ending::Waiting,
-            Err(_) => Ending::Failed,
-        };
-        self.end_statement(session, ending);
+        self.end_statement(session, Ending::of(&result));
         result
     }
 
@@ -99,6 +105,7 @@ impl Store {
                 if let Some(mark) = statement.mark {
                     self.growing.back_to(id, mark);
                     self.live_scans.remove_from(id, statement.scans_before);
+                    self.bury_taken_back(session);
                 }
             }
         }
@@ -170,6 +177,7 @@ impl Store {
         self.drop_writes(session, first_operation, first_undo);
         if let Some(mark) = mark {
             self.growing.take_back_writes(id, mark);
+            self.bury_taken_back(session);
         }
         Ok(())
     }

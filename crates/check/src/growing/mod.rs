@@ -179,6 +179,7 @@ impl GrowingHistory {
             level,
             state: State::Pending,
             reads: Vec::new(),
+            late_reads: 0,
             writes: Writes::default(),
             edges: Vec::new(),
             session_past: past,
@@ -425,6 +426,7 @@ impl GrowingHistory {
         let place = node.place_of_read(place);
         let read = Read { key, source: Source::Base, locking: false, late: true, edges: Vec::new() };
         node.reads.insert(place, read);
+        node.late_reads += 1;
     }
 
     /// Writes a key. It is refused when the transaction could not commit with it.
@@ -541,7 +543,9 @@ impl GrowingHistory {
     fn forget_reads(&mut self, slot: Slot, from: usize) {
         let node = self.nodes.node_mut(slot);
         let kept = from.min(node.reads.len());
-        for read in node.reads.split_off(kept) {
+        let gone = node.reads.split_off(kept);
+        node.late_reads -= gone.iter().filter(|read| read.late).count();
+        for read in gone {
             let Some(row) = self.nodes.rows.get_mut(&read.key) else { continue };
             let found = row.readers.iter().rposition(|&reader| reader == (slot, read.source, read.locking));
             found.map(|place| row.readers.remove(place));
