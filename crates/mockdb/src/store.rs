@@ -172,6 +172,16 @@ impl Store {
         self.versions.count()
     }
 
+    /// How many transactions matter to those that go on: what is open, and what has ended and is not yet sealed.
+    pub fn transaction_count(&self) -> usize {
+        self.growing.kept()
+    }
+
+    /// How many rows and index entries scans look at: those that somebody wrote and nobody has made as if they had never been.
+    pub fn scanned_key_count(&self) -> usize {
+        self.keys.born_count()
+    }
+
     /// What went wrong with writing the history or the log, if anything.
     pub fn recording_failure(&self) -> Option<&str> {
         self.recorder.failure.as_deref()

@@ -123,8 +123,8 @@ fn one_schema_is_changed_at_a_time_however_long_it_takes() {
     begin(&mut one, "CREATE TABLE one AS SELECT n FROM generate_series(1, 30000) n");
     begin(&mut other, "CREATE TABLE other AS SELECT -n AS n FROM generate_series(1, 30000) n");
     let (first, second) = (one.told(), other.told());
-    assert_eq!(first, ["C SELECT 30000", "Z I"]);
-    assert_eq!(second, ["C SELECT 30000", "Z I"]);
+    assert_eq!(first, ["C SELECT", "Z I"]);
+    assert_eq!(second, ["C SELECT", "Z I"]);
     assert_eq!(one.query("SELECT min(n), max(n), count(*) FROM one")[0], "D 1|30000|30000");
     assert_eq!(one.query("SELECT min(n), max(n), count(*) FROM other")[0], "D -30000|-1|30000");
     served.stop();
@@ -133,7 +133,7 @@ fn one_schema_is_changed_at_a_time_however_long_it_takes() {
 #[test]
 fn a_sleep_is_over_after_its_time() {
     let served = Served::new();
-    let mut client = served.connect();
+    let mut client = served.with_accounts();
     assert_eq!(client.query("SELECT pg_sleep(0.01)"), ["D ", "C SELECT 1", "Z I"]);
     assert_eq!(client.query("SELECT pg_sleep(-1), pg_sleep(0)"), ["D |", "C SELECT 1", "Z I"]);
     assert_eq!(client.query("SELECT pg_sleep_for('5 milliseconds')"), ["D ", "C SELECT 1", "Z I"]);
