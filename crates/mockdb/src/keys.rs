@@ -106,6 +106,11 @@ impl KeyTable {
         true
     }
 
+    /// How many keys scans may look at.
+    pub(crate) fn born_count(&self) -> usize {
+        self.spaces.values().map(|space| space.born.len()).sum()
+    }
+
     /// A key of which nothing is left but its deletion, as good as if it had never been: until it is written again.
     pub(crate) fn bury(&mut self, key: KeyId) {
         let entry = &mut self.entries[key.index()];

@@ -371,15 +371,19 @@ impl Store {
             return Ok(());
         }
         if self.keys.bear(key) {
-            for (reader, place) in self.live_scans.notice(self.keys.name(key)) {
+            for (reader, place) in self.live_scans.notice(key, self.keys.name(key)) {
                 self.growing.read_absence(reader, key, place);
             }
         }
         if self.growing.write(id, key).is_err() {
             return Err(self.abort_by_database(session, Interrupt::SerializationFailure).into());
         }
+        let is_new = !self.versions.has_any(key);
         let transaction = self.transaction_mut(session)?;
         let before = transaction.writes.insert(key, value.clone());
+        if is_new && before.is_none() {
+            transaction.born.push(key);
+        }
         transaction.undo.push((key, before));
         if let Some(statement) = &mut transaction.statement {
             statement.own.remove(&key);

@@ -15,6 +15,7 @@
 use crate::rows::PLAIN;
 use crate::store::Store;
 use crate::transaction::{Action, Covered, Listed, ScanBound, Source};
+use rustc_hash::FxHashSet;
 use skew_check::{GrowingId, Version};
 use skew_history::scan::{ascending, covers};
 use skew_history::{KeyId, Name, SessionId};
@@ -32,6 +33,8 @@ struct LiveScan {
     start: usize,
     /// What it read, in ascending order of names; what it left out counts as its own.
     reads: Vec<(Arc<str>, Source)>,
+    /// Keys that came into being since.
+    noticed: FxHashSet<KeyId>,
 }
 
 impl LiveScan {
@@ -52,12 +55,14 @@ pub(crate) struct LiveScans {
 
 impl LiveScans {
     /// A key is born: who read its absence, and where among their reads.
-    pub(crate) fn notice(&self, name: &str) -> Vec<(GrowingId, usize)> {
-        let all = self.of.iter().flat_map(|(&id, scans)| scans.iter().map(move |scan| (id, scan)));
-        // A key that was buried and is born again may have been read before: then there is nothing to notice.
-        let absent =
-            all.filter(|(_, scan)| scan.covered.covers(name) && !scan.reads.iter().any(|read| *read.0 == *name));
-        absent.map(|(id, scan)| (id, scan.place(name))).collect()
+    pub(crate) fn notice(&mut self, key: KeyId, name: &str) -> Vec<(GrowingId, usize)> {
+        let all = self.of.iter_mut().flat_map(|(&id, scans)| scans.iter_mut().map(move |scan| (id, scan)));
+        // A key that was buried and is born again may have been read or noticed before: then there is nothing to notice.
+        let absent = all.filter_map(|(id, scan)| {
+            let absent = scan.covered.covers(name) && !scan.reads.iter().any(|read| *read.0 == *name);
+            (absent && scan.noticed.insert(key)).then(|| (id, scan.place(name)))
+        });
+        absent.collect()
     }
 
     pub(crate) fn remove(&mut self, id: GrowingId) {
@@ -403,7 +408,7 @@ impl Store {
         let transaction = self.transaction_mut(session)?;
         let id = transaction.id;
         transaction.push(Action::Scan { covered: covered.clone(), sealed, listed, except });
-        self.live_scans.add(id, LiveScan { covered, start, reads });
+        self.live_scans.add(id, LiveScan { covered, start, reads, noticed: FxHashSet::default() });
         Ok(())
     }
 }

@@ -29,6 +29,17 @@ pub enum Ending {
     Waiting,
 }
 
+impl Ending {
+    /// How a statement with this result ended.
+    pub(crate) fn of<T>(result: &Result<T, Stop>) -> Ending {
+        match result {
+            Ok(_) => Ending::Done,
+            Err(Stop::Interrupted(Interrupt::Wait)) => Ending::Waiting,
+            Err(_) => Ending::Failed,
+        }
+    }
+}
+
 impl Store {
     /// Runs a statement, or runs it again after a wait, and ends it as it came out.
     pub fn run_statement<T>(
@@ -39,12 +50,7 @@ impl Store {
     ) -> Result<T, Stop> {
         self.begin_statement(session, sql)?;
         let result = work(self);
-        let ending = match &result {
-            Ok(_) => Ending::Done,
-            Err(Stop::Interrupted(Interrupt::Wait)) => Ending::Waiting,
-            Err(_) => Ending::Failed,
-        };
-        self.end_statement(session, ending);
+        self.end_statement(session, Ending::of(&result));
         result
     }
 
@@ -94,6 +100,7 @@ impl Store {
                 self.drop_writes(session, first_operation, first_undo);
                 if let Some(mark) = mark {
                     self.growing.take_back_writes(id, mark);
+                    self.bury_taken_back(session);
                 }
             }
         }
@@ -156,6 +163,7 @@ impl Store {
         self.drop_writes(session, first_operation, first_undo);
         if let Some(mark) = mark {
             self.growing.take_back_writes(id, mark);
+            self.bury_taken_back(session);
         }
         Ok(())
     }

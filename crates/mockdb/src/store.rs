@@ -173,6 +173,16 @@ impl Store {
         self.versions.count()
     }
 
+    /// How many transactions matter to those that go on: what is open, and what has ended and is not yet sealed.
+    pub fn transaction_count(&self) -> usize {
+        self.growing.kept()
+    }
+
+    /// How many rows and index entries scans look at: those that somebody wrote and nobody has made as if they had never been.
+    pub fn scanned_key_count(&self) -> usize {
+        self.keys.born_count()
+    }
+
     /// What went wrong with writing the history or the log, if anything.
     pub fn recording_failure(&self) -> Option<&str> {
         self.recorder.failure.as_deref()
@@ -279,6 +289,7 @@ impl Store {
             began_at,
             operations: Vec::new(),
             writes: FxHashMap::default(),
+            born: Vec::new(),
             undo: Vec::new(),
             read_count: 0,
             savepoints: Vec::new(),
@@ -381,6 +392,7 @@ impl Store {
         self.write_line(session, &transaction, Ending::ByProgram);
         self.counts.rolled_back += 1;
         self.finish(session, transaction.id);
+        self.bury_unborn(&transaction.born);
         self.forget();
     }
 
@@ -408,8 +420,32 @@ impl Store {
             _ => self.counts.refused += 1,
         }
         self.finish(session, transaction.id);
+        self.bury_unborn(&transaction.born);
         self.forget();
         why
+    }
+
+    /// Keys whose writes are gone and that have no version are as if nobody had ever written them: scans need not look at them.
+    fn bury_unborn(&mut self, keys: &[KeyId]) {
+        for &key in keys {
+            if !self.versions.has_any(key) && !self.is_written(key) {
+                self.keys.bury(key);
+            }
+        }
+    }
+
+    /// The same within a transaction, after some of its writes were taken back.
+    pub(crate) fn bury_taken_back(&mut self, session: SessionId) {
+        let Ok(transaction) = self.transaction_mut(session) else { return };
+        let (born, gone) = transaction.born.iter().partition(|key| transaction.writes.contains_key(key));
+        transaction.born = born;
+        self.bury_unborn(&gone);
+    }
+
+    /// Whether a transaction that is open has written a key.
+    fn is_written(&self, key: KeyId) -> bool {
+        let open = self.pending.values().filter_map(|session| self.sessions[session.index()].transaction.as_ref());
+        open.into_iter().any(|transaction| transaction.writes.contains_key(&key))
     }
 
     /// The session waits no longer for a lock: its statement did nothing, its transaction goes on.
@@ -463,8 +499,7 @@ impl Store {
         left.sort_unstable_by_key(|deletion| deletion.0);
         self.recorder.seal(&self.keys, &left);
         for (key, _) in left {
-            let open = self.sessions.iter().filter_map(|session| session.transaction.as_ref());
-            if !open.into_iter().any(|transaction| transaction.writes.contains_key(&key)) {
+            if !self.is_written(key) {
                 self.keys.bury(key);
             }
         }

@@ -132,6 +132,8 @@ pub(crate) struct Transaction {
     pub(crate) began_at: i64,
     pub(crate) operations: Vec<Operation>,
     pub(crate) writes: FxHashMap<KeyId, Option<Row>>,
+    /// Keys that it wrote, or tried to, and that have no version yet.
+    pub(crate) born: Vec<KeyId>,
     /// What `writes` (or, while loading, the initial state) said before; the outer option is "nothing".
     pub(crate) undo: Vec<(KeyId, Option<Option<Row>>)>,
     /// How many reads the growing history knows of.

@@ -25,6 +25,14 @@ impl Store {
     pub fn view(&mut self, session: SessionId) -> View<'_> {
         View { store: self, session }
     }
+
+    /// When the open transaction of a session began.
+    pub(crate) fn time_of(&self, session: SessionId) -> i64 {
+        if self.is_steered(session) {
+            return self.steered_time(session);
+        }
+        self.transaction(session).map_or(self.time(), |transaction| transaction.began_at)
+    }
 }
 
 impl View<'_> {
@@ -47,6 +55,16 @@ impl View<'_> {
             statement.asked += 1;
         }
         Ok(told)
+    }
+
+    /// Whether the statement has not yet slept at this place; when it is run again it has.
+    pub(crate) fn may_sleep(&mut self) -> Result<bool, Stop> {
+        let mut is_first = false;
+        self.tell(|_, _| {
+            is_first = true;
+            Ok(Told::Done)
+        })?;
+        Ok(is_first)
     }
 
     fn tell_number(&mut self, now: impl FnOnce(&mut Store, SessionId) -> Result<i128, Stop>) -> Result<i128, Stop> {
@@ -231,10 +249,7 @@ impl Storage for View<'_> {
     }
 
     fn now(&self) -> i64 {
-        if self.is_steered() {
-            return self.store.steered_time(self.session);
-        }
-        self.store.transaction(self.session).map_or(self.store.time(), |transaction| transaction.began_at)
+        self.store.time_of(self.session)
     }
 
     fn random(&mut self) -> u64 {

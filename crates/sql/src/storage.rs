@@ -20,10 +20,11 @@
 //! - *A range is read whole*: the answer of a scan covers keys that do not exist, so the store knows what absence was seen.
 //! - *Own writes come first*: a read sees what its own transaction wrote.
 
-use crate::error::{SqlError, SqlState, Stop};
+use crate::error::{Interrupt, SqlError, SqlState, Stop};
 use crate::value::Datum;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What is one key of the history.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -337,9 +338,20 @@ pub trait Storage {
     /// The next of a seeded row of random numbers.
     fn random(&mut self) -> u64;
 
-    /// Whether somebody asked to stop. A statement that works for long without reading asks this now and then.
+    /// Whether somebody asked to stop.
     fn is_cancelled(&self) -> bool {
         false
+    }
+
+    /// A statement says every so many rows that it is still at work: others may go first, and it may be told to stop.
+    fn pause(&mut self) -> Result<(), Stop> {
+        if self.is_cancelled() { Err(Interrupt::Cancelled.into()) } else { Ok(()) }
+    }
+
+    /// `pg_sleep`: nothing is done for so long. Where there is no time, as in a run that is repeated, that is over at once.
+    fn sleep(&mut self, time: Duration) -> Result<(), Stop> {
+        let _ = time;
+        Ok(())
     }
 }
 

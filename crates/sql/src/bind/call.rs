@@ -1,7 +1,7 @@
 //! Calls of functions: forms that do not evaluate all their arguments, functions of sequences, aggregates, plain functions.
 
 use super::enumeration::enumeration_of;
-use super::expression::{CatalogCall, Expression, Node, SequenceCall, SequenceOperation};
+use super::expression::{CatalogCall, Expression, Node, SequenceCall, SequenceOperation, Sleep};
 use super::scalar::boolean;
 use super::{Binder, Clause, Scope, visit};
 use crate::dialect::Dialect;
@@ -113,6 +113,11 @@ impl Binder<'_> {
             ("skew_settle", _) if arguments.is_empty() => {
                 let call = SequenceCall { operation: SequenceOperation::Settle, arguments };
                 Ok(boolean(Node::Sequence(Box::new(call))))
+            }
+            ("pg_sleep", Dialect::Postgres) => self.sleep(Sleep::Seconds, name, arguments, &SqlType::Double),
+            ("pg_sleep_for", Dialect::Postgres) => self.sleep(Sleep::For, name, arguments, &SqlType::Interval),
+            ("pg_sleep_until", Dialect::Postgres) => {
+                self.sleep(Sleep::Until, name, arguments, &SqlType::TimestampZoned(None))
             }
             ("lastval", _) => self.sequence(SequenceOperation::Last, arguments, &[]),
             ("setval", _) => {
@@ -248,6 +253,22 @@ impl Binder<'_> {
         };
         let call = SequenceCall { operation: SequenceOperation::Advisory(request), arguments };
         Ok(Expression { node: Node::Sequence(Box::new(call)), sql_type })
+    }
+
+    fn sleep(
+        &mut self,
+        sleep: Sleep,
+        name: &str,
+        mut arguments: Vec<Expression>,
+        parameter: &SqlType,
+    ) -> Result<Expression, SqlError> {
+        if arguments.len() != 1 {
+            let message = format!("function {name} with {} arguments does not exist", arguments.len());
+            return Err(SqlError::new(SqlState::UNDEFINED_FUNCTION, message));
+        }
+        let arguments = vec![self.coerce(arguments.remove(0), parameter)?];
+        let call = SequenceCall { operation: SequenceOperation::Sleep(sleep), arguments };
+        Ok(Expression { node: Node::Sequence(Box::new(call)), sql_type: SqlType::Void })
     }
 
     fn aggregate_call(

@@ -162,6 +162,19 @@ pub(crate) enum SequenceOperation {
     Settle,
     /// `pg_advisory_lock(key)` and its kin, likewise.
     Advisory(AdvisoryRequest),
+    /// `pg_sleep(seconds)` and its kin, likewise.
+    Sleep(Sleep),
+}
+
+/// How the end of a sleep is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sleep {
+    /// `pg_sleep(seconds)`.
+    Seconds,
+    /// `pg_sleep_for(interval)`.
+    For,
+    /// `pg_sleep_until(moment)`.
+    Until,
 }
 
 /// A call of a function or operator.

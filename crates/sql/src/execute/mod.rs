@@ -14,6 +14,7 @@ mod join;
 mod operator;
 mod read;
 mod sequence;
+mod sort;
 mod subquery;
 mod window;
 mod with;
@@ -22,7 +23,7 @@ use crate::bind::expression::Expression;
 use crate::catalog::Catalog;
 use crate::change::ChildCheck;
 use crate::dialect::Dialect;
-use crate::error::{Interrupt, SqlError, SqlState, Stop};
+use crate::error::{SqlError, SqlState, Stop};
 use crate::function::Environment;
 use crate::plan::Plan;
 use crate::storage::{SequenceId, Storage};
@@ -35,8 +36,8 @@ use std::sync::Arc;
 
 /// So many rows may a statement handle.
 const STEP_LIMIT: u64 = 50_000_000;
-/// After so many rows a statement asks whether it should stop: soon enough for whoever waits, too seldom to cost anything.
-const STEPS_BETWEEN_QUESTIONS: u64 = 1024;
+/// After so many rows a statement pauses: soon enough for whoever waits, too seldom to cost anything.
+const STEPS_BETWEEN_PAUSES: u64 = 64;
 
 /// Rows that are kept.
 pub(crate) type Rows = Arc<Vec<Vec<Datum>>>;
@@ -187,8 +188,8 @@ impl<'run> Execution<'run> {
     /// Counts a row.
     fn step(&mut self) -> Result<(), Stop> {
         self.steps += 1;
-        if self.steps.is_multiple_of(STEPS_BETWEEN_QUESTIONS) && self.storage.is_cancelled() {
-            return Err(Interrupt::Cancelled.into());
+        if self.steps.is_multiple_of(STEPS_BETWEEN_PAUSES) {
+            self.storage.pause()?;
         }
         match self.steps > STEP_LIMIT {
             true => {

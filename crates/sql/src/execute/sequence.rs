@@ -1,12 +1,18 @@
-//! Sequences: what `nextval` and its kin ask of the store; so do advisory locks.
+//! Sequences: what `nextval` and its kin ask of the store; so do advisory locks and `pg_sleep`.
 
 use super::{Execution, Frame, internal};
-use crate::bind::expression::{SequenceCall, SequenceOperation};
+use crate::bind::expression::{SequenceCall, SequenceOperation, Sleep};
 use crate::catalog::Sequence;
 use crate::error::{SqlError, SqlState, Stop};
 use crate::storage::AdvisoryRequest;
 use crate::value::Datum;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// In a second.
+const MICROSECONDS: f64 = 1e6;
+/// A hundred years, in seconds.
+const LONGEST_SLEEP: f64 = 3e9;
 
 impl Execution<'_> {
     pub(super) fn sequence(&mut self, call: &SequenceCall, frame: &Frame<'_>) -> Result<Datum, Stop> {
@@ -20,6 +26,9 @@ impl Execution<'_> {
         }
         if let SequenceOperation::Advisory(request) = call.operation {
             return self.advisory(request, &arguments);
+        }
+        if let SequenceOperation::Sleep(sleep) = call.operation {
+            return self.sleep(sleep, &arguments);
         }
         let sequence = match (call.operation, arguments.first()) {
             (SequenceOperation::Default(id), _) => {
@@ -37,7 +46,7 @@ impl Execution<'_> {
             }
             SequenceOperation::Current | SequenceOperation::Last => self.current_value(&sequence)?,
             SequenceOperation::Set => self.set_value(&sequence, &arguments)?,
-            SequenceOperation::Settle | SequenceOperation::Advisory(_) => {
+            SequenceOperation::Settle | SequenceOperation::Advisory(_) | SequenceOperation::Sleep(_) => {
                 return Err(internal("a sequence that is none"));
             }
         };
@@ -56,6 +65,20 @@ impl Execution<'_> {
             AdvisoryRequest::Take { waits: true, .. } | AdvisoryRequest::FreeAll => Datum::text(""),
             _ => Datum::Boolean(done),
         })
+    }
+
+    /// What lies in the past is no sleep.
+    fn sleep(&mut self, sleep: Sleep, arguments: &[Datum]) -> Result<Datum, Stop> {
+        let now = self.storage.now();
+        let until = |moment: i64| moment.saturating_sub(now) as f64 / MICROSECONDS;
+        let seconds = match (sleep, arguments.first()) {
+            (Sleep::Seconds, Some(Datum::Real(seconds))) => *seconds,
+            (Sleep::For, Some(Datum::Interval(interval))) => until(interval.after(now)?),
+            (Sleep::Until, Some(Datum::TimestampZoned(moment))) => until(*moment),
+            _ => return Err(internal("a sleep without an end")),
+        };
+        self.storage.sleep(Duration::try_from_secs_f64(seconds.clamp(0.0, LONGEST_SLEEP)).unwrap_or_default())?;
+        Ok(Datum::text(""))
     }
 
     /// A sequence by the text of its name, which is written as in SQL.

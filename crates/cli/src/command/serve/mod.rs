@@ -67,7 +67,7 @@ pub(crate) struct Arguments {
     /// Whether updates lock their rows and read the latest version, or are plain reads and writes
     #[arg(long, value_enum, default_value_t = UpdatesArgument::Atomic)]
     updates: UpdatesArgument,
-    /// After so many commits the past is sealed; 0 is never [default: 64]
+    /// After so many commits, or so many roll-backs, the past is sealed; 0 is never [default: 64]
     #[arg(long, value_name = "N")]
     horizon: Option<usize>,
     /// The axioms alone: a session need not see what committed before it connected, nor, at read-committed, its own commits
