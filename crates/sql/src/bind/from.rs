@@ -232,6 +232,7 @@ impl Binder<'_> {
             lateral: right.lateral,
             hashed: Vec::new(),
             condition,
+            kept: None,
         };
         Ok(Item {
             plan: Some(Plan::Join(Box::new(join))),

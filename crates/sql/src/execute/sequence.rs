@@ -8,6 +8,17 @@ use crate::storage::AdvisoryRequest;
 use crate::value::Datum;
 use std::sync::Arc;
 
+/// The error of a sequence that is at its end, with the name that the rule does not know.
+fn named(stop: Stop, name: &str) -> Stop {
+    match stop {
+        Stop::Error(error) if error.state == SqlState("2200H") => {
+            let message = error.message.replace("of sequence (", &format!("of sequence \"{name}\" ("));
+            Stop::Error(SqlError { message, ..error })
+        }
+        other => other,
+    }
+}
+
 impl Execution<'_> {
     pub(super) fn sequence(&mut self, call: &SequenceCall, frame: &Frame<'_>) -> Result<Datum, Stop> {
         if call.operation == SequenceOperation::Settle {
@@ -33,7 +44,7 @@ impl Execution<'_> {
         let value = match call.operation {
             SequenceOperation::Next | SequenceOperation::Default(_) => {
                 self.last_sequence = Some(sequence.id);
-                self.storage.next_value(sequence.id, &sequence.rule)?
+                self.storage.next_value(sequence.id, &sequence.rule).map_err(|stop| named(stop, &sequence.name))?
             }
             SequenceOperation::Current | SequenceOperation::Last => self.current_value(&sequence)?,
             SequenceOperation::Set => self.set_value(&sequence, &arguments)?,
@@ -91,7 +102,14 @@ impl Execution<'_> {
         };
         let rule = &sequence.rule;
         let Some(value) = value.filter(|value| (rule.least..=rule.greatest).contains(value)) else {
-            let message = format!("setval: value is out of bounds for sequence \"{}\"", sequence.name);
+            let given = match arguments.get(1) {
+                Some(Datum::Integer(value)) => value.to_string(),
+                _ => String::new(),
+            };
+            let (least, greatest) = (rule.least, rule.greatest);
+            let name = &sequence.name;
+            let message =
+                format!("setval: value {given} is out of bounds for sequence \"{name}\" ({least}..{greatest})");
             return Err(SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, message).into());
         };
         let called = !matches!(arguments.get(2), Some(Datum::Boolean(false)));
