@@ -376,7 +376,13 @@ impl Binder<'_> {
         let comparison = function::operator(&symbol, &[operand.sql_type.clone(), *element], self.dialect)?;
         let operand = self.coerce(operand, &comparison.parameters[0])?;
         let array = self.coerce(array, &SqlType::Array(Box::new(comparison.parameters[1].clone())))?;
-        Ok(boolean(Node::Quantified(Box::new(Quantified { operand, array, comparison, all, identity: Identity::default() }))))
+        Ok(boolean(Node::Quantified(Box::new(Quantified {
+            operand,
+            array,
+            comparison,
+            all,
+            identity: Identity::default(),
+        }))))
     }
 }
 

@@ -6,6 +6,7 @@ use crate::catalog::Sequence;
 use crate::error::{SqlError, SqlState, Stop};
 use crate::storage::AdvisoryRequest;
 use crate::value::Datum;
+use crate::virtual_tables::function::missing_namespace;
 use std::sync::Arc;
 
 /// The error of a sequence that is at its end, with the name that the rule does not know.
@@ -76,6 +77,10 @@ impl Execution<'_> {
             Some(quoted) => quoted.replace("\"\"", "\""),
             None => name.to_lowercase(),
         };
+        if let Some(namespace) = missing_namespace(&self.catalog, text) {
+            let message = format!("schema \"{namespace}\" does not exist");
+            return Err(SqlError::new(SqlState::INVALID_NAMESPACE, message).into());
+        }
         self.catalog.sequences.get(&name).cloned().ok_or_else(|| {
             SqlError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{text}\" does not exist")).into()
         })

@@ -36,12 +36,7 @@ impl<'run> Execution<'run> {
         definitions.iter().try_for_each(|(number, definition)| self.define_one(*number, definition, outer))
     }
 
-    fn define_one(
-        &mut self,
-        number: usize,
-        definition: &Definition,
-        outer: Option<&Frame<'_>>,
-    ) -> Result<(), Stop> {
+    fn define_one(&mut self, number: usize, definition: &Definition, outer: Option<&Frame<'_>>) -> Result<(), Stop> {
         let rows = match definition {
             Definition::Query(plan) => self.collect(plan, outer)?,
             Definition::Recursive { base, step, all } => self.recurse(number, base, step, *all, outer)?,
