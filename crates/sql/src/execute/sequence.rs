@@ -94,7 +94,9 @@ impl Execution<'_> {
     }
 
     fn last_value(&mut self) -> Result<Datum, Stop> {
-        let last = self.last_sequence.and_then(|sequence| self.storage.current_value(sequence));
+        // Of a sequence that was dropped nobody knows any more.
+        let last = self.last_sequence.filter(|sequence| self.catalog.sequence_by_id(*sequence).is_some());
+        let last = last.and_then(|sequence| self.storage.current_value(sequence));
         last.map(|value| Datum::Integer(value.into())).ok_or_else(|| {
             SqlError::new(SqlState::OBJECT_NOT_IN_STATE, "lastval is not yet defined in this session").into()
         })
