@@ -300,7 +300,7 @@ impl Store {
     /// The clock of a transaction: a second for each that its session had before.
     pub(crate) fn steered_time(&self, session: SessionId) -> i64 {
         let over = self.wheel.as_ref().and_then(|wheel| wheel.places.get(&session)).map_or(0, |place| place.0);
-        by_place::EPOCH + (over + 1) * by_place::SECOND
+        self.options.clock + (over + 1) * by_place::SECOND
     }
 
     /// How many writes the open transaction has, for savepoints.

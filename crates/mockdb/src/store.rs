@@ -130,7 +130,7 @@ impl Store {
             recorder: Recorder::default(),
             loading: true,
             written_after: None,
-            clock: by_place::EPOCH + (options.seed % 86_400) as i64 * by_place::SECOND,
+            clock: options.clock,
             woken: Vec::new(),
             advisory: AdvisoryTable::default(),
             counts: Counts::default(),
@@ -154,7 +154,7 @@ impl Store {
             self.recorder.history(&header);
         }
         if self.recorder.wants_choices() {
-            self.recorder.choice(&log::header(self.options.seed));
+            self.recorder.choice(&log::header(self.options.seed, self.options.clock));
         }
     }
 

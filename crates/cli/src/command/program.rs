@@ -1,5 +1,6 @@
 //! A program file as `play` and `explore` read it, and the choices of semantics that both offer.
 
+use crate::clock::Moment;
 use crate::input::{Complaint, cannot};
 use crate::output::note_input;
 use sha2::{Digest, Sha256};
@@ -22,11 +23,11 @@ pub(super) struct ProgramFile {
 }
 
 impl ProgramFile {
-    /// Reads a file; `-` is standard input. A program whose sessions call nothing is refused.
-    pub(super) fn read(path: &Path) -> Result<ProgramFile, Complaint> {
+    /// Reads a file, whose time begins at a moment; `-` is standard input. A program whose sessions call nothing is refused.
+    pub(super) fn read(path: &Path, clock: Moment) -> Result<ProgramFile, Complaint> {
         let name = path.to_string_lossy().into_owned();
         let text = text_of(path, &name)?;
-        let program = Program::parse(&text).map_err(|error| complaint(&name, &error))?;
+        let program = Program::parse_at(&text, clock.0).map_err(|error| complaint(&name, &error))?;
         if program.scripts().is_empty() {
             let advice = "add lines like `SESSION alice: CALL withdraw(1, 60, @a);`";
             return Err(Complaint::new(&name, "no SESSION calls anything".to_owned(), advice));

@@ -7,6 +7,7 @@ mod campaign;
 mod certificates;
 mod convert;
 mod corpus;
+mod database_clock;
 mod explore;
 mod explore_command;
 mod explore_minimal;

@@ -260,7 +260,7 @@ fn failing_runs_are_told_with_their_output_and_how_to_repeat_them() {
         ran.out
     );
     assert!(ran.out.contains("output of seed 5\n  out\n  err\n"), "{}", ran.out);
-    assert!(ran.out.contains("\nskew serve --replay 5 -- sh -c '"), "{}", ran.out);
+    assert!(ran.out.contains("\nskew serve --clock 20") && ran.out.contains("Z --replay 5 -- sh -c '"), "{}", ran.out);
     let ran = folder.skew(&["serve", "--timeout", "100ms", "--", "sleep", "60"]).expect(1);
     assert!(ran.out.contains("seed 1: did not end in time"), "{}", ran.out);
     let killed = folder.skew(&["serve", "--runs", "2", "--", "sh", "-c", "kill -9 $$"]).expect(1);

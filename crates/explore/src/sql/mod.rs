@@ -99,7 +99,8 @@ impl SqlProgram {
         let mut layout = Layout::new(options.granularity);
         layout.describe_catalog(catalog);
         let sequences = rows.sequences().map(|(sequence, value, called)| (sequence, (value, called)));
-        let counters = Counters { sequences: sequences.collect(), fresh_keys: rows.fresh_keys().collect() };
+        let fresh_keys = rows.fresh_keys().collect();
+        let counters = Counters { sequences: sequences.collect(), fresh_keys, clock: program.clock() };
         let mut transactions = 0;
         let before = |script: &skew_sql::program::Script| {
             transactions += script.calls.len();

@@ -29,11 +29,13 @@ use std::collections::BTreeMap;
 
 const IMPATIENT: &str = "SKIP LOCKED or NOWAIT in a program that is explored";
 
-/// What the values of sequences are counted from: where they stood before the first call.
+/// What the values of sequences and clocks are counted from: where they stood before the first call.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Counters {
     pub(crate) sequences: BTreeMap<SequenceId, (i64, bool)>,
     pub(crate) fresh_keys: BTreeMap<SpaceId, i128>,
+    /// When time begins.
+    pub(crate) clock: i64,
 }
 
 /// The storage of one run of a transaction.
@@ -307,7 +309,7 @@ impl Storage for View<'_, '_> {
     }
 
     fn now(&self) -> i64 {
-        by_place::EPOCH + self.ordinal * by_place::SECOND
+        self.counters.clock + self.ordinal * by_place::SECOND
     }
 
     fn random(&mut self) -> u64 {

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 impl Definition<'_> {
     pub(super) fn alter_table(&mut self, alter: &AlterTable) -> Result<&'static str, Stop> {
-        let mut name = self.catalog.resolve(&alter.name, self.dialect)?;
+        let Some(mut name) = self.resolve_or_missing(&alter.name, alter.if_exists)? else { return Ok("ALTER TABLE") };
         if alter.if_exists && !self.has_relation(&name) {
             return Ok("ALTER TABLE");
         }

@@ -239,7 +239,7 @@ impl Definition<'_> {
     }
 
     /// The name in the catalog; with IF EXISTS a namespace that is not there is no error.
-    fn resolve_or_missing(&self, name: &ObjectName, if_exists: bool) -> Result<Option<String>, SqlError> {
+    pub(super) fn resolve_or_missing(&self, name: &ObjectName, if_exists: bool) -> Result<Option<String>, SqlError> {
         match self.catalog.resolve(name, self.dialect) {
             Ok(name) => Ok(Some(name)),
             Err(error) if if_exists && error.state == SqlState::INVALID_NAMESPACE => Ok(None),

@@ -11,6 +11,7 @@
 mod aggregate;
 mod evaluate;
 mod join;
+mod kept;
 mod operator;
 mod read;
 mod sequence;
@@ -78,6 +79,10 @@ pub(crate) struct Execution<'run> {
     lookups: FxHashMap<usize, Rc<subquery::Lookup>>,
     /// Rows of common table expressions, by number.
     common: FxHashMap<usize, Rows>,
+    /// What is kept of what was read, for when it is asked for again.
+    kept: kept::KeptParts,
+    /// Lists of constants as sets.
+    lists: kept::Lists,
     /// Foreign keys that changes inside of queries leave to the commit.
     pub(crate) deferred: Vec<ChildCheck>,
     /// The sequence that gave the last value, for `lastval`.
@@ -102,6 +107,8 @@ impl<'run> Execution<'run> {
             answers: FxHashMap::default(),
             lookups: FxHashMap::default(),
             common: FxHashMap::default(),
+            kept: kept::KeptParts::default(),
+            lists: kept::Lists::default(),
             deferred: Vec::new(),
             last_sequence: None,
         }
@@ -143,8 +150,9 @@ impl<'run> Execution<'run> {
         &self.environment
     }
 
-    /// The store.
+    /// The store, for whoever changes or locks rows: what was read before may be answered otherwise after that.
     pub(crate) fn storage(&mut self) -> &mut dyn Storage {
+        self.kept.forget_reads();
         self.storage
     }
 

@@ -65,6 +65,7 @@ impl<'run> Execution<'run> {
                 self.give(rows.iter().map(Vec::as_slice), sink)
             }
             Plan::With(with) => self.with(with, outer, sink),
+            Plan::Kept(kept) => self.each_kept(kept, outer, sink),
             _ => Err(super::internal("an operator without rows")),
         }
     }

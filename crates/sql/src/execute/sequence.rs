@@ -6,6 +6,7 @@ use crate::catalog::Sequence;
 use crate::error::{SqlError, SqlState, Stop};
 use crate::storage::AdvisoryRequest;
 use crate::value::Datum;
+use crate::virtual_tables::function::missing_namespace;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +14,17 @@ use std::time::Duration;
 const MICROSECONDS: f64 = 1e6;
 /// A hundred years, in seconds.
 const LONGEST_SLEEP: f64 = 3e9;
+
+/// The error of a sequence that is at its end, with the name that the rule does not know.
+fn named(stop: Stop, name: &str) -> Stop {
+    match stop {
+        Stop::Error(error) if error.state == SqlState("2200H") => {
+            let message = error.message.replace("of sequence (", &format!("of sequence \"{name}\" ("));
+            Stop::Error(SqlError { message, ..error })
+        }
+        other => other,
+    }
+}
 
 impl Execution<'_> {
     pub(super) fn sequence(&mut self, call: &SequenceCall, frame: &Frame<'_>) -> Result<Datum, Stop> {
@@ -42,7 +54,7 @@ impl Execution<'_> {
         let value = match call.operation {
             SequenceOperation::Next | SequenceOperation::Default(_) => {
                 self.last_sequence = Some(sequence.id);
-                self.storage.next_value(sequence.id, &sequence.rule)?
+                self.storage.next_value(sequence.id, &sequence.rule).map_err(|stop| named(stop, &sequence.name))?
             }
             SequenceOperation::Current | SequenceOperation::Last => self.current_value(&sequence)?,
             SequenceOperation::Set => self.set_value(&sequence, &arguments)?,
@@ -88,6 +100,10 @@ impl Execution<'_> {
             Some(quoted) => quoted.replace("\"\"", "\""),
             None => name.to_lowercase(),
         };
+        if let Some(namespace) = missing_namespace(&self.catalog, text) {
+            let message = format!("schema \"{namespace}\" does not exist");
+            return Err(SqlError::new(SqlState::INVALID_NAMESPACE, message).into());
+        }
         self.catalog.sequences.get(&name).cloned().ok_or_else(|| {
             SqlError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{text}\" does not exist")).into()
         })
@@ -101,7 +117,9 @@ impl Execution<'_> {
     }
 
     fn last_value(&mut self) -> Result<Datum, Stop> {
-        let last = self.last_sequence.and_then(|sequence| self.storage.current_value(sequence));
+        // Of a sequence that was dropped nobody knows any more.
+        let last = self.last_sequence.filter(|sequence| self.catalog.sequence_by_id(*sequence).is_some());
+        let last = last.and_then(|sequence| self.storage.current_value(sequence));
         last.map(|value| Datum::Integer(value.into())).ok_or_else(|| {
             SqlError::new(SqlState::OBJECT_NOT_IN_STATE, "lastval is not yet defined in this session").into()
         })
@@ -114,7 +132,14 @@ impl Execution<'_> {
         };
         let rule = &sequence.rule;
         let Some(value) = value.filter(|value| (rule.least..=rule.greatest).contains(value)) else {
-            let message = format!("setval: value is out of bounds for sequence \"{}\"", sequence.name);
+            let given = match arguments.get(1) {
+                Some(Datum::Integer(value)) => value.to_string(),
+                _ => String::new(),
+            };
+            let (least, greatest) = (rule.least, rule.greatest);
+            let name = &sequence.name;
+            let message =
+                format!("setval: value {given} is out of bounds for sequence \"{name}\" ({least}..{greatest})");
             return Err(SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, message).into());
         };
         let called = !matches!(arguments.get(2), Some(Datum::Boolean(false)));

@@ -154,6 +154,9 @@ impl Arguments {
         if self.max_steps != MOST_STEPS {
             let _ = write!(command, " --max-steps {}", self.max_steps);
         }
+        if let Some(clock) = self.clock_word() {
+            let _ = write!(command, " --clock {clock}");
+        }
         if let Some(against) = self.against {
             let _ = write!(command, " --against {against}");
         }

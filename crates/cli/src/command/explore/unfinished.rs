@@ -53,6 +53,9 @@ pub(super) struct Identity {
     pub(super) base: Option<String>,
     pub(super) against: String,
     pub(super) max_steps: u64,
+    /// When the database's clock starts, where that was said.
+    #[serde(default)]
+    pub(super) clock: Option<String>,
     pub(super) list: bool,
     /// The calls that are left out.
     #[serde(default)]

@@ -16,13 +16,14 @@ mod tally;
 
 use super::judge::{Answer, Judge};
 use super::program::{Format, GranularityArgument, ProgramFile, UpdatesArgument, complaint, unwritable};
-use crate::clock;
+use crate::clock::{self, Moment};
 use crate::console::{Console, complain_at_once};
 use crate::exit::Exit;
 use crate::input::{Complaint, cannot};
 use crate::output::{RecordErrors, can_write, write_whole};
 use skew_history::IsolationLevel;
 use skew_mockdb::{Campaign, ChooserKind};
+use skew_sql::by_place::EPOCH;
 use skew_sql::program::{MOST_STEPS, Program};
 use skew_sql::{SqlError, Stop};
 use stage::{Played, Rules};
@@ -53,6 +54,9 @@ pub(crate) struct Arguments {
     /// Where chance begins; run n has seed N + n
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
+    /// When the database's clock starts, of which every transaction takes a second
+    #[arg(long, default_value_t = Moment(EPOCH), value_name = "TIME")]
+    clock: Moment,
     /// How many runs
     #[arg(long, default_value_t = 100, value_name = "M", value_parser = clap::value_parser!(u64).range(1..))]
     runs: u64,
@@ -116,7 +120,7 @@ impl Arguments {
     }
 
     fn play(&self, console: &mut Console) -> Result<Exit, Complaint> {
-        let file = ProgramFile::read(&self.file)?;
+        let file = ProgramFile::read(&self.file, self.clock)?;
         file.warnings().for_each(|warning| console.note(&warning));
         let program = &file.program;
         let mut campaign = RunningCampaign::new(self, program)?;
@@ -169,6 +173,9 @@ impl Arguments {
         }
         if self.chooser != ChooserKind::Random {
             command.push_str(&format!(" --chooser {}", self.chooser));
+        }
+        if self.clock != Moment(EPOCH) {
+            command.push_str(&format!(" --clock {}", self.clock));
         }
         if self.schedule == Schedule::Serial {
             command.push_str(" --schedule serial");

@@ -19,6 +19,7 @@ pub(super) fn options(arguments: &Arguments, level: IsolationLevel, seed: u64) -
         horizon: arguments.horizon.map_or(defaults.horizon, |horizon| (horizon > 0).then_some(horizon)),
         bare: arguments.bare,
         abort_rate: arguments.abort_rate,
+        clock: arguments.time_begins().0,
         ..defaults
     }
 }

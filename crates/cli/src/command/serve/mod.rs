@@ -19,7 +19,7 @@ pub(super) mod run;
 mod tally;
 
 use super::program::UpdatesArgument;
-use crate::clock;
+use crate::clock::{self, Moment};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::{Complaint, cannot};
@@ -61,6 +61,11 @@ pub(crate) struct Arguments {
     /// Where chance begins [default: 1, or that of --replay]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// When the database's clock starts, of which every transaction takes a second [default: now, or that of --replay]
+    #[arg(long, value_name = "TIME")]
+    clock: Option<Moment>,
+    #[arg(skip = Moment::now())]
+    started: Moment,
     /// Which version a read returns: random, latest, stalest, latest-per-session or novel
     #[arg(long, default_value = "random", value_name = "NAME")]
     chooser: ChooserKind,
@@ -143,8 +148,9 @@ enum ScheduleArgument {
 }
 
 impl Arguments {
-    pub(crate) fn run(self, console: &mut Console) -> Exit {
+    pub(crate) fn run(mut self, console: &mut Console) -> Exit {
         start_logging(self.verbose);
+        self.take_clock_of_log();
         let served = self.refuse_nonsense().and_then(|()| match self.http {
             true => http::serve(&self, console),
             false if self.command.is_empty() => alone::serve(&self, console),
@@ -167,6 +173,19 @@ impl Arguments {
         let replayed = self.replay.as_deref().and_then(|name| name.parse().ok());
         let logged = log.map(|log| log.seed);
         self.seed.or(logged).or(replayed).unwrap_or(1)
+    }
+
+    /// When the time of every run begins.
+    fn time_begins(&self) -> Moment {
+        self.clock.unwrap_or(self.started)
+    }
+
+    /// A run that is made again has the clock that its log tells. A log that cannot be read is complained of by whoever needs it.
+    fn take_clock_of_log(&mut self) {
+        let log = self.replay_file().and_then(|path| read_log(path).ok());
+        if let Some(clock) = log.and_then(|log| log.clock) {
+            self.started = Moment(clock);
+        }
     }
 
     /// Where each run has files of its own, if that was asked.
@@ -216,7 +235,7 @@ impl Arguments {
                 let file = folder.join(format!("{seed}.choices"));
                 line.push_str(&format!(" --replay {}", quote(&file.to_string_lossy())));
             }
-            None => line.push_str(&format!(" --replay {seed}")),
+            None => line.push_str(&format!(" --clock {} --replay {seed}", self.time_begins())),
         }
         let words: Vec<String> = self.command.iter().map(|word| quote(word)).collect();
         format!("{line} -- {}", words.join(" "))

@@ -99,6 +99,9 @@ impl Arguments {
         if let Some(file) = &self.init {
             let _ = write!(line, " --init {}", quote(&file.to_string_lossy()));
         }
+        if let Some(clock) = self.clock_word() {
+            let _ = write!(line, " --clock {clock}");
+        }
         if self.stall != STALL {
             let _ = write!(line, " --stall {}ms", self.stall.as_millis());
         }
