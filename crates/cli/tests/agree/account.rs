@@ -13,7 +13,7 @@
 use crate::draft::Values;
 use skew_explore::Place;
 use skew_history::{Action, History, KeyId, Outcome, TransactionId, Value, Writer};
-use skew_sql::Datum;
+use skew_sql::{Datum, Row, RowKey};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
@@ -42,6 +42,11 @@ pub(crate) fn number(datum: &Datum) -> Option<i64> {
         Datum::Decimal(_) | Datum::Real(_) => None,
         _ => None,
     }
+}
+
+/// A final state.
+pub(crate) fn state(rows: impl IntoIterator<Item = (RowKey, Row)>) -> String {
+    format!("{:?}", rows.into_iter().collect::<BTreeMap<_, _>>())
 }
 
 /// The variables of a call, from what it handed out.
@@ -79,6 +84,9 @@ pub(crate) fn events(history: &History, places: &BTreeMap<String, Place>) -> BTr
                 Action::Read => {}
                 _ => drop(own.insert(event.key, event.value)),
             }
+        }
+        if reads.is_empty() && own.is_empty() {
+            continue;
         }
         let mut line = format!("reads {}", reads.into_iter().collect::<Vec<_>>().join(", "));
         if commits(&transaction) {

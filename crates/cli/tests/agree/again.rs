@@ -180,8 +180,7 @@ fn try_order(
     }
     if setting.granularity == skew_mockdb::Granularity::Row {
         let states = store.final_states(1_000)?;
-        let shown = |rows: Vec<_>| format!("{:?}", rows.into_iter().collect::<BTreeMap<_, _>>());
-        account.states = states.into_iter().map(shown).collect();
+        account.states = states.into_iter().map(account::state).collect();
     }
     let divergences = store.divergences();
     Some(Try { account, history: history.text(), choices: choices.text(), divergences })

@@ -68,12 +68,13 @@ fn account_of(program: &Program, setting: Setting, run: &Run<'_, SqlProgram>) ->
     account.events = account::events(&history, &names);
     if setting.granularity == Granularity::Row {
         let states = run.final_states(1_000, Budget::steps(STEPS)).ok_or("too many final states")?;
-        account.states = states.into_iter().map(|state| format!("{state:?}")).collect();
+        account.states = states.into_iter().map(account::state).collect();
     }
     Ok(account)
 }
 
-fn call(left: &Left) -> CallAccount {
+/// What came of a call.
+pub(crate) fn call(left: &Left) -> CallAccount {
     let end = match &left.abort {
         None => "committed".to_owned(),
         Some(Abort::Error(error)) => format!("error {}", error.state.0),

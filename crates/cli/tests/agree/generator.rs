@@ -82,7 +82,7 @@ const EXPRESSIONS: [&str; 11] = [
 ];
 
 /// Queries, each with one value.
-const QUERIES: [&str; 16] = [
+const QUERIES: [&str; 18] = [
     "SELECT v @into FROM kv WHERE k = $k",
     "SELECT v @into FROM kv WHERE k = $k",
     "SELECT v @into FROM kv WHERE k = $k FOR UPDATE",
@@ -90,6 +90,8 @@ const QUERIES: [&str; 16] = [
     "SELECT k @into FROM kv WHERE $c ORDER BY k LIMIT 1",
     "SELECT k @into FROM kv WHERE $c ORDER BY k DESC LIMIT 1",
     "SELECT k @into FROM kv WHERE $c ORDER BY k LIMIT 1 FOR UPDATE",
+    "SELECT k @into FROM kv WHERE v = $s ORDER BY k LIMIT 1",
+    "SELECT k @into FROM kv WHERE v = $s ORDER BY k DESC LIMIT 1",
     "SELECT k @into FROM kv ORDER BY v DESC, k DESC LIMIT 1",
     "SELECT k @into FROM kv WHERE v >= $s ORDER BY v, k LIMIT 1",
     "SELECT COUNT(*) @into FROM kv WHERE $c",
@@ -102,9 +104,10 @@ const QUERIES: [&str; 16] = [
 ];
 
 /// Changes of what is there.
-const CHANGES: [&str; 8] = [
-    "UPDATE kv SET v = $e WHERE $c",
-    "UPDATE kv SET v = $e WHERE $c",
+const CHANGES: [&str; 9] = [
+    "UPDATE kv SET v = v + 1 WHERE k = $k",
+    "UPDATE kv SET v = v + 1 WHERE $c",
+    "UPDATE kv SET v = $e WHERE k = $k",
     "UPDATE kv SET v = $e WHERE $c",
     "UPDATE kv SET v = v + 1 WHERE k = COALESCE($r, 1)",
     "UPDATE kv SET w = NULL WHERE $c",
@@ -143,6 +146,23 @@ const MYSQL_UPSERTS: [&str; 4] = [
     "INSERT INTO note VALUES ($k, $k) ON DUPLICATE KEY UPDATE k = $k",
 ];
 
+/// What applications do: statements that belong together, about one key. A `?` before one says that it is run when the one before it found nothing.
+const IDIOMS: [[&str; 2]; 5] = [
+    ["UPDATE kv SET v = v + 1 WHERE k = $k AND v = $s", "SELECT v @into FROM kv WHERE k = $k"],
+    ["UPDATE kv SET v = (SELECT MAX(o.v) FROM kv o) + 1 WHERE k = $k", "SELECT v @into FROM kv WHERE k = $k"],
+    ["UPDATE kv SET v = v + 10 WHERE k IN (SELECT o.k FROM kv o WHERE o.v = $s)", "SELECT v @into FROM kv WHERE k = $k"],
+    ["SELECT k @into FROM kv WHERE w = 10 * $k FOR UPDATE", "UPDATE kv SET v = v + 1 WHERE k = $k"],
+    ["SELECT v @into FROM kv WHERE k = $k", "UPDATE kv SET v = COALESCE($r, 0) + 1 WHERE k = $k"],
+];
+
+/// The same with keys that may be there already, or are inserted again.
+const INSERTING_IDIOMS: [[&str; 2]; 4] = [
+    ["UPDATE kv SET v = v + 1 WHERE k = $k", "?INSERT INTO kv VALUES ($k, $s, NULL)"],
+    ["SELECT v @into FROM kv WHERE k = $k FOR UPDATE", "?INSERT INTO kv VALUES ($k, $s, NULL)"],
+    ["DELETE FROM kv WHERE k = $k", "INSERT INTO kv VALUES ($k, $n, NULL)"],
+    ["INSERT INTO kv VALUES ($k, $n, NULL)", "SELECT v @into FROM kv WHERE k = $k"],
+];
+
 /// Draws one program.
 struct Drawer {
     numbers: Numbers,
@@ -150,6 +170,8 @@ struct Drawer {
     dialect: Dialect,
     /// Keys and values that no other statement has.
     fresh: usize,
+    /// The key that was drawn last: statements often speak of the same one.
+    key: usize,
 }
 
 /// The program of a seed.
@@ -157,7 +179,7 @@ pub(crate) fn draw(seed: u64, audience: Audience) -> Draft {
     let mut numbers = Numbers::new(seed);
     let mysql = audience == Audience::Tools && numbers.once_in(2);
     let dialect = if mysql { Dialect::MySql } else { Dialect::Postgres };
-    let mut drawer = Drawer { numbers, audience, dialect, fresh: 1 };
+    let mut drawer = Drawer { numbers, audience, dialect, fresh: 1, key: 1 };
     let (schema, rows) = (drawer.schema(), drawer.rows());
     let sessions = if drawer.numbers.once_in(4) { 3 } else { 2 };
     let mut left = 4;
@@ -204,8 +226,27 @@ impl Drawer {
 
     fn procedure(&mut self, sessions: usize) -> Procedure {
         let most = if sessions == 3 { 2 } else { MOST_STATEMENTS - 1 };
-        let count = 1 + self.numbers.below(most) + usize::from(self.numbers.once_in(8));
-        (0..count.min(MOST_STATEMENTS)).map(|number| self.statement(number)).collect()
+        let mut procedure = if self.numbers.once_in(3) { self.idiom() } else { Vec::new() };
+        let count = procedure.len().max(1 + self.numbers.below(most) + usize::from(self.numbers.once_in(8)));
+        while procedure.len() < count.min(MOST_STATEMENTS) {
+            procedure.push(self.statement(procedure.len()));
+        }
+        procedure
+    }
+
+    /// Two statements about one key.
+    fn idiom(&mut self) -> Procedure {
+        let inserting = self.audience != Audience::Server && self.numbers.once_in(2);
+        let idioms = if inserting { &INSERTING_IDIOMS[..] } else { &IDIOMS[..] };
+        let idiom = idioms[self.numbers.below(idioms.len())];
+        let key = (1 + self.numbers.below(4)).to_string();
+        let statement = |(number, pattern): (usize, &&str)| {
+            let guard = pattern.starts_with('?').then_some(Guard::Nothing(0));
+            let pattern = pattern.trim_start_matches('?').replace("$k", &key);
+            let saved = self.audience == Audience::Client && pattern.starts_with("INSERT");
+            Statement { number, guard, text: self.filled(&pattern, number), saved, or_rollback: false }
+        };
+        idiom.iter().enumerate().map(statement).collect()
     }
 
     fn statement(&mut self, number: usize) -> Statement {
@@ -229,6 +270,13 @@ impl Drawer {
         Statement { number, guard, text: self.filled(pattern, number), saved, or_rollback }
     }
 
+    fn key(&mut self) -> usize {
+        if !self.numbers.once_in(2) {
+            self.key = 1 + self.numbers.below(4);
+        }
+        self.key
+    }
+
     /// The pattern with a value in each of its places.
     fn filled(&mut self, pattern: &str, number: usize) -> String {
         let mut text = pattern.to_owned();
@@ -237,7 +285,7 @@ impl Drawer {
             let value = match letter {
                 Some('c') => self.numbers.pick(&CONDITIONS).to_owned(),
                 Some('e') => self.numbers.pick(&EXPRESSIONS).to_owned(),
-                Some('k') => (1 + self.numbers.below(4)).to_string(),
+                Some('k') => self.key().to_string(),
                 Some('s') => self.numbers.below(3).to_string(),
                 Some('r') if number > 0 => format!("r{}", self.numbers.below(number)),
                 Some('r') => "NULL".to_owned(),

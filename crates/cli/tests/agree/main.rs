@@ -6,7 +6,8 @@
 //! | `draft`, `generator` | a program as data, and how one is drawn from a seed |
 //! | `setting`, `stage`, `talk` | the mock database, sessions on it, a procedure said as statements |
 //! | `account`, `explored` | what matters of a run, and all runs of the explorer |
-//! | `again` | a run of the explorer made again by the mock |
+//! | `again`, `steered` | a run of the explorer made again by the mock, as weak as it is or steered |
+//! | `postgres` | a real server, and sessions on it |
 //! | `property` | what has to hold, and how what breaks it is made small |
 //!
 //! `SKEW_SEED` says with which program to begin and `SKEW_PROGRAMS` how many there are; a failure prints the program, as a file, with its seed.
@@ -20,6 +21,7 @@ mod postgres;
 mod property;
 mod setting;
 mod stage;
+mod steered;
 mod talk;
 
 use draft::Draft;
@@ -36,7 +38,7 @@ const PROGRAMS: u64 = 60;
 
 /// And how many of them on a real server, each in so many interleavings at every level.
 const SERVER_PROGRAMS: u64 = 30;
-const INTERLEAVINGS: u64 = 8;
+const INTERLEAVINGS: u64 = 12;
 
 fn number_from(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|number| number.parse().ok()).unwrap_or(default)
@@ -86,6 +88,13 @@ fn what_the_mock_shows_the_explorer_has() {
 fn what_the_explorer_has_the_mock_plays() {
     for_all("explored and played", Audience::Tools, &|draft, setting, looked| {
         property::explored_is_played(draft, setting, looked)
+    });
+}
+
+#[test]
+fn failures_that_clients_take_back_are_read_like_everything_else() {
+    for_all("savepoints", Audience::Client, &|draft, setting, looked| {
+        property::saved_is_serial(draft, setting, 16, looked)
     });
 }
 

@@ -108,6 +108,35 @@ pub(crate) fn make(
     manner: Manner,
     seed: u64,
 ) -> Result<Made, String> {
+    make_with(draft, program, setting, manner, seed, |stage| stage.everything(seed))
+}
+
+/// What comes of whole transactions in an order, said as statements to a faithful database.
+pub(crate) fn in_order(
+    draft: &Draft,
+    program: &Program,
+    setting: Setting,
+    order: &[Place],
+) -> Result<Account, String> {
+    let manner = Manner { face: Face::Serve, turns: false, chooser: ChooserKind::Latest };
+    let all = |stage: &mut Stage<'_>| {
+        for place in order {
+            stage.seats[place.session].call = place.number;
+            stage.turn(place.session)?;
+        }
+        Ok(())
+    };
+    Ok(make_with(draft, program, setting, manner, 1, all)?.account)
+}
+
+fn make_with<'a>(
+    draft: &'a Draft,
+    program: &'a Program,
+    setting: Setting,
+    manner: Manner,
+    seed: u64,
+    run: impl FnOnce(&mut Stage<'a>) -> Result<(), String>,
+) -> Result<Made, String> {
     let chooser = manner.chooser.build(seed, &Campaign::default());
     let chooser = Box::new(Counted { chooser, left: MOST_CHOICES });
     let bare = manner.face == Face::Play;
@@ -117,16 +146,15 @@ pub(crate) fn make(
     let seats = (0..draft.sessions.len()).map(|number| seat(program, &mut database, manner.face, number)).collect();
     let made = Made { account: Account::default(), left_out: BTreeSet::new(), history: None };
     let mut stage = Stage { draft, program, setting, manner, database, seats, names: BTreeMap::new(), made };
-    stage.everything(seed)?;
+    run(&mut stage)?;
     let Stage { mut made, names, database, .. } = stage;
-    if !history.text().lines().skip(1).all(str::is_empty) {
+    if history.text().lines().count() > 1 {
         made.history = Some(history.history().map_err(|error| format!("what was recorded is no history: {error}"))?);
     }
     made.account.events = made.history.as_ref().map(|history| account::events(history, &names)).unwrap_or_default();
     if setting.granularity == skew_mockdb::Granularity::Row {
         let states = database.store.final_states(1_000).ok_or("too many final states")?;
-        let shown = |rows: Vec<_>| format!("{:?}", rows.into_iter().collect::<BTreeMap<_, _>>());
-        made.account.states = states.into_iter().map(shown).collect();
+        made.account.states = states.into_iter().map(account::state).collect();
     }
     Ok(made)
 }

@@ -58,15 +58,6 @@ impl<'a> Talk<'a> {
         })
     }
 
-    /// Whether the answer is a result of the procedure.
-    pub(crate) fn is_at_statement(&self) -> bool {
-        self.phase == Phase::Run
-    }
-
-    pub(crate) fn is_committing(&self) -> bool {
-        self.phase == Phase::Commit
-    }
-
     pub(crate) fn hear(&mut self, heard: Heard) {
         self.phase = match (self.phase, heard) {
             (Phase::Begin, Ok(_)) => self.go_on(),
