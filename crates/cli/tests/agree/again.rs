@@ -105,7 +105,9 @@ pub(crate) fn again(
     let mut closest: Option<Account> = None;
     for order in std::iter::once(first.clone()).chain(orders(&first)) {
         let plan = Arc::new(Mutex::new(Plan::of(&history)));
-        let Some(made) = try_order(program, setting, &order, &plan, Box::new(Told(Arc::clone(&plan)))) else { continue };
+        let Some(made) = try_order(program, setting, &order, &plan, Box::new(Told(Arc::clone(&plan)))) else {
+            continue;
+        };
         if made.account == *account {
             return scripted(program, setting, &order, &made);
         }
@@ -123,7 +125,10 @@ fn scripted(program: &Program, setting: Setting, order: &[Place], made: &Try) ->
     let again = try_order(program, setting, order, &Arc::default(), Box::new(Script::new(&log)));
     let again = again.ok_or("the script of a run is refused")?;
     if again.divergences > 0 || again.history != made.history {
-        return Err(format!("a run and its script differ ({} times):\n{}{}", again.divergences, made.history, again.history));
+        return Err(format!(
+            "a run and its script differ ({} times):\n{}{}",
+            again.divergences, made.history, again.history
+        ));
     }
     Ok(())
 }

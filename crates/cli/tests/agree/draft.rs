@@ -47,7 +47,7 @@ pub(crate) type Procedure = Vec<Statement>;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Draft {
     pub(crate) dialect: Dialect,
-    /// Tables and indexes; what is optional comes last.
+    /// Tables and indexes.
     pub(crate) schema: Vec<String>,
     pub(crate) rows: Vec<String>,
     pub(crate) sessions: Vec<Vec<Procedure>>,
@@ -117,7 +117,8 @@ pub(crate) fn session_name(session: usize) -> String {
 impl Draft {
     /// The file.
     pub(crate) fn written(&self) -> String {
-        let mut text = if self.dialect == Dialect::Postgres { "-- dialect: postgres\n".to_owned() } else { String::new() };
+        let mut text =
+            if self.dialect == Dialect::Postgres { "-- dialect: postgres\n".to_owned() } else { String::new() };
         for statement in self.schema.iter().chain(&self.rows) {
             let _ = writeln!(text, "{statement};");
         }
@@ -166,7 +167,8 @@ impl Draft {
             }
         }
         (0..self.rows.len()).for_each(|row| add(&|draft| drop(draft.rows.remove(row))));
-        (0..self.schema.len()).for_each(|part| add(&|draft| drop(draft.schema.remove(part))));
+        let indexes = (0..self.schema.len()).filter(|&part| !self.schema[part].starts_with("CREATE TABLE"));
+        indexes.for_each(|part| add(&|draft| drop(draft.schema.remove(part))));
         smaller.retain(|draft| draft != self);
         smaller
     }

@@ -150,7 +150,10 @@ const MYSQL_UPSERTS: [&str; 4] = [
 const IDIOMS: [[&str; 2]; 5] = [
     ["UPDATE kv SET v = v + 1 WHERE k = $k AND v = $s", "SELECT v @into FROM kv WHERE k = $k"],
     ["UPDATE kv SET v = (SELECT MAX(o.v) FROM kv o) + 1 WHERE k = $k", "SELECT v @into FROM kv WHERE k = $k"],
-    ["UPDATE kv SET v = v + 10 WHERE k IN (SELECT o.k FROM kv o WHERE o.v = $s)", "SELECT v @into FROM kv WHERE k = $k"],
+    [
+        "UPDATE kv SET v = v + 10 WHERE k IN (SELECT o.k FROM kv o WHERE o.v = $s)",
+        "SELECT v @into FROM kv WHERE k = $k",
+    ],
     ["SELECT k @into FROM kv WHERE w = 10 * $k FOR UPDATE", "UPDATE kv SET v = v + 1 WHERE k = $k"],
     ["SELECT v @into FROM kv WHERE k = $k", "UPDATE kv SET v = COALESCE($r, 0) + 1 WHERE k = $k"],
 ];
@@ -226,7 +229,7 @@ impl Drawer {
 
     fn procedure(&mut self, sessions: usize) -> Procedure {
         let most = if sessions == 3 { 2 } else { MOST_STATEMENTS - 1 };
-        let mut procedure = if self.numbers.once_in(3) { self.idiom() } else { Vec::new() };
+        let mut procedure = if self.numbers.once_in(2) { self.idiom() } else { Vec::new() };
         let count = procedure.len().max(1 + self.numbers.below(most) + usize::from(self.numbers.once_in(8)));
         while procedure.len() < count.min(MOST_STATEMENTS) {
             procedure.push(self.statement(procedure.len()));
@@ -239,7 +242,7 @@ impl Drawer {
         let inserting = self.audience != Audience::Server && self.numbers.once_in(2);
         let idioms = if inserting { &INSERTING_IDIOMS[..] } else { &IDIOMS[..] };
         let idiom = idioms[self.numbers.below(idioms.len())];
-        let key = (1 + self.numbers.below(4)).to_string();
+        let key = self.key().to_string();
         let statement = |(number, pattern): (usize, &&str)| {
             let guard = pattern.starts_with('?').then_some(Guard::Nothing(0));
             let pattern = pattern.trim_start_matches('?').replace("$k", &key);

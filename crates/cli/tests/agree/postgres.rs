@@ -103,9 +103,10 @@ impl Server {
             self.command("TRUNCATE kv, note")?;
             draft.rows.iter().try_for_each(|statement| self.command(statement))?;
             let (outcome, refused) = self.run(draft, level.1, &mut Numbers::new(number + 1))?;
-            looked += usize::from(is_explored(&program, setting, &outcome, &refused, &mut known).map_err(|difference| {
-                format!("interleaving {number}, refused {refused:?}: PostgreSQL at {} shows\n{difference}", level.1)
-            })?);
+            looked +=
+                usize::from(is_explored(&program, setting, &outcome, &refused, &mut known).map_err(|difference| {
+                    format!("interleaving {number}, refused {refused:?}: PostgreSQL at {} shows\n{difference}", level.1)
+                })?);
         }
         Ok(looked)
     }
@@ -273,7 +274,8 @@ fn has(
     if !known.contains_key(left_out) {
         let mut outcomes = BTreeSet::new();
         let all = explored::each_run(program, setting, left_out, |_, run, account| {
-            let states = run.final_states(1_000, skew_check::Budget::steps(1_000_000)).ok_or("too many final states")?;
+            let states =
+                run.final_states(1_000, skew_check::Budget::steps(1_000_000)).ok_or("too many final states")?;
             for state in states {
                 outcomes.insert(Outcome { calls: account.calls.clone(), state: rows(program, state)? });
             }

@@ -82,12 +82,15 @@ pub(crate) fn shown_is_explored(draft: &Draft, setting: Setting, runs: u64, look
             known.insert(made.left_out.clone(), explored::accounts(&program, setting, &made.left_out)?);
         }
         let Some(accounts) = &known[&made.left_out] else { continue };
-        let scratch = std::env::var("SCRATCH").is_ok();
-        if !accounts.iter().any(|account| allows(account, &made.account, manner.face, scratch)) {
+        if !accounts.iter().any(|account| allows(account, &made.account, manner.face)) {
             let alike = accounts.iter().max_by_key(|account| account.likeness(&made.account));
             let alike = alike.map_or("  nothing at all\n".to_owned(), Account::to_string);
-            let left_out = if made.left_out.is_empty() { String::new() } else { format!(" without {:?}", made.left_out) };
-            return Err(at(format!("the mock shows\n{}which explore{left_out} denies; closest is\n{alike}", made.account)));
+            let left_out =
+                if made.left_out.is_empty() { String::new() } else { format!(" without {:?}", made.left_out) };
+            return Err(at(format!(
+                "the mock shows\n{}which explore{left_out} denies; closest is\n{alike}",
+                made.account
+            )));
         }
     }
     looked.too_large += usize::from(known.values().any(Option::is_none));
@@ -95,10 +98,7 @@ pub(crate) fn shown_is_explored(draft: &Draft, setting: Setting, runs: u64, look
 }
 
 /// Whether a run of the explorer is the one that was made. A server lets sessions see their own commits, so fewer orders of writes are possible.
-fn allows(explored: &Account, made: &Account, face: Face, scratch: bool) -> bool {
-    if scratch {
-        return explored.calls == made.calls && made.calls.iter().all(|(place, call)| call.end.starts_with("error") || explored.events.get(place) == made.events.get(place));
-    }
+fn allows(explored: &Account, made: &Account, face: Face) -> bool {
     match face {
         Face::Play => explored == made,
         Face::Serve => {
@@ -113,7 +113,9 @@ pub(crate) fn holds(made: &Made, setting: Setting) -> Result<(), String> {
     match check(history, setting.level, Budget::steps(1_000_000)) {
         Verdict::Holds(order) if order.justifies(history, setting.level) => Ok(()),
         Verdict::Holds(_) => Err("the certificate of a run is none".to_owned()),
-        Verdict::Fails(anomaly) => Err(format!("a run is not what {} allows: {anomaly:?}\n{}", setting.level, made.account)),
+        Verdict::Fails(anomaly) => {
+            Err(format!("a run is not what {} allows: {anomaly:?}\n{}", setting.level, made.account))
+        }
         Verdict::Unknown => Err("a run of a few events is too hard to check".to_owned()),
     }
 }
@@ -149,11 +151,22 @@ pub(crate) fn saved_is_serial(draft: &Draft, setting: Setting, runs: u64, looked
         for order in again::orders(&places) {
             serial.push(stage::in_order(draft, &program, setting, &order)?);
         }
-        let same = |other: &Account| other.calls == made.account.calls && other.states.is_superset(&made.account.states);
+        let same =
+            |other: &Account| other.calls == made.account.calls && other.states.is_superset(&made.account.states);
         if !serial.iter().any(same) {
             let told: String = serial.iter().map(Account::to_string).collect();
             return Err(at(format!("the mock shows\n{}which no order gives; they give\n{told}", made.account)));
         }
     }
     Ok(())
+}
+
+/// How calls may end.
+pub(crate) fn ends(draft: &Draft, setting: Setting) -> Result<BTreeSet<String>, String> {
+    let mut ends = BTreeSet::new();
+    explored::each_run(&parse(draft)?, setting, &BTreeSet::new(), |_, _, account| {
+        ends.extend(account.calls.into_values().map(|call| call.end));
+        Ok(())
+    })?;
+    Ok(ends)
 }

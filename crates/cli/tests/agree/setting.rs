@@ -44,7 +44,14 @@ impl Setting {
     }
 
     /// A store with the program's first rows, which records what happens from here on, and every choice.
-    pub(crate) fn store(self, program: &Program, seed: u64, turns: bool, bare: bool, chooser: Box<dyn Chooser>) -> Stored {
+    pub(crate) fn store(
+        self,
+        program: &Program,
+        seed: u64,
+        turns: bool,
+        bare: bool,
+        chooser: Box<dyn Chooser>,
+    ) -> Stored {
         let (updates, granularity) = (self.updates, self.granularity);
         let options = Options { updates, granularity, turns, bare, ..Options::new(self.level, seed) };
         let mut store = Store::new(options, chooser);

@@ -112,12 +112,7 @@ pub(crate) fn make(
 }
 
 /// What comes of whole transactions in an order, said as statements to a faithful database.
-pub(crate) fn in_order(
-    draft: &Draft,
-    program: &Program,
-    setting: Setting,
-    order: &[Place],
-) -> Result<Account, String> {
+pub(crate) fn in_order(draft: &Draft, program: &Program, setting: Setting, order: &[Place]) -> Result<Account, String> {
     let manner = Manner { face: Face::Serve, turns: false, chooser: ChooserKind::Latest };
     let all = |stage: &mut Stage<'_>| {
         for place in order {
@@ -311,9 +306,7 @@ fn serve(
             *prepared = None;
         }
         let heard = match answer {
-            Ok(Answer::Rows(rows)) => {
-                Ok(rows.rows.first().and_then(|row| row.first()).and_then(account::number))
-            }
+            Ok(Answer::Rows(rows)) => Ok(rows.rows.first().and_then(|row| row.first()).and_then(account::number)),
             Ok(Answer::Changed(changed)) => Ok(i64::try_from(changed.count).ok()),
             Ok(_) => Ok(None),
             Err(Stop::Error(error)) => Err(error.state.0.to_owned()),
