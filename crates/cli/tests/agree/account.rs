@@ -1,5 +1,5 @@
-//! What matters of a run, in words that are the same whoever made it: who read what from whom, who wrote what, what calls handed out, and how it
-//! may have ended.
+//! What matters of a run, in words that are the same whoever made it: who read what from whom, who wrote what, what calls handed out, and
+//! how it may have ended.
 //!
 //! ```text
 //!   a#0 committed [0 1 - -] reads kv/1 from init; writes kv/1 = 5
@@ -7,8 +7,8 @@
 //!   ends with {kv/1: (1, 5)}
 //! ```
 //!
-//! Lock flags, the order of reads within a transaction and reads of its own writes are left out, as are transactions that the database refused and
-//! absent keys that only such transactions wrote. What a transaction that was rolled back wrote is nothing.
+//! Lock flags, the order of reads within a transaction and reads of its own writes are left out, as are transactions that the database
+//! refused and absent keys that only such transactions wrote. What a transaction that was rolled back wrote is nothing.
 
 use crate::draft::Values;
 use skew_explore::Place;

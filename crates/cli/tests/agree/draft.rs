@@ -5,8 +5,8 @@
 //!                                          1  IF r0 = 0 THEN UPDATE kv SET v = 5 WHERE k = 1; SET r1 = ROW_COUNT(); END IF;
 //! ```
 //!
-//! Statement number n leaves its answer in the variable `rn`: the value that a query found, or how many rows were changed. So everything that a call
-//! sees is among what it hands out, and a statement keeps its variable when those before it are dropped.
+//! Statement number n leaves its answer in the variable `rn`: the value that a query found, or how many rows were changed. So everything
+//! that a call sees is among what it hands out, and a statement keeps its variable when those before it are dropped.
 
 use skew_sql::Dialect;
 use std::fmt::Write;

@@ -5,7 +5,8 @@
 //!   note (id, k)      rows that point to rows of kv, for joins and subqueries
 //! ```
 //!
-//! A program for a real server has no duplicate keys and inserts no key that was deleted: what happens there depends on more than the level.
+//! A program for a real server has no duplicate keys and inserts no key that was deleted: what happens there depends on more than the
+//! level.
 
 use crate::draft::{Draft, Guard, MOST_STATEMENTS, Procedure, Statement};
 use skew_sql::Dialect;
@@ -146,7 +147,8 @@ const MYSQL_UPSERTS: [&str; 4] = [
     "INSERT INTO note VALUES ($k, $k) ON DUPLICATE KEY UPDATE k = $k",
 ];
 
-/// What applications do: statements that belong together, about one key. A `?` before one says that it is run when the one before it found nothing.
+/// What applications do: statements that belong together, about one key. A `?` before one says that it is run when the one before it
+/// found nothing.
 const IDIOMS: [[&str; 2]; 5] = [
     ["UPDATE kv SET v = v + 1 WHERE k = $k AND v = $s", "SELECT v @into FROM kv WHERE k = $k"],
     ["UPDATE kv SET v = (SELECT MAX(o.v) FROM kv o) + 1 WHERE k = $k", "SELECT v @into FROM kv WHERE k = $k"],

@@ -1,5 +1,5 @@
-//! The tools agree: what `skew play` and `skew serve` show, `skew explore` has; what `explore` has, `play` plays; and what a real PostgreSQL does, `explore`
-//! has too. Random programs in SQL are the judges.
+//! The tools agree: what `skew play` and `skew serve` show, `skew explore` has; what `explore` has, `play` plays; and what a real
+//! PostgreSQL does, `explore` has too. Random programs in SQL are the judges.
 //!
 //! | module | what it knows |
 //! |---|---|
@@ -10,7 +10,8 @@
 //! | `postgres` | a real server, and sessions on it |
 //! | `property` | what has to hold, and how what breaks it is made small |
 //!
-//! Programs that were answered wrongly once are in `examples`. `SKEW_SEED` says with which program to begin and `SKEW_PROGRAMS` how many there are; a failure prints the program, as a file, with its seed.
+//! Programs that were answered wrongly once are in `examples`. `SKEW_SEED` says with which program to begin and `SKEW_PROGRAMS` how many
+//! there are; a failure prints the program, as a file, with its seed.
 
 mod account;
 mod again;

@@ -6,8 +6,8 @@
 //!        └───────────────────────────────────┘
 //! ```
 //!
-//! Transactions that the server refused (40001, 40P01) are as if they had never been. What a serializable transaction saw that its own program rolled back
-//! PostgreSQL does not promise to be serializable, so there the rest of the run is compared without it, too.
+//! Transactions that the server refused (40001, 40P01) are as if they had never been. What a serializable transaction saw that its own
+//! program rolled back PostgreSQL does not promise to be serializable, so there the rest of the run is compared without it, too.
 
 use crate::account::CallAccount;
 use crate::draft::Draft;

@@ -97,7 +97,8 @@ pub(crate) fn shown_is_explored(draft: &Draft, setting: Setting, runs: u64, look
     Ok(())
 }
 
-/// Whether a run of the explorer is the one that was made. A server lets sessions see their own commits, so fewer orders of writes are possible.
+/// Whether a run of the explorer is the one that was made. A server lets sessions see their own commits, so fewer orders of writes are
+/// possible.
 fn allows(explored: &Account, made: &Account, face: Face) -> bool {
     match face {
         Face::Play => explored == made,

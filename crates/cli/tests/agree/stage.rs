@@ -1,7 +1,7 @@
 //! The sessions of a program on the mock database, one event or one transaction at a time, as `skew play` and `skew serve` run them.
 //!
-//! A transaction that the database refuses is tried again a few times; a call that is refused for good is left out of the account, as if it had
-//! never been. A run that does not come to its end in so many turns and choices hangs, and is a difference.
+//! A transaction that the database refuses is tried again a few times; a call that is refused for good is left out of the account, as if
+//! it had never been. A run that does not come to its end in so many turns and choices hangs, and is a difference.
 
 use crate::account::{self, Account, CallAccount};
 use crate::draft::{Draft, session_name};
