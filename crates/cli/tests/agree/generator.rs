@@ -219,7 +219,9 @@ impl Drawer {
 
     fn rows(&mut self) -> Vec<String> {
         let mut rows = Vec::new();
-        for key in 1..=1 + self.numbers.below(3) {
+        // A client finds out what is there, so little is.
+        let most = if self.audience == Audience::Client { 1 } else { 3 };
+        for key in 1..=1 + self.numbers.below(most) {
             let value = self.numbers.below(2);
             rows.push(format!("INSERT INTO kv VALUES ({key}, {value}, {key}0)"));
         }
@@ -231,7 +233,8 @@ impl Drawer {
 
     fn procedure(&mut self, sessions: usize) -> Procedure {
         let most = if sessions == 3 { 2 } else { MOST_STATEMENTS - 1 };
-        let mut procedure = if self.numbers.once_in(2) { self.idiom() } else { Vec::new() };
+        let often = self.audience == Audience::Client && !self.numbers.once_in(4);
+        let mut procedure = if often || self.numbers.once_in(2) { self.idiom() } else { Vec::new() };
         let count = procedure.len().max(1 + self.numbers.below(most) + usize::from(self.numbers.once_in(8)));
         while procedure.len() < count.min(MOST_STATEMENTS) {
             procedure.push(self.statement(procedure.len()));
@@ -241,7 +244,11 @@ impl Drawer {
 
     /// Two statements about one key.
     fn idiom(&mut self) -> Procedure {
-        let inserting = self.audience != Audience::Server && self.numbers.once_in(2);
+        let inserting = match self.audience {
+            Audience::Server => false,
+            Audience::Tools => self.numbers.once_in(2),
+            Audience::Client => !self.numbers.once_in(4),
+        };
         let idioms = if inserting { &INSERTING_IDIOMS[..] } else { &IDIOMS[..] };
         let idiom = idioms[self.numbers.below(idioms.len())];
         let key = self.key().to_string();
