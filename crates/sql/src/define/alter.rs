@@ -227,6 +227,7 @@ impl Definition<'_> {
         }
         if table.primary_key.as_ref().is_some_and(|key| key.columns.contains(&place)) {
             table.primary_key = None;
+            table.key_entries = None;
             self.rewrite(&before, &mut table, |_, row| Ok(row))?;
         }
         Ok(table)

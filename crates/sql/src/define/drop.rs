@@ -291,6 +291,7 @@ impl Definition<'_> {
     fn empty_out(&mut self, name: &str, restart: bool) -> Result<(), Stop> {
         let mut table = self.catalog.expect_table(name)?.as_ref().clone();
         table.space = self.fresh_space();
+        table.key_entries = table.key_entries.map(|_| self.fresh_space());
         for index in &mut table.indexes {
             index.space = crate::storage::SpaceId(self.catalog.fresh_number());
         }

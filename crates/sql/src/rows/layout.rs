@@ -70,6 +70,10 @@ impl Layout {
             let columns = table.columns.iter().enumerate();
             let columns = columns.map(|(place, column)| (column.name.clone(), key.contains(&place))).collect();
             self.describe(table.space, SpaceShape { name: table.name.clone(), columns, index: false });
+            if let Some(space) = table.key_entries {
+                let name = format!("{}@pkey", table.name);
+                self.describe(space, SpaceShape { name, columns: Vec::new(), index: true });
+            }
             for index in &table.indexes {
                 let name = format!("{}@{}", table.name, index.name);
                 self.describe(index.space, SpaceShape { name, columns: Vec::new(), index: true });
