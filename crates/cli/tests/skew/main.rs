@@ -15,6 +15,8 @@ mod hostile;
 mod inputs;
 mod output;
 mod play;
+mod real_time;
+mod rolled_back;
 mod run;
 mod run_faults;
 mod run_papers;
