@@ -9,6 +9,7 @@
 //! So "the next of this session" is `+ 1` and a walk over all events is one walk over one vector. The initial state is not a
 //! transaction here: it wrote [`History::initial`] of every key, before everything.
 
+use crate::index_entry;
 use crate::level::IsolationLevel;
 use crate::name::{Name, Names};
 use crate::value::{ShownValue, Value, ValueView, Values};
@@ -363,11 +364,15 @@ impl History {
         }
     }
 
-    /// How a sentence speaks of a key: by its name, with a noun where that is a bare number, which else passes for a value.
+    /// How a sentence speaks of a key: by its name, with a noun where that is a bare number, which else passes for a value; of an entry of
+    /// an index by what it stands for.
     pub fn key_in_words(&self, key: KeyId) -> String {
         match self.key_name(key) {
             Name::Integer(number) => format!("key {number}"),
-            name => name.to_string(),
+            name => {
+                let name = name.to_string();
+                index_entry::in_words(&name).unwrap_or(name)
+            }
         }
     }
 

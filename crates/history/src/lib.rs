@@ -24,6 +24,7 @@
 pub mod builder;
 pub mod format;
 pub mod history;
+mod index_entry;
 pub mod level;
 pub mod name;
 pub mod notation;

@@ -2,13 +2,17 @@
 //!
 //! ```text
 //!   {"skew":1,"initial":{"account/1":100}}
-//!   {"session":"a","id":"t1","ops":[{"r":"account/1","v":100,"from":null,"sql":"SELECT …"},{"w":"account/1","v":40}],"level":"causal"}
+//!   {"session":"a","id":"t1","ops":[{"r":"account/1","v":100,"from":null,"sql":"SELECT …"},{"w":"account/1","v":40}],
+//!    "level":"causal","begin":0,"end":1}
 //!   {"sealed":{"account/3":"t1"}}
 //! ```
 //!
 //! A line is written when its transaction ends and before its versions can be read, so that the file is a valid history at every
 //! moment. Every read says from whom; a scan lists what it found and what it found deleted, and leaves out what was never there. A deletion
 //! that is all that is left of a key is sealed by a line of its own, and from then on needs no listing.
+//!
+//! `begin` and `end` are read off a clock that moves only when a transaction ends ([`Moment`]), so that the strong levels can be asked of
+//! every run and the same run has the same bytes, however fast it was.
 //!
 //! Values are for people: a row with one column besides its key is that column's value, any other is `balance=100 owner=ann`.
 
@@ -22,6 +26,30 @@ use skew_sql::rows::text;
 use skew_sql::{Datum, Row};
 use std::fmt::Write as _;
 use std::io::Write;
+
+/// A clock that moves when a transaction ends. Ends are odd and begins are even, so that no two of them are equal:
+///
+/// ```text
+///   ended so far       0         1         2
+///   a                  0 ─── 1
+///   b                  0 ───────────── 3             a and b overlap
+///   c                          2 ──────────── 5      a ended before c began
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Moment(u64);
+
+impl Moment {
+    /// What begins now begins after everything that has ended.
+    pub(crate) fn begin(self) -> u64 {
+        2 * self.0
+    }
+
+    /// Something ends.
+    pub(crate) fn end(&mut self) -> u64 {
+        self.0 += 1;
+        2 * self.0 - 1
+    }
+}
 
 /// How a transaction ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,8 +128,8 @@ pub(crate) fn header<'a>(keys: &KeyTable, initial: impl Iterator<Item = (KeyId, 
     format!("{{\"skew\":1,\"initial\":{{{}}}{about}}}\n", members.join(","))
 }
 
-/// The line of a transaction.
-pub(crate) fn line(keys: &KeyTable, session: &str, transaction: &Transaction, ending: Ending) -> String {
+/// The line of a transaction that ended at this moment.
+pub(crate) fn line(keys: &KeyTable, session: &str, transaction: &Transaction, ending: Ending, end: u64) -> String {
     let mut line =
         format!("{{\"session\":{},\"id\":\"{}\",\"ops\":[", quoted(session), transaction_name(transaction.id));
     for (place, operation) in transaction.operations.iter().enumerate() {
@@ -114,7 +142,8 @@ pub(crate) fn line(keys: &KeyTable, session: &str, transaction: &Transaction, en
         Ending::ByProgram => ",\"outcome\":\"aborted\",\"by\":\"program\"",
         Ending::ByDatabase => ",\"outcome\":\"aborted\",\"by\":\"database\"",
     });
-    let _ = writeln!(line, ",\"level\":\"{}\"}}", transaction.level);
+    let (level, begin) = (transaction.level, transaction.begin);
+    let _ = writeln!(line, ",\"level\":\"{level}\",\"begin\":{begin},\"end\":{end}}}");
     line
 }
 
@@ -175,5 +204,78 @@ fn value(keys: &KeyTable, key: KeyId, row: Option<&Row>) -> String {
         Datum::Integer(number) if i64::try_from(number).is_ok() => number.to_string(),
         Datum::Boolean(truth) => truth.to_string(),
         datum => quoted(&text(&datum)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chooser::Latest;
+    use crate::{Connection, Database, Options, Store, Tape};
+    use skew_history::IsolationLevel;
+    use skew_sql::Catalog;
+    use std::sync::Arc;
+
+    fn execute(database: &mut Database, client: &mut Connection, sql: &str) {
+        let statements = client.session().parse(sql).unwrap();
+        for statement in &statements {
+            let prepared = client.prepare(database, statement, &[]).unwrap();
+            client.execute(database, &prepared, &[]).unwrap();
+        }
+    }
+
+    /// The times of every line.
+    fn times(tape: &Tape) -> Vec<String> {
+        let times =
+            |line: &str| line.split_once(",\"begin\":").map(|(_, times)| times.trim_end_matches('}').to_owned());
+        tape.text().lines().filter_map(times).collect()
+    }
+
+    fn database(tape: &Tape) -> (Database, Connection, Connection) {
+        let store = Store::new(Options::new(IsolationLevel::Serializable, 1), Box::new(Latest));
+        let mut database = Database::new(store, Arc::new(Catalog::default()));
+        let mut loader = Connection::open(&mut database, "loader", Dialect::Postgres);
+        execute(
+            &mut database,
+            &mut loader,
+            "CREATE TABLE t (k INT PRIMARY KEY, v INT); INSERT INTO t VALUES (1, 0), (2, 0)",
+        );
+        loader.close(&mut database);
+        database.store.start(Record { history: Some(Box::new(tape.clone())), choices: None }, "");
+        let one = Connection::open(&mut database, "a", Dialect::Postgres);
+        let other = Connection::open(&mut database, "b", Dialect::Postgres);
+        (database, one, other)
+    }
+
+    #[test]
+    fn what_ended_before_another_began_has_the_smaller_time() {
+        let tape = Tape::default();
+        let (mut database, mut one, mut other) = database(&tape);
+        execute(&mut database, &mut one, "UPDATE t SET v = 1 WHERE k = 1");
+        execute(&mut database, &mut other, "BEGIN; SELECT v FROM t WHERE k = 2");
+        execute(&mut database, &mut one, "UPDATE t SET v = 2 WHERE k = 1");
+        execute(&mut database, &mut other, "ROLLBACK");
+        assert_eq!(times(&tape), ["0,\"end\":1", "2,\"end\":3", "2,\"end\":5"]);
+    }
+
+    #[test]
+    fn a_transaction_began_when_its_client_said_so_and_not_when_its_level_was_set() {
+        let tape = Tape::default();
+        let (mut database, mut one, mut other) = database(&tape);
+        execute(&mut database, &mut other, "BEGIN");
+        execute(&mut database, &mut one, "UPDATE t SET v = 1 WHERE k = 1");
+        execute(&mut database, &mut other, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SELECT v FROM t; COMMIT");
+        assert_eq!(times(&tape), ["0,\"end\":1", "0,\"end\":3"]);
+    }
+
+    #[test]
+    fn a_request_that_had_to_wait_began_when_it_came() {
+        let tape = Tape::default();
+        let (mut database, mut one, mut other) = database(&tape);
+        database.store.arrive(other.id());
+        execute(&mut database, &mut one, "UPDATE t SET v = 1 WHERE k = 1");
+        execute(&mut database, &mut other, "SELECT v FROM t");
+        execute(&mut database, &mut other, "SELECT v FROM t");
+        assert_eq!(times(&tape), ["0,\"end\":1", "0,\"end\":3", "4,\"end\":5"]);
     }
 }

@@ -17,7 +17,7 @@ use crate::keys::KeyTable;
 use crate::lock::LockTable;
 use crate::log::{self, Choice};
 use crate::options::{Options, refuses};
-use crate::record::{self, Ending, Record, Recorder};
+use crate::record::{self, Ending, Moment, Record, Recorder};
 use crate::scan::LiveScans;
 use crate::steering::Wheel;
 use crate::transaction::Transaction;
@@ -67,6 +67,8 @@ pub(crate) struct SessionState {
     /// How many events it may do before it waits for its turn.
     pub(crate) grants: u64,
     pub(crate) wants_turn: bool,
+    /// When the request came that begins its next transaction, if that had to wait.
+    arrival: Option<u64>,
 }
 
 /// A database as weak as its level allows.
@@ -91,6 +93,7 @@ pub struct Store {
     /// After somebody steered: whether anything was written since.
     pub(crate) written_after: Option<bool>,
     clock: i64,
+    moment: Moment,
     pub(crate) woken: Vec<SessionId>,
     pub(crate) advisory: AdvisoryTable,
     counts: Counts,
@@ -131,6 +134,7 @@ impl Store {
             loading: true,
             written_after: None,
             clock: options.clock,
+            moment: Moment::default(),
             woken: Vec::new(),
             advisory: AdvisoryTable::default(),
             counts: Counts::default(),
@@ -262,6 +266,12 @@ impl Store {
         self.transaction(session).ok().map(|transaction| log::transaction_name(transaction.id))
     }
 
+    /// A request of a session is here and has to wait before it is looked at. A transaction that begins with it began now: what ends
+    /// meanwhile did not end before its client asked.
+    pub(crate) fn arrive(&mut self, session: SessionId) {
+        self.sessions[session.index()].arrival = Some(self.moment.begin());
+    }
+
     /// Begins a transaction. Levels of real time and a mixture with psi are refused.
     pub fn begin(&mut self, session: SessionId, begin: Begin) -> Result<(), SqlError> {
         if self.in_transaction(session) {
@@ -273,6 +283,7 @@ impl Store {
             self.clock += by_place::SECOND;
         }
         let began_at = self.clock;
+        let now = self.moment.begin();
         let state = &mut self.sessions[session.index()];
         let id = if self.loading { GrowingId(u32::MAX) } else { self.growing.begin(session, level) };
         let retrying = std::mem::take(&mut state.after_refusal);
@@ -287,6 +298,7 @@ impl Store {
             retrying,
             ordinal: state.begun,
             began_at,
+            begin: state.arrival.take().unwrap_or(now),
             operations: Vec::new(),
             writes: FxHashMap::default(),
             born: Vec::new(),
@@ -333,9 +345,11 @@ impl Store {
             let message = "the isolation level must be set before any query of the transaction";
             return Err(SqlError::new(SqlState("25001"), message));
         }
-        let (read_only, chooser) = (transaction.read_only, transaction.chooser);
+        let (read_only, chooser, began) = (transaction.read_only, transaction.chooser, transaction.begin);
         self.refuse_level(level)?;
         self.discard(session);
+        // Its client has been in it since BEGIN.
+        self.sessions[session.index()].arrival = Some(began);
         self.begin(session, Begin { level: Some(level), read_only, chooser })
     }
 
@@ -466,8 +480,9 @@ impl Store {
     }
 
     fn write_line(&mut self, session: SessionId, transaction: &Transaction, ending: Ending) {
+        let end = self.moment.end();
         if self.recorder.wants_history() && !transaction.operations.is_empty() {
-            let line = record::line(&self.keys, &self.sessions[session.index()].name, transaction, ending);
+            let line = record::line(&self.keys, &self.sessions[session.index()].name, transaction, ending, end);
             self.recorder.history(&line);
         }
     }

@@ -130,6 +130,8 @@ pub(crate) struct Transaction {
     /// How many transactions of its session came before.
     pub(crate) ordinal: u32,
     pub(crate) began_at: i64,
+    /// Its `begin` in the history file; see [`Moment`](crate::record::Moment).
+    pub(crate) begin: u64,
     pub(crate) operations: Vec<Operation>,
     pub(crate) writes: FxHashMap<KeyId, Option<Row>>,
     /// Keys that it wrote, or tried to, and that have no version yet.

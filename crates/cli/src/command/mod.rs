@@ -11,6 +11,7 @@ mod generate;
 mod judge;
 mod play;
 mod program;
+mod replay;
 mod run;
 mod serve;
 mod up;

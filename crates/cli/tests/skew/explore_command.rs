@@ -9,7 +9,7 @@
 // Not all that a client can say is said here.
 #[allow(dead_code)]
 #[path = "../../../mockdb/tests/wire/raw.rs"]
-mod raw;
+pub(crate) mod raw;
 
 use crate::{Folder, Ran};
 use raw::Raw;
@@ -80,6 +80,22 @@ fn expect(holds: bool) {
     }
 }
 
+/// A pool of connections: the one that sets up is free again when the first request comes. The second request needs another one, and comes
+/// in the middle of the first, or behind it.
+fn pooled(in_the_middle: bool) {
+    let mut first = connect("pool");
+    SCHEMA.split_inclusive(";\n").for_each(|statement| drop(first.query(statement)));
+    first.query("BEGIN");
+    let left = balance(&mut first, 1);
+    let early = in_the_middle.then(|| connect("pool:second"));
+    set(&mut first, 1, left - 60);
+    first.query("COMMIT");
+    let mut second = early.unwrap_or_else(|| connect("pool:second"));
+    second.query("BEGIN");
+    withdraw(&mut second);
+    second.query("COMMIT");
+}
+
 /// What the command does. By itself it is no test.
 #[test]
 fn application() {
@@ -122,15 +138,22 @@ fn application() {
             };
             join([session("a", chance), session("b", withdraw)]);
         }
+        "pooled" => pooled(true),
+        "pooled-in-turn" => pooled(false),
         other => panic!("there is no application {other}"),
     }
 }
 
-/// Runs `skew explore` with these arguments on an application.
+/// Runs `skew explore` with these arguments on an application whose tables are there.
 fn explore(folder: &Folder, application: &str, arguments: &[&str]) -> Ran {
     folder.write("schema.sql", SCHEMA);
+    explore_alone(folder, application, &[arguments, &["--init", "schema.sql"]].concat())
+}
+
+/// Runs `skew explore` with these arguments on an application that finds nothing.
+fn explore_alone(folder: &Folder, application: &str, arguments: &[&str]) -> Ran {
     let this = std::env::current_exe().unwrap();
-    let command = ["--init", "schema.sql", "--", this.to_str().unwrap(), "--exact", "explore_command::application"];
+    let command = ["--", this.to_str().unwrap(), "--exact", "explore_command::application"];
     let words = [&["explore"], arguments, &command].concat();
     let mut command = folder.command(&words);
     let mut output = command.env(VARIABLE, application).stdin(Stdio::null()).output().unwrap();
@@ -196,7 +219,8 @@ fn the_smallest_failure_is_shown_and_its_last_line_makes_it_again() {
     assert!(ran.out.contains("read-committed  4 histories of 5 explored, 2 not serializable"), "{}", ran.out);
     assert!(
         ran.out.contains(
-            "serializable    2 histories of 5 explored\n    passes  in every run\n    at the end, not explored: audit"
+            "serializable    2 histories of 5 explored\n    passes  in every run\n    took part: a (1 transaction), \
+             b (1 transaction)\n    at the end, not explored: audit"
         ),
         "{}",
         ran.out
@@ -253,4 +277,41 @@ fn what_is_not_explored_is_said() {
     assert!(ran.out.contains("session a asked for what cannot be explored: an advisory lock"), "{}", ran.out);
     let ran = explore(&folder, "chance", &["--level", "rc"]).expect(2);
     assert!(ran.err.contains("a#0 is not deterministic"), "{}", ran.err);
+}
+
+#[test]
+fn a_request_on_the_connection_of_the_set_up_does_not_pass_for_set_up() {
+    let folder = Folder::new("explore-command-pool");
+    let ran = explore_alone(&folder, "pooled", &["--level", "rc"]).expect(3);
+    assert!(ran.out.contains("session pool set up while others were connected"), "{}", ran.out);
+    assert!(ran.out.contains("set up by pool (3 transactions); took part: pool:second (1 transaction)"), "{}", ran.out);
+    assert!(!ran.out.contains("passes"), "{}", ran.out);
+}
+
+#[test]
+fn one_session_alone_is_inconclusive_in_words_and_in_json() {
+    let folder = Folder::new("explore-command-lonely");
+    let ran = explore_alone(&folder, "pooled-in-turn", &["--level", "rc"]).expect(3);
+    assert!(ran.out.contains("only session pool:second took part, so that nothing ran beside"), "{}", ran.out);
+    assert!(ran.out.contains("skew_settle()") && ran.out.contains("skew serve"), "{}", ran.out);
+    let json = explore_alone(&folder, "pooled-in-turn", &["--level", "rc", "--format", "json"]).expect(3).out;
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let level = &report["levels"][0];
+    assert_eq!(level["complete"].as_bool(), Some(false), "{json}");
+    assert_eq!(level["took_part"][0]["session"].as_str(), Some("pool:second"), "{json}");
+    assert_eq!(level["set_up"][0]["transactions"]["most"].as_u64(), Some(3), "{json}");
+}
+
+#[test]
+fn who_took_part_is_told_also_when_all_is_well() {
+    let folder = Folder::new("explore-command-who");
+    let ran = explore(&folder, "lost-update", &["--level", "ser"]).expect(0);
+    assert!(ran.out.contains("    took part: a (1 transaction), b (1 transaction)\n"), "{}", ran.out);
+}
+
+#[test]
+fn runs_without_times_are_not_compared_with_a_level_of_real_time() {
+    let folder = Folder::new("explore-command-real-time");
+    let ran = explore(&folder, "lost-update", &["--against", "strict-serializable"]).expect(2);
+    assert!(ran.err.contains("runs that are explored have no times"), "{}", ran.err);
 }

@@ -9,7 +9,7 @@
 //! Nothing that a server sees tells a test that looks at the end from a session that was slow to connect. So whoever came only when all
 //! others were gone is a suspect in another run: there everybody is held back for a while, to see whether it comes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known before a run.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -32,6 +32,8 @@ impl Roll {
 /// What a run showed.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Attendance {
+    /// The sessions that set up, and in how many transactions.
+    pub set_up: BTreeMap<String, u64>,
     /// The sessions that asked for something before the first transaction.
     pub awaited: BTreeSet<String>,
     /// Those that took part and came later.

@@ -333,6 +333,7 @@ impl Client {
             return Ok(());
         }
         let (hall, process, session) = (Arc::clone(&self.hall), self.process, self.session);
+        hall.database.work().store.arrive(session);
         let turn = async move {
             if let Some(longest) = hall.settings.delay {
                 tokio::time::sleep(hall.delay(longest)).await;

@@ -7,9 +7,14 @@
 //! ```
 //!
 //! The set-up is there only while nothing was loaded. Where others are connected meanwhile, who sets up may as well be at work already: it
-//! has to wait a little whether they ask, too, and when they do not, the set-up is told to be unclear unless `skew_settle()` ends it. The explored part is over with `skew_settle()`, or when somebody who took no part
-//! asks for something and all who took part are gone: that is how a test looks at the end. Who that may be, and who is waited for
-//! before the first transaction, is known from other runs ([`Roll`]).
+//! has to wait a little whether they ask, too, and when they do not, the set-up is told to be unclear unless `skew_settle()` ends it. So is
+//! one that goes on inside a transaction when somebody else comes: a pool gives the connection of the set-up to the first request, and the
+//! second request makes it open another one. Had that come a moment later, the whole first request would have passed for
+//! set-up; therefore it is always told who set up, and who took part.
+//!
+//! The explored part is over with `skew_settle()`, or when somebody who took no part asks for something and all who took part are
+//! gone: that is how a test looks at the end. Who that may be, and who is waited for before the first transaction, is known from
+//! other runs ([`Roll`]).
 //!
 //! A session that is connected and silent may still have a transaction that comes before the others by name, so it is waited for. After
 //! some patience it is taken to have nothing to do. When it is its own turn and it is silent, or it is silent inside its transaction while
@@ -53,6 +58,8 @@ struct State {
     guests: BTreeMap<i32, Guest>,
     /// The connection that sets up.
     setter: Option<i32>,
+    /// Whether it has made anything that others could work on.
+    is_made: bool,
     took_part: BTreeSet<String>,
     has_begun: bool,
     changed: Instant,
@@ -77,6 +84,7 @@ impl Gate {
             waiting: BTreeMap::new(),
             guests: BTreeMap::new(),
             setter: None,
+            is_made: false,
             took_part: BTreeSet::new(),
             has_begun: false,
             changed: Instant::now(),
@@ -122,6 +130,9 @@ impl Gate {
             && *holder == client
         {
             *busy = true;
+            if state.is_unclear() {
+                state.attendance.unclear.get_or_insert(name.to_owned());
+            }
             return None;
         }
         let (sender, receiver) = oneshot::channel();
@@ -203,7 +214,7 @@ impl Gate {
         (state.changed, state.held) = (Instant::now(), None);
         // Who does not wait any more has no use for a turn.
         if ticket.send(()).is_ok() {
-            state.attend(&next, &database);
+            state.attend(&next);
             (state.holder, state.last) = (Some((next.1, true)), Some(next.1));
         }
     }
@@ -243,6 +254,7 @@ impl State {
 
     /// Which part of the run it is.
     fn notice(&mut self, database: &mut Database, roll: &Roll) {
+        self.is_made = !database.catalog().tables.is_empty();
         if self.phase == Phase::SetUp && !self.is_set_up(database) {
             return;
         }
@@ -281,25 +293,24 @@ impl State {
             return true;
         }
         let is_gone = |setter: &i32| !self.guests.contains_key(setter);
-        if self.setter.as_ref().is_some_and(is_gone) && database.catalog().tables.is_empty() {
+        if self.setter.as_ref().is_some_and(is_gone) && !self.is_made {
             // It made nothing: somebody else will.
             self.setter = None;
         }
         let first = self.waiting.keys().next().map(|waiting| waiting.1);
         self.setter = self.setter.or(first);
-        let is_made = !database.catalog().tables.is_empty();
         let others = self.waiting.keys().any(|waiting| Some(waiting.1) != self.setter);
-        !self.waiting.keys().any(|waiting| Some(waiting.1) == self.setter) || is_made && others
+        !self.waiting.keys().any(|waiting| Some(waiting.1) == self.setter) || self.is_made && others
     }
 
     /// Whether the one who sets up may as well take part by now: something is made, and others are connected.
-    fn is_unclear(&self, database: &Database) -> bool {
-        self.phase == Phase::SetUp && self.guests.len() > 1 && !database.catalog().tables.is_empty()
+    fn is_unclear(&self) -> bool {
+        self.phase == Phase::SetUp && self.guests.len() > 1 && self.is_made
     }
 
     /// Whose turn it is, if that is clear.
     fn next(&mut self, database: &mut Database, roll: &Roll, patience: Duration) -> Option<(String, i32)> {
-        if self.is_unclear(database) && self.changed.elapsed() < ARRIVALS {
+        if self.is_unclear() && self.changed.elapsed() < ARRIVALS {
             return None;
         }
         let Some(steering) = database.store.steering().filter(|_| self.phase == Phase::Explored) else {
@@ -374,13 +385,13 @@ impl State {
     }
 
     /// Somebody has the turn.
-    fn attend(&mut self, (name, client): &(String, i32), database: &Database) {
-        if self.is_unclear(database) {
+    fn attend(&mut self, (name, client): &(String, i32)) {
+        if self.is_unclear() {
             self.attendance.unclear.get_or_insert(name.clone());
         }
         let (settled, seen) = (self.last == Some(*client), &mut self.attendance);
         match self.phase {
-            Phase::SetUp => {}
+            Phase::SetUp => *seen.set_up.entry(name.clone()).or_default() += 1,
             Phase::Explored => {
                 self.took_part.insert(name.clone());
                 if !seen.awaited.contains(name) {

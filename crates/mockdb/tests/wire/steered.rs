@@ -185,7 +185,8 @@ fn sessions_go_by_name_whoever_asks_first() {
     assert_eq!(steered.clerk.0.lock().unwrap().initial, 2);
     assert_eq!(steered.clerk.0.lock().unwrap().columns, [("id".to_owned(), true), ("balance".to_owned(), false)]);
     let seen = steered.stop();
-    assert_eq!(seen, Attendance { awaited: names("a b"), ..Attendance::default() });
+    let set_up = [("bank".to_owned(), 2)].into();
+    assert_eq!(seen, Attendance { set_up, awaited: names("a b"), ..Attendance::default() });
 }
 
 #[test]

@@ -24,10 +24,12 @@ mod wire;
 mod workers;
 
 use super::program::{Format, GranularityArgument, ProgramFile, UpdatesArgument, unwritable};
+use super::replay::ReplayLine;
 use crate::clock::{self, Moment};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
+use clap::ValueEnum;
 use left_out::CallName;
 use skew_explore::{Base, ExploreError, NoSchedule, Options, Place, Search, SqlOptions, SqlProgram, Subtree};
 use skew_history::IsolationLevel;
@@ -43,6 +45,9 @@ use workers::Work;
 
 /// So many steps the checker may take for one question about one run.
 const STEPS: u64 = 1_000_000;
+
+/// How patient the exploration of a command is unless told otherwise.
+const STALL: Duration = Duration::from_secs(2);
 
 /// Explore every run of a program that an isolation level allows, each exactly once
 #[derive(clap::Args)]
@@ -168,6 +173,7 @@ impl Arguments {
     }
 
     fn explore(&self, console: &mut Console) -> Result<Exit, Complaint> {
+        self.refuse_real_time()?;
         let Some(file) = &self.file else {
             self.refuse_for_commands()?;
             return self.explore_command(console);
@@ -197,6 +203,14 @@ impl Arguments {
         let kept = kept_in.map_or(Ok(()), |path| explored.write(path));
         let exit = self.report(&file, &explored, console)?;
         kept.map(|()| exit)
+    }
+
+    /// A history that is explored has an order of transactions and no times; whatever it were compared with, nothing would be stale.
+    fn refuse_real_time(&self) -> Result<(), Complaint> {
+        let Some(level) = self.against.filter(|level| level.is_strong()) else { return Ok(()) };
+        let message = format!("--against {level} speaks about real time, and runs that are explored have no times");
+        let advice = "compare with serializable or snapshot; `skew play` and `skew serve` know the times of their runs";
+        Err(Complaint::new("skew explore", message, advice))
     }
 
     /// What has no meaning for a program, or not together.
@@ -291,6 +305,30 @@ impl Arguments {
             budget: self.budget,
             stop_at_first: self.stop_at_first,
         }
+    }
+
+    /// The command that shows one run again.
+    pub(super) fn replay_line(&self, level: &str, without: &[String], schedule: &str) -> String {
+        let mut line = ReplayLine::new("skew explore");
+        if let Some(file) = &self.file {
+            line.word(&file.to_string_lossy());
+        }
+        line.value("--level", level);
+        line.given("--base", self.base.and_then(|base| Some(base.to_possible_value()?.get_name().to_owned())));
+        line.updates(self.updates);
+        line.flag("--granularity cell", self.granularity == GranularityArgument::Cell);
+        line.unusual("--max-steps", self.max_steps, MOST_STEPS);
+        line.file("--init", self.init.as_deref());
+        if self.stall != STALL {
+            line.time("--stall", Some(self.stall));
+        }
+        line.given("--clock", self.clock_word());
+        line.given("--against", self.against);
+        if !without.is_empty() {
+            line.value("--without", without.join(","));
+        }
+        line.words([format!("--replay '{schedule}'")]);
+        if self.command.is_empty() { line.end() } else { line.behind(&self.command) }
     }
 
     fn against(&self) -> IsolationLevel {

@@ -5,17 +5,16 @@ use super::minimal::{Minimal, Reduction};
 use super::tally::{self, Smallest};
 use super::unfinished::{Level, Unfinished};
 use super::{Arguments, STEPS, named, numbered, trouble};
-use crate::command::check::quote;
+use crate::command::judge;
 use crate::command::program::shown as shown_value;
-use crate::command::program::{GranularityArgument, ProgramFile, UpdatesArgument, unwritable};
+use crate::command::program::{ProgramFile, unwritable};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
 use crate::output::write_whole;
 use skew_check::{Budget, Counterexample, Verdict};
-use skew_explore::{Answer, ExploreError, Place, Run, Search, SqlProgram, Subtree};
+use skew_explore::{Answer, Explorable, ExploreError, Place, Run, Search, SqlProgram, Subtree};
 use skew_history::{History, IsolationLevel, notation};
-use skew_sql::program::MOST_STEPS;
 use skew_view::finding::FoundIn;
 use skew_view::{Finding, Palette, Picture, human, words};
 use std::collections::BTreeSet;
@@ -87,7 +86,7 @@ impl Arguments {
         Ok(Shown {
             level: number,
             assertion,
-            replay: self.replay_command(file, &level.level, &without, &smallest.schedule),
+            replay: self.replay_line(&level.level, &without, &smallest.schedule.to_string()),
             found: self.explained(&history),
             error: smallest.error,
             is_minimal: is_certain,
@@ -98,11 +97,11 @@ impl Arguments {
         })
     }
 
+    /// Why a run is not what runs are compared with; where only transactions that were rolled back saw what it forbids, what they saw.
     pub(super) fn explained(&self, history: &History) -> Option<Counterexample> {
-        let (level, budget) = (self.against(), Budget::steps(STEPS));
-        match skew_check::check(history, level, budget) {
-            Verdict::Fails(anomaly) => Some(skew_check::explain(history, level, &anomaly, budget)),
-            Verdict::Holds(_) | Verdict::Unknown => None,
+        match judge::compare(history, self.against(), Budget::steps(STEPS)) {
+            (judge::Answer::Fails(found), _) | (_, Some(found)) => Some(*found),
+            (judge::Answer::Holds | judge::Answer::Unknown, None) => None,
         }
     }
 
@@ -141,29 +140,6 @@ impl Arguments {
             one.saved = Some(path.to_string_lossy().into_owned());
         }
         Ok(())
-    }
-
-    fn replay_command(&self, file: &ProgramFile, level: &str, without: &[String], schedule: &Subtree) -> String {
-        let mut command = format!("skew explore {} --level {level}", quote(&file.name));
-        if self.updates == UpdatesArgument::Plain {
-            command.push_str(" --updates plain");
-        }
-        if self.granularity == GranularityArgument::Cell {
-            command.push_str(" --granularity cell");
-        }
-        if self.max_steps != MOST_STEPS {
-            let _ = write!(command, " --max-steps {}", self.max_steps);
-        }
-        if let Some(clock) = self.clock_word() {
-            let _ = write!(command, " --clock {clock}");
-        }
-        if let Some(against) = self.against {
-            let _ = write!(command, " --against {against}");
-        }
-        if !without.is_empty() {
-            let _ = write!(command, " --without {}", quote(&without.join(",")));
-        }
-        format!("{command} --replay '{schedule}'")
     }
 
     /// `--replay`: one run, what its calls handed out, which assertions fail in it.
@@ -244,6 +220,23 @@ impl Arguments {
             exit.combine(means);
         }
         (text, exit)
+    }
+}
+
+/// Whether the transactions of a run that committed are what a level allows.
+pub(super) fn compared<P: Explorable + ?Sized>(run: &Run<'_, P>, level: IsolationLevel, budget: Budget<'_>) -> Answer {
+    let whole = run.answer_at(level, budget);
+    let has_aborted = || run.order().len() > run.size().0;
+    // Fewer transactions are never harder to allow.
+    if whole == Answer::Holds || !has_aborted() {
+        return whole;
+    }
+    let part = run.history().ok().and_then(|history| judge::of_committed(&history));
+    match part.map(|part| skew_check::check(&part, level, budget)) {
+        None => whole,
+        Some(Verdict::Holds(_)) => Answer::Holds,
+        Some(Verdict::Fails(_)) => Answer::Fails,
+        Some(Verdict::Unknown) => Answer::Unknown,
     }
 }
 

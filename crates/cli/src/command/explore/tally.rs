@@ -4,7 +4,7 @@
 //! fewest events, then the first by its pattern. So the counterexample is the same for every number of jobs. One in which an assertion is
 //! false comes before one in which it cannot be evaluated.
 
-use super::left_out;
+use super::{left_out, shown};
 use serde::{Deserialize, Serialize};
 use skew_check::Budget;
 use skew_explore::{Abort, Answer, MOST_FINAL_STATES, Place, Run, SqlProgram, Subtree, Violated};
@@ -84,7 +84,7 @@ impl Tally {
             self.listed.insert(run.pattern());
         }
         self.count_aborts(program, run);
-        let compared = run.answer_at(questions.against, budget);
+        let compared = shown::compared(run, questions.against, budget);
         match compared {
             Answer::Holds => {}
             Answer::Fails => self.violating.add(run, None, false),

@@ -16,6 +16,7 @@ mod tally;
 
 use super::judge::{Answer, Judge};
 use super::program::{Format, GranularityArgument, ProgramFile, UpdatesArgument, complaint, unwritable};
+use super::replay::ReplayLine;
 use crate::clock::{self, Moment};
 use crate::console::{Console, complain_at_once};
 use crate::exit::Exit;
@@ -160,39 +161,27 @@ impl Arguments {
     }
 
     /// The command that shows one run again.
-    fn replay(&self, seed: u64) -> String {
-        let mut command = format!("skew play {} --level {}", super::check::quote(&self.name()), self.level);
+    pub(super) fn replay(&self, seed: u64) -> String {
+        let mut line = ReplayLine::new("skew play");
+        line.word(&self.name());
+        line.value("--level", self.level);
+        line.updates(self.updates);
+        line.flag("--granularity cell", self.granularity == GranularityArgument::Cell);
+        line.unusual("--chooser", self.chooser, ChooserKind::Random);
+        line.unusual("--clock", self.clock, Moment(EPOCH));
+        line.flag("--schedule serial", self.schedule == Schedule::Serial);
+        line.unusual("--retry", self.retry, RETRIES);
+        line.unusual("--max-steps", self.max_steps, MOST_STEPS);
+        line.unusual("--budget", self.budget, BUDGET);
+        line.given("--against", self.against);
         // What was seen before decides what is novel, so nothing less than all runs up to this one will do.
-        let runs = if self.chooser == ChooserKind::Novel { seed.wrapping_sub(self.seed) + 1 } else { 1 };
-        let seed = if self.chooser == ChooserKind::Novel { self.seed } else { seed };
-        if self.updates == UpdatesArgument::Plain {
-            command.push_str(" --updates plain");
-        }
-        if self.granularity == GranularityArgument::Cell {
-            command.push_str(" --granularity cell");
-        }
-        if self.chooser != ChooserKind::Random {
-            command.push_str(&format!(" --chooser {}", self.chooser));
-        }
-        if self.clock != Moment(EPOCH) {
-            command.push_str(&format!(" --clock {}", self.clock));
-        }
-        if self.schedule == Schedule::Serial {
-            command.push_str(" --schedule serial");
-        }
-        if self.retry != RETRIES {
-            command.push_str(&format!(" --retry {}", self.retry));
-        }
-        if self.max_steps != MOST_STEPS {
-            command.push_str(&format!(" --max-steps {}", self.max_steps));
-        }
-        if self.budget != BUDGET {
-            command.push_str(&format!(" --budget {}", self.budget));
-        }
-        if let Some(against) = self.against {
-            command.push_str(&format!(" --against {against}"));
-        }
-        format!("{command} --seed {seed} --runs {runs}")
+        let (first, runs) = match self.chooser {
+            ChooserKind::Novel => (self.seed, seed.wrapping_sub(self.seed) + 1),
+            _ => (seed, 1),
+        };
+        line.value("--seed", first);
+        line.value("--runs", runs);
+        line.end()
     }
 }
 
@@ -244,7 +233,10 @@ impl<'a> RunningCampaign<'a> {
         self.tally.verdict(seed, &judged.own_level, &judged.against);
         self.tally.distinct = self.judge.distinct();
         let failures = self.failures(&played);
-        self.tally.run(played, failures);
+        // What stands behind a failure is shown for the first of each assertion only, and may take long to find out.
+        let is_shown = failures.as_deref().is_some_and(|failures| self.tally.is_first(failures));
+        let behind = if is_shown { self.judge.behind(&played.history, &judged) } else { None };
+        self.tally.run(played, failures, behind);
         Ok(())
     }
 

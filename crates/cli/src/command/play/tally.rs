@@ -7,7 +7,7 @@
 //! ```
 
 use super::super::anomalies::{Anomalies, Anomaly, counted};
-use super::super::judge::Answer;
+use super::super::judge::{Answer, Behind};
 use super::super::program::{ProgramFile, UpdatesArgument, shown, unwritable};
 use super::Arguments;
 use super::stage::{Abort, Played};
@@ -50,6 +50,8 @@ struct FirstFailure {
     error: Option<ProgramError>,
     /// What the run violated, if anything.
     found: Option<Counterexample>,
+    /// What stands behind it where the run is what it is compared with, in words.
+    behind: Option<String>,
 }
 
 /// All runs together.
@@ -103,8 +105,17 @@ impl Tally {
         };
     }
 
+    /// Whether one of these failures is the first of its assertion.
+    pub(super) fn is_first(&self, failures: &[(usize, Failure)]) -> bool {
+        failures
+            .iter()
+            .any(|(number, failure)| !matches!(failure, Failure::Unknown) && self.assertions[*number].first.is_none())
+    }
+
     /// Counts a run; without failures its assertions were not asked.
-    pub(super) fn run(&mut self, played: Played, failures: Option<Vec<(usize, Failure)>>) {
+    pub(super) fn run(&mut self, played: Played, failures: Option<Vec<(usize, Failure)>>, behind: Option<Behind>) {
+        let told = behind.as_ref().map(|behind| behind.in_words(self.anomalies.against()));
+        let found = self.current.take().or_else(|| behind.and_then(Behind::found));
         self.runs += 1;
         self.judged += u64::from(failures.is_some());
         self.refusals += played.refusals;
@@ -129,8 +140,8 @@ impl Tally {
             };
             let assertion = &mut self.assertions[number];
             assertion.violations += 1;
-            let found = &self.current;
-            assertion.first.get_or_insert_with(|| FirstFailure { seed: played.seed, error, found: found.clone() });
+            let first = || FirstFailure { seed: played.seed, error, found: found.clone(), behind: told.clone() };
+            assertion.first.get_or_insert_with(first);
         }
         if let (None, Some(error)) = (&self.endless, &played.endless) {
             self.endless = Some((played.seed, error.clone()));
@@ -221,7 +232,9 @@ impl Tally {
             let _ = match &assertion.first {
                 Some(first) => {
                     let runs = counted(assertion.violations, "run");
-                    let _ = writeln!(text, "  {bad}fails{end}  {name}: in {runs}, first with seed {}", first.seed);
+                    let behind = first.behind.as_ref().map(|behind| format!("; {behind}")).unwrap_or_default();
+                    let seed = first.seed;
+                    let _ = writeln!(text, "  {bad}fails{end}  {name}: in {runs}, first with seed {seed}{behind}");
                     match &first.error {
                         Some(error) => {
                             writeln!(text, "         because it cannot be evaluated: {}", words::clean(&error.message))
@@ -341,6 +354,7 @@ impl AssertionTally {
             "open": self.unknown,
             "seed": first.map(|first| first.seed),
             "error": first.and_then(|first| first.error.as_ref()).map(|error| error.message.clone()),
+            "behind": first.and_then(|first| first.behind.as_deref()),
             "replay": first.map(|first| arguments.replay(first.seed)),
         })
     }

@@ -10,7 +10,7 @@ use super::Asked;
 use super::plan::{Plan, Ran, Tables};
 use super::tally::Tally;
 use crate::clock;
-use crate::command::judge::{Judge, Judged};
+use crate::command::judge::{Behind, Judge, Judged};
 use crate::command::program::{Format, unwritable};
 use crate::console::Console;
 use crate::exit::Exit;
@@ -27,8 +27,16 @@ use std::time::Instant;
 /// A run by its number, or why it could not be.
 type Told = (u64, Result<Ran, Complaint>);
 
+/// A run with the verdicts on it.
+pub(super) struct Looked {
+    pub(super) report: Report,
+    pub(super) judged: Rc<Judged>,
+    /// What stands behind its failure, if an assertion failed and the verdicts do not tell.
+    pub(super) behind: Option<Behind>,
+}
+
 /// Runs that came to their ends, by number.
-type Kept = BTreeMap<u64, (Report, Rc<Judged>)>;
+type Kept = BTreeMap<u64, Looked>;
 
 /// The level that runs are compared with: that of `--check`, if there is one.
 pub(super) fn against(plan: &Plan<'_>) -> IsolationLevel {
@@ -46,8 +54,8 @@ pub(super) fn run(plan: &Plan<'_>, console: &mut Console) -> Result<Exit, Compla
     let began = Instant::now();
     let (kept, looked) = run_all(plan, console);
     let mut tally = Tally::new(plan, began.elapsed());
-    for (number, (report, judged)) in kept {
-        tally.run(arguments.seed.wrapping_add(number), &report, &judged);
+    for (number, looked) in kept {
+        tally.run(arguments.seed.wrapping_add(number), &looked);
     }
     // What was found before something could not go on was found all the same.
     if looked.is_ok() || tally.has_runs() {
@@ -105,9 +113,9 @@ fn look(
         }
         let judged = ran.and_then(|ran| judged(plan, &mut judge, ran));
         match judged {
-            Ok(Some((report, judged))) => {
-                failed += u64::from(report.assertions.iter().any(|assertion| !assertion.holds));
-                kept.insert(number, (report, judged));
+            Ok(Some(looked)) => {
+                failed += u64::from(has_failed(&looked.report));
+                kept.insert(number, looked);
             }
             Ok(None) => {}
             Err(complaint) => {
@@ -121,8 +129,12 @@ fn look(
     (kept, trouble.map_or(Ok(()), Err))
 }
 
-/// A run with the verdicts on it; nothing if it was stopped before its end.
-fn judged(plan: &Plan<'_>, judge: &mut Judge, ran: Ran) -> Result<Option<(Report, Rc<Judged>)>, Complaint> {
+fn has_failed(report: &Report) -> bool {
+    report.assertions.iter().any(|assertion| !assertion.holds)
+}
+
+/// The verdicts on a run; nothing if it was stopped before its end.
+fn judged(plan: &Plan<'_>, judge: &mut Judge, ran: Ran) -> Result<Option<Looked>, Complaint> {
     match &ran.report.end {
         End::Finished => {}
         End::Stopped => return Ok(None),
@@ -135,5 +147,6 @@ fn judged(plan: &Plan<'_>, judge: &mut Judge, ran: Ran) -> Result<Option<(Report
         let advice = "this is a mistake of skew: please report it with the file that --record writes";
         Complaint::new(&format!("the run of seed {}", ran.seed), what, advice)
     })?;
-    Ok(Some((ran.report, judged)))
+    let behind = if has_failed(&ran.report) { judge.behind(&ran.history, &judged) } else { None };
+    Ok(Some(Looked { report: ran.report, judged, behind }))
 }

@@ -18,6 +18,7 @@ mod tally;
 mod tell;
 
 use super::program::{Format, GranularityArgument, UpdatesArgument};
+use super::replay::ReplayLine;
 use crate::clock::{self, Moment};
 use crate::console::Console;
 use crate::exit::Exit;
@@ -33,6 +34,9 @@ use skew_workload::{Names, catalog};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How often a refused transaction is tried again.
 const RETRIES: u32 = 10;
@@ -243,50 +247,36 @@ impl Arguments {
     }
 
     /// The command that makes the requests of one run again.
-    fn replay(&self, seed: u64) -> String {
-        let quote = super::check::quote;
-        let mut line = format!("skew run {} --level {}", self.workload.as_deref().unwrap_or_default(), self.level);
-        let mut add = |words: String| line.push_str(&format!(" {words}"));
+    pub(super) fn replay(&self, seed: u64) -> String {
+        let mut line = ReplayLine::new("skew run");
+        line.word(self.workload.as_deref().unwrap_or_default());
+        line.value("--level", self.level);
         // Without their passwords, which the user has to add.
         let servers = self.servers.iter().filter_map(|url| url.parse::<skew_workload::Url>().ok());
-        servers.for_each(|url| add(format!("--db {}", quote(&url.to_string()))));
-        self.own.words().into_iter().for_each(&mut add);
-        if let Some(sessions) = self.sessions {
-            add(format!("--sessions {sessions}"));
+        servers.for_each(|url| line.value("--db", url));
+        line.words(self.own.words());
+        line.given("--sessions", self.sessions);
+        line.given("--transactions", self.transactions);
+        line.unusual("--retries", self.retries, RETRIES);
+        if self.patience != PATIENCE {
+            line.time("--patience", Some(self.patience));
         }
-        if let Some(transactions) = self.transactions {
-            add(format!("--transactions {transactions}"));
-        }
-        if self.retries != RETRIES {
-            add(format!("--retries {}", self.retries));
-        }
-        if self.updates == UpdatesArgument::Plain {
-            add("--updates plain".to_owned());
-        }
-        if self.granularity == GranularityArgument::Cell {
-            add("--granularity cell".to_owned());
-        }
-        if self.chooser != ChooserKind::Random {
-            add(format!("--chooser {}", self.chooser));
-        }
-        if self.bare {
-            add("--bare".to_owned());
-        }
-        if self.clock != Moment(EPOCH) {
-            add(format!("--clock {}", self.clock));
-        }
-        self.registers.words().into_iter().for_each(&mut add);
+        line.updates(self.updates);
+        line.flag("--granularity cell", self.granularity == GranularityArgument::Cell);
+        line.unusual("--chooser", self.chooser, ChooserKind::Random);
+        line.flag("--bare", self.bare);
+        line.unusual("--clock", self.clock, Moment(EPOCH));
+        line.words(self.registers.words());
         if let [Asked::Level(level)] = self.check.as_slice() {
-            add(format!("--check {level}"));
+            line.value("--check", level);
         }
+        line.unusual("--budget", self.budget, u64::MAX);
         if !self.servers.is_empty() {
-            if self.prefix != Names::default().prefix() {
-                add(format!("--prefix {}", self.prefix));
-            }
-            add("--drop".to_owned());
+            line.unusual("--prefix", self.prefix.as_str(), Names::default().prefix());
+            line.flag("--drop", true);
         }
-        add(format!("--seed {seed}"));
-        line
+        line.value("--seed", seed);
+        line.end()
     }
 }
 

@@ -10,16 +10,17 @@
 //!   skew run smallbank --level causal --seed 3
 //! ```
 
+use super::campaign::Looked;
 use super::plan::Plan;
 use super::{Arguments, campaign, tell};
 use crate::clock;
 use crate::command::anomalies::{Anomalies, counted};
-use crate::command::judge::{Answer, Judged};
+use crate::command::judge::Answer;
 use crate::exit::Exit;
 use serde_json::{Value, json};
 use skew_check::Counterexample;
 use skew_view::{Palette, Picture, human, words};
-use skew_workload::{Notes, Report};
+use skew_workload::Notes;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
@@ -29,8 +30,16 @@ struct AssertionTally {
     name: String,
     runs: u64,
     failures: u64,
-    /// The smallest seed with which it failed, and what was found.
-    first: Option<(u64, String)>,
+    first: Option<FirstFailure>,
+}
+
+/// The run of the smallest seed in which an assertion failed.
+struct FirstFailure {
+    seed: u64,
+    /// What the assertion found.
+    detail: String,
+    /// What stands behind it where the run is what it is compared with, in words.
+    behind: Option<String>,
 }
 
 /// All runs together.
@@ -83,7 +92,8 @@ impl Tally {
     }
 
     /// Counts a run; runs come in the order of their seeds.
-    pub(super) fn run(&mut self, seed: u64, report: &Report, judged: &Judged) {
+    pub(super) fn run(&mut self, seed: u64, looked: &Looked) {
+        let Looked { report, judged, behind } = looked;
         self.runs += 1;
         self.committed += report.committed;
         self.retried += report.retried;
@@ -104,12 +114,14 @@ impl Tally {
             Answer::Unknown => self.undecided += 1,
         }
         self.failed += u64::from(report.assertions.iter().any(|assertion| !assertion.holds));
+        let behind = behind.as_ref().map(|behind| behind.in_words(self.anomalies.against()));
         for assertion in &report.assertions {
             let tally = self.assertion(&assertion.name);
             tally.runs += 1;
             if !assertion.holds {
                 tally.failures += 1;
-                tally.first.get_or_insert_with(|| (seed, assertion.detail.clone()));
+                let first = || FirstFailure { seed, detail: assertion.detail.clone(), behind: behind.clone() };
+                tally.first.get_or_insert_with(first);
             }
         }
     }
@@ -190,12 +202,11 @@ impl Tally {
             let name = words::clean(&assertion.name);
             let _ = match &assertion.first {
                 None => writeln!(text, "  {good}holds{end}  {name}"),
-                Some((seed, detail)) => writeln!(
-                    text,
-                    "  {bad}fails{end}  {name}: in {}, first with seed {seed}: {}",
-                    counted(assertion.failures, "run"),
-                    words::clean(detail)
-                ),
+                Some(FirstFailure { seed, detail, behind }) => {
+                    let (runs, detail) = (counted(assertion.failures, "run"), words::clean(detail));
+                    let behind = behind.as_ref().map(|behind| format!("; {behind}")).unwrap_or_default();
+                    writeln!(text, "  {bad}fails{end}  {name}: in {runs}, first with seed {seed}: {detail}{behind}")
+                }
             };
             if assertion.runs < self.runs {
                 let _ = writeln!(text, "         not asked in {}", counted(self.runs - assertion.runs, "run"));
@@ -222,7 +233,8 @@ impl Tally {
     }
 
     fn first_of_interest(&self) -> Option<u64> {
-        let failed = self.assertions.iter().filter_map(|assertion| assertion.first.as_ref()).map(|first| first.0).min();
+        let failed =
+            self.assertions.iter().filter_map(|assertion| assertion.first.as_ref()).map(|first| first.seed).min();
         let broken = self.broken.keys().next().copied();
         failed.or(broken).or_else(|| self.anomalies.first().map(|anomaly| anomaly.seed))
     }
@@ -235,9 +247,10 @@ impl Tally {
                 "name": assertion.name,
                 "runs": assertion.runs,
                 "failures": assertion.failures,
-                "seed": first.map(|first| first.0),
-                "detail": first.map(|first| first.1.clone()),
-                "replay": first.map(|first| arguments.replay(first.0)),
+                "seed": first.map(|first| first.seed),
+                "detail": first.map(|first| first.detail.clone()),
+                "behind": first.and_then(|first| first.behind.as_deref()),
+                "replay": first.map(|first| arguments.replay(first.seed)),
             })
         };
         let anomalies = self.anomalies.iter().map(

@@ -11,7 +11,7 @@ use super::run::{Ended, Plan, Ran};
 use super::tally::Tally;
 use super::{Arguments, database, read_log};
 use crate::clock;
-use crate::command::judge::{Judge, Judged};
+use crate::command::judge::{Behind, Judge, Judged};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::{Complaint, cannot};
@@ -112,20 +112,20 @@ fn look(
 ) -> Result<(), Complaint> {
     let mut judge = Judge::new(IsolationLevel::Declared, tally.against(), arguments.budget);
     // Whether a run counts is known for sure only when those before it have ended.
-    let mut kept: BTreeMap<u64, (Ran, Rc<Judged>)> = BTreeMap::new();
+    let mut kept: BTreeMap<u64, Looked> = BTreeMap::new();
     let (mut done, mut failed) = (0u64, 0u64);
     let mut trouble = None;
     for (number, ran) in receiver {
         let judged = ran.and_then(|ran| judged(&mut judge, ran));
         match judged {
-            Ok((ran, _)) if ran.ended == Ended::Interrupted => tally.interrupted = true,
-            Ok((ran, _)) if ran.ended == Ended::GivenUp => {}
-            Ok((ran, judged)) => {
+            Ok(Looked { ran, .. }) if ran.ended == Ended::Interrupted => tally.interrupted = true,
+            Ok(Looked { ran, .. }) if ran.ended == Ended::GivenUp => {}
+            Ok(looked) => {
                 done += 1;
-                failed += u64::from(ran.ended != Ended::Well);
+                failed += u64::from(looked.ran.ended != Ended::Well);
                 match arguments.stop_at_first {
-                    true => drop(kept.insert(number, (ran, judged))),
-                    false => tally.run(ran, &judged),
+                    true => drop(kept.insert(number, looked)),
+                    false => tally.run(looked),
                 }
             }
             Err(complaint) => {
@@ -138,20 +138,30 @@ fn look(
         }
     }
     console.progress("");
-    let first_failure = kept.iter().find(|(_, (ran, _))| ran.ended != Ended::Well).map(|(number, _)| *number);
+    let first_failure = kept.iter().find(|(_, looked)| looked.ran.ended != Ended::Well).map(|(number, _)| *number);
     let counts = |number: &u64| first_failure.is_none_or(|failure| *number <= failure);
-    kept.into_iter().filter(|(number, _)| counts(number)).for_each(|(_, (ran, judged))| tally.run(ran, &judged));
+    kept.into_iter().filter(|(number, _)| counts(number)).for_each(|(_, looked)| tally.run(looked));
     tally.interrupted |= clock::is_interrupted();
     trouble.map_or(Ok(()), Err)
 }
 
-/// A run with the verdicts on it, and no more of it than will be told.
-fn judged(judge: &mut Judge, ran: Ran) -> Result<(Ran, Rc<Judged>), Complaint> {
+/// A run with the verdicts on it.
+pub(super) struct Looked {
+    pub(super) ran: Ran,
+    pub(super) judged: Rc<Judged>,
+    /// What stands behind its failure, if it failed and is not told by the verdicts.
+    pub(super) behind: Option<Behind>,
+}
+
+/// The verdicts on a run, and no more of it than will be told.
+fn judged(judge: &mut Judge, ran: Ran) -> Result<Looked, Complaint> {
     let counts = matches!(ran.ended, Ended::Well | Ended::Badly(_));
     let judged = judge.judge(if counts { &ran.history } else { "" }).map_err(|what| {
         let advice = "this is a mistake of skew: please report it with the file that --record writes";
         Complaint::new(&format!("the run of seed {}", ran.seed), what, advice)
     })?;
+    let failed = matches!(ran.ended, Ended::Badly(_));
+    let behind = if failed { judge.behind(&ran.history, &judged) } else { None };
     let output = ran.output.filter(|_| ran.ended != Ended::Well);
-    Ok((Ran { history: String::new(), output, ..ran }, judged))
+    Ok(Looked { ran: Ran { history: String::new(), output, ..ran }, judged, behind })
 }

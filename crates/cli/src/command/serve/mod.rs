@@ -19,6 +19,7 @@ pub(super) mod run;
 mod tally;
 
 use super::program::UpdatesArgument;
+use super::replay::ReplayLine;
 use crate::clock::{self, Moment};
 use crate::console::Console;
 use crate::exit::Exit;
@@ -31,6 +32,9 @@ use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// How long the check of a run may take.
+const BUDGET: u64 = 1_000_000;
 
 /// Serve a database as weak as its level allows
 #[derive(clap::Args)]
@@ -122,7 +126,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LEVEL", requires = "command")]
     against: Option<IsolationLevel>,
     /// Give up the check of a run after so many steps of search
-    #[arg(long, default_value_t = 1_000_000, value_name = "STEPS")]
+    #[arg(long, default_value_t = BUDGET, value_name = "STEPS")]
     budget: u64,
     /// With --http: how long a request waits for a lock
     #[arg(long, default_value = "10s", value_parser = clock::parse_duration, value_name = "TIME")]
@@ -195,50 +199,40 @@ impl Arguments {
     }
 
     /// The command that shows one run again. With a log of its choices that works whatever else is different.
-    fn replay_command(&self, seed: u64) -> String {
-        let quote = super::check::quote;
-        let mut line = "skew serve".to_owned();
-        if let Some(level) = self.level {
-            line.push_str(&format!(" --level {level}"));
-        }
-        let plain = self.updates == UpdatesArgument::Plain;
-        line.push_str(if plain { " --updates plain" } else { "" });
-        line.push_str(if self.bare { " --bare" } else { "" });
+    pub(super) fn replay_command(&self, seed: u64) -> String {
+        let mut line = ReplayLine::new("skew serve");
+        line.given("--level", self.level);
+        line.updates(self.updates);
+        line.flag("--bare", self.bare);
         let folder = self.record_folder();
         // A log says all that a chooser would.
-        if self.chooser != ChooserKind::Random && folder.is_none() {
-            line.push_str(&format!(" --chooser {}", self.chooser));
+        if folder.is_none() {
+            line.unusual("--chooser", self.chooser, ChooserKind::Random);
         }
         if self.schedule == ScheduleArgument::Serial {
-            line.push_str(&format!(" --schedule serial --patience {}", milliseconds(self.patience)));
+            line.flag("--schedule serial", true);
+            line.time("--patience", Some(self.patience));
         }
-        if let Some(horizon) = self.horizon {
-            line.push_str(&format!(" --horizon {horizon}"));
-        }
-        if self.abort_rate > 0.0 {
-            line.push_str(&format!(" --abort-rate {}", self.abort_rate));
-        }
-        if let Some(delay) = self.delay {
-            line.push_str(&format!(" --delay {}", milliseconds(delay)));
-        }
-        if let Some(timeout) = self.timeout {
-            line.push_str(&format!(" --timeout {}", milliseconds(timeout)));
-        }
-        if let Some(against) = self.against {
-            line.push_str(&format!(" --against {against}"));
-        }
-        if let Some(init) = &self.init {
-            line.push_str(&format!(" --init {}", quote(&init.to_string_lossy())));
-        }
+        line.given("--horizon", self.horizon);
+        line.unusual("--abort-rate", self.abort_rate, 0.0);
+        line.time("--delay", self.delay);
+        line.time("--timeout", self.timeout);
+        line.given("--against", self.against);
+        line.unusual("--budget", self.budget, BUDGET);
+        line.file("--init", self.init.as_deref());
+        line.unusual("--listen", self.listen, IpAddr::V4(Ipv4Addr::LOCALHOST));
+        line.unusual("--port", self.port, 0);
+        line.flag("--insecure", self.insecure);
+        // What is secret is not for a screen that others see: whoever runs the line puts it there.
+        line.flag("--password \"$SKEW_PASSWORD\"", self.password.is_some());
         match folder {
-            Some(folder) => {
-                let file = folder.join(format!("{seed}.choices"));
-                line.push_str(&format!(" --replay {}", quote(&file.to_string_lossy())));
+            Some(folder) => line.file("--replay", Some(&folder.join(format!("{seed}.choices")))),
+            None => {
+                line.value("--clock", self.time_begins());
+                line.value("--replay", seed);
             }
-            None => line.push_str(&format!(" --clock {} --replay {seed}", self.time_begins())),
         }
-        let words: Vec<String> = self.command.iter().map(|word| quote(word)).collect();
-        format!("{line} -- {}", words.join(" "))
+        line.behind(&self.command)
     }
 
     /// Serves a database over PostgreSQL's protocol.
@@ -294,11 +288,6 @@ impl Arguments {
         }
         Ok(())
     }
-}
-
-/// A time as the command line has it.
-fn milliseconds(time: Duration) -> String {
-    format!("{}ms", time.as_secs_f64() * 1000.0)
 }
 
 fn is_printable(text: &str) -> bool {

@@ -4,14 +4,16 @@
 //!   pytest -q: 200 runs at causal from seed 1
 //!     fails  in 37 runs
 //!       seed 2: exit code 1; lost update
+//!       seed 5: exit code 1; the run is serializable, but not strict-serializable: real-time violation
 //!       …
 //!     41 runs are not serializable: lost update (39), write skew (2)
 //! ```
 
 use super::Arguments;
-use super::run::{Ended, Ran};
+use super::campaign::Looked;
+use super::run::Ended;
 use crate::command::anomalies::{Anomalies, counted};
-use crate::command::judge::{Answer, Judged};
+use crate::command::judge::Answer;
 use crate::exit::Exit;
 use skew_check::Counterexample;
 use skew_history::IsolationLevel;
@@ -26,9 +28,10 @@ const MOST_LISTED: usize = 20;
 struct Failure {
     how: String,
     output: Option<String>,
+    /// What stands behind it, in words.
+    behind: String,
     /// What the run violates, if anything.
     found: Option<Counterexample>,
-    decided: bool,
 }
 
 /// All runs together.
@@ -62,7 +65,8 @@ impl Tally {
     }
 
     /// Counts a run.
-    pub(super) fn run(&mut self, ran: Ran, judged: &Judged) {
+    pub(super) fn run(&mut self, looked: Looked) {
+        let Looked { ran, judged, behind } = looked;
         self.runs += 1;
         self.divergences += ran.summary.divergences;
         self.passed += ran.summary.passed;
@@ -72,14 +76,14 @@ impl Tally {
         if let Answer::Fails(found) = &judged.own_level {
             self.broken.insert(ran.seed, found.as_ref().clone());
         }
-        let decided = !matches!(judged.against, Answer::Unknown);
         self.anomalies.count(ran.seed, &judged.against);
-        let found = match &judged.against {
-            Answer::Fails(found) => Some(found.as_ref().clone()),
-            Answer::Holds | Answer::Unknown => None,
-        };
         if let Ended::Badly(how) = ran.ended {
-            self.failures.insert(ran.seed, Failure { how, output: ran.output, found, decided });
+            let (behind, found) = match (&judged.against, behind) {
+                (Answer::Fails(found), _) => (words::anomaly(found.kind), Some(found.as_ref().clone())),
+                (_, Some(behind)) => (behind.in_words(self.against()), behind.found()),
+                (_, None) => (format!("the run is {}", self.against()), None),
+            };
+            self.failures.insert(ran.seed, Failure { how, output: ran.output, behind, found });
         }
     }
 
@@ -130,6 +134,9 @@ impl Tally {
         }
         if let Some(seed) = self.first_of_interest().filter(|_| self.runs > 1) {
             let _ = writeln!(text, "\n{}", arguments.replay_command(seed));
+            if arguments.password.is_some() {
+                let _ = writeln!(text, "with the password in the variable SKEW_PASSWORD");
+            }
         }
         text
     }
@@ -146,12 +153,7 @@ impl Tally {
         }
         let _ = writeln!(text, "  {bad}fails{end}  in {}", counted(self.failures.len() as u64, "run"));
         for (seed, failure) in self.failures.iter().take(MOST_LISTED) {
-            let behind = match (&failure.found, failure.decided) {
-                (Some(found), _) => words::anomaly(found.kind).to_string(),
-                (None, true) => format!("the run is {}", self.against()),
-                (None, false) => "not decided within the budget".to_owned(),
-            };
-            let _ = writeln!(text, "    seed {seed}: {}; {behind}", failure.how);
+            let _ = writeln!(text, "    seed {seed}: {}; {}", failure.how, failure.behind);
         }
         if self.failures.len() > MOST_LISTED {
             let _ = writeln!(text, "    … and {} more", self.failures.len() - MOST_LISTED);

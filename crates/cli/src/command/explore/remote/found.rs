@@ -4,7 +4,9 @@
 //! smallest is kept, as for programs: fewest transactions that committed, then fewest events.
 
 use super::super::STEPS;
+use super::super::shown::compared;
 use super::application::Left;
+use crate::command::anomalies::counted;
 use skew_check::Budget;
 use skew_explore::{Answer, RemoteRun, RemoteSchedule, RemoteSearch};
 use skew_history::{History, IsolationLevel};
@@ -19,6 +21,35 @@ pub(super) struct Smallest {
     pub(super) failure: Option<String>,
     pub(super) output: String,
     pub(super) history: Option<History>,
+}
+
+/// How many there are, from run to run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Counts {
+    pub(super) fewest: u64,
+    pub(super) most: u64,
+}
+
+impl Counts {
+    /// `1 transaction`, `1 to 3 transactions`.
+    pub(super) fn told(self) -> String {
+        match self.fewest == self.most {
+            true => counted(self.most, "transaction"),
+            false => format!("{} to {}", self.fewest, counted(self.most, "transaction")),
+        }
+    }
+}
+
+/// Counts what the sessions of one more run did.
+fn add(known: &mut BTreeMap<String, Counts>, run: BTreeMap<String, u64>, is_first: bool) {
+    for (name, counts) in &mut *known {
+        counts.fewest = counts.fewest.min(run.get(name).copied().unwrap_or(0));
+    }
+    for (name, most) in run {
+        let fewest = if is_first { most } else { 0 };
+        let counts = known.entry(name).or_insert(Counts { fewest, most });
+        counts.most = counts.most.max(most);
+    }
 }
 
 /// What one level has shown.
@@ -41,6 +72,10 @@ pub(super) struct Found {
     pub(super) undecided: u64,
     /// Why not everything was seen, and in how many runs.
     pub(super) open: BTreeMap<String, u64>,
+    /// The sessions that set up, and in how many transactions.
+    pub(super) set_up: BTreeMap<String, Counts>,
+    /// The sessions that took part, and with how many transactions.
+    pub(super) took_part: BTreeMap<String, Counts>,
     /// Sessions that came after the end of what is explored.
     pub(super) afterwards: BTreeSet<String>,
     /// Levels that sessions asked for and did not get.
@@ -76,9 +111,12 @@ impl Found {
             return;
         }
         self.histories += u64::from(is_new);
+        let is_first = self.runs == 0;
         self.runs += 1;
         let (size, compared, history) =
-            search.look(&run, |run| (run.size(), run.answer_at(against, budget()), run.history().ok()));
+            search.look(&run, |run| (run.size(), compared(run, against, budget()), run.history().ok()));
+        add(&mut self.set_up, run.ended.attendance.set_up.clone(), is_first);
+        add(&mut self.took_part, history.as_ref().map(sessions_of).unwrap_or_default(), is_first);
         if list {
             self.listed.insert(size.2.clone());
         }
@@ -117,8 +155,8 @@ impl Found {
         }
         if let Some(name) = &seen.unclear {
             self.doubt(format!(
-                "session {name} set up while others were connected, and may have been at work already; say where the set-up ends: --init, \
-                 or SELECT skew_settle() behind it"
+                "session {name} set up while others were connected, and may have been at work already (a pool gives the connection of the \
+                 set-up to the first who works); say where the set-up ends: --init, or SELECT skew_settle() behind it"
             ));
         }
         if let Some((name, what)) = &seen.defined {
@@ -142,10 +180,33 @@ impl Found {
         }
     }
 
+    /// Where fewer than two sessions took part nothing was ever at the same time, and that a command passes says nothing.
+    pub(super) fn doubt_the_lonely(&mut self) {
+        let who = match self.took_part.len() {
+            0 => "no session took part in what is explored".to_owned(),
+            1 => format!("only session {} took part", self.took_part.keys().next().map_or("", String::as_str)),
+            _ => return,
+        };
+        if self.runs > 0 {
+            let why = format!(
+                "{who}, so that nothing ran beside anything else. A session is a connection, and a pool may give one to all workers, or the \
+                 one of the set-up to the first of them: let every worker have a connection of its own, end the set-up with --init or \
+                 SELECT skew_settle(), or use `skew serve`"
+            );
+            self.open.insert(why, self.runs);
+        }
+    }
+
     /// Something because of which not everything may have been seen.
     pub(super) fn doubt(&mut self, why: String) {
         *self.open.entry(why).or_default() += 1;
     }
+}
+
+/// How many transactions each session has.
+fn sessions_of(history: &History) -> BTreeMap<String, u64> {
+    let count = |session| history.transactions_of(session).count() as u64;
+    history.sessions().map(|session| (history.session_name(session).to_string(), count(session))).collect()
 }
 
 fn keep(place: &mut Option<Smallest>, other: Smallest) {

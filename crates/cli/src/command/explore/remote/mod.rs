@@ -16,7 +16,7 @@ mod found;
 mod pilot;
 mod tell;
 
-use super::shown::told_run;
+use super::shown::{compared, told_run};
 use super::workers::told_estimate;
 use super::{Arguments, Format};
 use crate::clock;
@@ -149,6 +149,7 @@ impl Arguments {
             let why = "given up: the application imposes another order on its transactions, or hangs".to_owned();
             found.open.insert(why, search.skipped());
         }
+        found.doubt_the_lonely();
         (found, complaint)
     }
 
@@ -173,9 +174,9 @@ impl Arguments {
             }
             Err(trouble) => return self.command_trouble(trouble).map_or(Ok(Exit::Inconclusive), Err),
         };
-        let ask =
-            |run: &skew_explore::Run<'_, _>| (run.answer(skew_check::Budget::steps(super::STEPS)), run.history().ok());
-        let (answer, history) = search.look(&run, ask);
+        let budget = || skew_check::Budget::steps(super::STEPS);
+        let (answer, compared, history) = search
+            .look(&run, |run| (run.answer(budget()), compared(run, self.against(), budget()), run.history().ok()));
         let ended = run.ended.failure.clone().unwrap_or_else(|| "exit code 0".to_owned());
         let mut text = format!("  {ended}\n");
         if answer == Answer::Fails {
@@ -186,7 +187,7 @@ impl Arguments {
             text.push_str(&format!("\n{}", told_run(history, found.as_ref(), console.palette)));
         }
         console.say(&text);
-        let failed = run.ended.failure.is_some() || self.against.is_some() && found.is_some();
+        let failed = run.ended.failure.is_some() || self.against.is_some() && compared == Answer::Fails;
         Ok(Exit::judged(failed && answer == Answer::Holds, answer != Answer::Holds))
     }
 }

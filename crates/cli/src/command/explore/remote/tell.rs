@@ -4,6 +4,7 @@
 //!   python withdraw.py
 //!     read-committed  3 histories of 4 explored, 4 runs, 1 not serializable
 //!       fails   in 1 history
+//!       set up by client (3 transactions); took part: alice (1 transaction), bob (1 transaction)
 //!     serializable    2 histories of 4 explored
 //!       passes  in every run
 //! ```
@@ -12,10 +13,9 @@ use super::super::shown::told_run;
 use super::super::tell::histories_of;
 use super::super::{Arguments, numbered};
 use super::Initial;
-use super::found::{Found, Smallest};
+use super::found::{Counts, Found, Smallest};
 use crate::command::anomalies::counted;
-use crate::command::check::quote;
-use crate::command::program::{UpdatesArgument, unwritable};
+use crate::command::program::unwritable;
 use crate::input::Complaint;
 use crate::output::write_whole;
 use serde_json::{Value, json};
@@ -24,12 +24,9 @@ use skew_check::Counterexample;
 use skew_history::IsolationLevel;
 use skew_view::finding::FoundIn;
 use skew_view::{Finding, Palette, words};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
-use std::time::Duration;
-
-/// How patient the exploration is unless told otherwise.
-pub(in crate::command::explore) const STALL: Duration = Duration::from_secs(2);
 
 /// What a command is asked, as an assertion.
 const ASSERTION: &str = "exit code 0";
@@ -61,7 +58,7 @@ impl Arguments {
                 continue;
             };
             let found = smallest.history.as_ref().and_then(|history| self.explained(history));
-            let replay = self.replay_of(*level, smallest);
+            let replay = self.replay_line(level.name(), &[], &smallest.schedule.to_string());
             let mut one = Shown { found, replay: Some(replay.clone()), saved: None };
             if let (Some(folder), Some(found)) = (&self.save, &one.found) {
                 number += 1;
@@ -88,28 +85,6 @@ impl Arguments {
         }
         let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         FoundIn { file: self.command.join(" "), format: "command".to_owned(), sha256 }
-    }
-
-    /// The command that makes a run again.
-    fn replay_of(&self, level: IsolationLevel, smallest: &Smallest) -> String {
-        let mut line = format!("skew explore --level {level}");
-        if self.updates == UpdatesArgument::Plain {
-            line.push_str(" --updates plain");
-        }
-        if let Some(file) = &self.init {
-            let _ = write!(line, " --init {}", quote(&file.to_string_lossy()));
-        }
-        if let Some(clock) = self.clock_word() {
-            let _ = write!(line, " --clock {clock}");
-        }
-        if self.stall != STALL {
-            let _ = write!(line, " --stall {}ms", self.stall.as_millis());
-        }
-        if let Some(against) = self.against {
-            let _ = write!(line, " --against {against}");
-        }
-        let words: Vec<String> = self.command.iter().map(|word| quote(word)).collect();
-        format!("{line} --replay '{}' -- {}", smallest.schedule, words.join(" "))
     }
 
     pub(super) fn human_command(
@@ -159,6 +134,7 @@ impl Arguments {
             0 => writeln!(text, "    {good}passes{end}  in every run"),
             failed => writeln!(text, "    {bad}fails{end}   in {}", histories_of(failed)),
         };
+        tell_sessions(found, text);
         for (why, runs) in &found.open {
             let _ = writeln!(text, "    {}: {}", counted(*runs, "run"), words::clean(why));
         }
@@ -200,6 +176,8 @@ impl Arguments {
                 "violating": found.violating,
                 "complete": !found.is_open(),
                 "undecided": {"level": found.unknown, "final_states": 0, "against": found.undecided},
+                "set_up": counts_json(&found.set_up),
+                "took_part": counts_json(&found.took_part),
                 "open": found.open,
                 "afterwards": found.afterwards,
                 "overruled": found.overruled,
@@ -215,6 +193,30 @@ impl Arguments {
         let levels: Vec<Value> = levels.iter().zip(shown).map(level).collect();
         json!({"skew": 1, "command": self.command, "levels": levels})
     }
+}
+
+/// Who set up and who took part: whoever expected somebody else sees it here.
+fn tell_sessions(found: &Found, text: &mut String) {
+    let list = |counts: &BTreeMap<String, Counts>| {
+        let told = counts.iter().map(|(name, counts)| format!("{} ({})", words::clean(name), counts.told()));
+        told.collect::<Vec<String>>().join(", ")
+    };
+    let mut parts = Vec::new();
+    if !found.set_up.is_empty() {
+        parts.push(format!("set up by {}", list(&found.set_up)));
+    }
+    if found.runs > 0 {
+        let nobody = found.took_part.is_empty();
+        parts.push(format!("took part: {}", if nobody { "nobody".to_owned() } else { list(&found.took_part) }));
+    }
+    if !parts.is_empty() {
+        let _ = writeln!(text, "    {}", parts.join("; "));
+    }
+}
+
+fn counts_json(counts: &BTreeMap<String, Counts>) -> Value {
+    let one = |(name, counts): (&String, &Counts)| json!({"session": name, "transactions": {"fewest": counts.fewest, "most": counts.most}});
+    counts.iter().map(one).collect()
 }
 
 /// The run of a level that is shown.
