@@ -49,14 +49,17 @@ fn the_clock_of_a_served_database_can_be_set_and_is_in_the_line_that_repeats_a_r
     assert!(ran.err.contains("is not a time; write it like 2026-01-31T12:00:00Z"), "{}", ran.err);
 }
 
-const STAMPS: &str = "CREATE TABLE stamp (id INT PRIMARY KEY, at TIMESTAMPTZ);
+const STAMPS: &str = "-- dialect: postgres
+CREATE TABLE stamp (id INT PRIMARY KEY, at TIMESTAMPTZ);
 INSERT INTO stamp VALUES (0, now());
-CREATE PROCEDURE look(OUT year INT, OUT first INT) BEGIN
+CREATE PROCEDURE look(OUT year INT, OUT began INT)
+BEGIN
   SELECT extract(year FROM now())::int INTO year;
-  SELECT extract(year FROM at)::int INTO first FROM stamp WHERE id = 0;
+  SELECT extract(year FROM at)::int INTO began FROM stamp WHERE id = 0;
 END;
-SESSION a: CALL look(@year, @first);
-ASSERT a[1].year = 2024 AND a[1].first = 2024;
+SESSION a:
+  CALL look(@year, @began);
+ASSERT 'it is 2024': a[1].year = 2024 AND a[1].began = 2024;
 ";
 
 #[test]
