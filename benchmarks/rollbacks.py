@@ -102,7 +102,7 @@ def django(session, wanted, level, one_class):
         old.unlink()
     (folder / "library" / "tests.py").write_text(suite(wanted, one_class))
     times = folder / "times"
-    command = [session.skew, "serve", "--level", level, "--chooser", "latest", "--", python, "manage.py", "test", "-v0"]
+    command = [session.skew.resolve(), "serve", "--level", level, "--chooser", "latest", "--", python.absolute(), "manage.py", "test", "-v0"]
     done = subprocess.run([str(word) for word in command], cwd=folder, env={**os.environ, "TIMES": str(times)}, capture_output=True, text=True)
     if not times.exists():
         sys.exit(done.stdout + done.stderr)
