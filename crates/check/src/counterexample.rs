@@ -30,6 +30,8 @@ pub enum AnomalyKind {
     CausalityViolation,
     /// Two transactions update what both read; one update is gone.
     LostUpdate,
+    /// One updates a version that it met only under its lock, after it had read an older one.
+    StaleUpdate,
     /// Two readers see two writes in opposite orders.
     LongFork,
     /// Two transactions each overwrite what the other relied on.
@@ -59,6 +61,7 @@ impl AnomalyKind {
             SessionViolation => "session-violation",
             CausalityViolation => "causality-violation",
             LostUpdate => "lost-update",
+            StaleUpdate => "stale-update",
             LongFork => "long-fork",
             WriteSkew => "write-skew",
             ReadOnlyAnomaly => "read-only-anomaly",
@@ -103,6 +106,9 @@ impl AnomalyKind {
             SessionViolation => "a session did not see what it had itself seen or written before",
             CausalityViolation => "a transaction saw an effect without its cause",
             LostUpdate => "two transactions updated the same version of a key, and one of the updates is lost",
+            StaleUpdate => {
+                "a transaction read a key and then updated a newer version; if it wrote what followed from the old one, an update is lost"
+            }
             LongFork => "two transactions saw two writes in opposite orders",
             WriteSkew => "transactions overwrote what the others had read, each without seeing the others",
             ReadOnlyAnomaly => "a reader saw a state that no serial order of the writers passes through",

@@ -98,8 +98,24 @@ struct Simulation {
     updates: Updates,
     /// Whether brute force is asked about every step.
     compare: bool,
+    habits: Habits,
     refused: usize,
+    /// The most transactions that were kept at once.
+    most_kept: usize,
 }
+
+/// What the programs of a run are like.
+#[derive(Clone, Copy)]
+struct Habits {
+    /// Of a hundred transactions that end, so many are rolled back by their programs.
+    rollbacks: usize,
+    /// Of a hundred transactions, so many only read.
+    readers: usize,
+    /// The first session does something so seldom: once in so many turns. Its transactions stay open for long.
+    idleness: usize,
+}
+
+const ORDINARY: Habits = Habits { rollbacks: 8, readers: 0, idleness: 1 };
 
 const MIXED: [IsolationLevel; 6] = [ReadCommitted, ReadAtomic, Causal, Prefix, Snapshot, Serializable];
 
@@ -107,12 +123,17 @@ impl Simulation {
     fn new(mut random: Random, options: GrowingOptions, level: Option<IsolationLevel>, compare: bool) -> Simulation {
         let open = vec![None; 2 + random.below(2)];
         let (growing, updates) = (GrowingHistory::new(options), options.updates);
-        Simulation { random, growing, run: Run::default(), open, level, updates, compare, refused: 0 }
+        let (run, habits) = (Run::default(), ORDINARY);
+        Simulation { random, growing, run, open, level, updates, compare, habits, refused: 0, most_kept: 0 }
     }
 
     fn go(&mut self, events: usize, transactions: usize) {
         for _ in 0..events {
             let session = self.random.below(self.open.len());
+            if session == 0 && self.random.below(self.habits.idleness) > 0 {
+                continue;
+            }
+            self.most_kept = self.most_kept.max(self.growing.kept());
             match self.open[session] {
                 None if self.run.transactions.len() < transactions => self.begin(session),
                 None => {}
@@ -136,10 +157,12 @@ impl Simulation {
 
     fn step(&mut self, session: usize, id: GrowingId) {
         let key = KeyId(self.random.below(3) as u32);
+        let only_reads = id.0 as usize * 37 % 100 < self.habits.readers;
         match self.random.below(10) {
             0..=4 if !self.run.wrote(id, key) => self.read(session, id, key),
-            0..=6 => self.write(session, id, key),
-            7 if self.random.below(4) == 0 => self.abort(session, id, Outcome::AbortedByProgram),
+            0..=6 if !only_reads => self.write(session, id, key),
+            0..=6 => self.read(session, id, key),
+            _ if self.random.below(100) < self.habits.rollbacks => self.abort(session, id, Outcome::AbortedByProgram),
             _ => self.commit(session, id),
         }
     }
@@ -283,19 +306,32 @@ fn levels() -> impl Iterator<Item = Option<IsolationLevel>> {
 
 /// Runs many simulations at every level and mixed; returns how many transactions were refused.
 fn simulate(options: GrowingOptions, runs: u64, compare: bool, events: usize, transactions: usize) -> usize {
+    simulate_with(ORDINARY, options, runs, compare, events, transactions).0
+}
+
+/// The same with other habits; returns also how many transactions were kept at most.
+fn simulate_with(
+    habits: Habits,
+    options: GrowingOptions,
+    runs: u64,
+    compare: bool,
+    events: usize,
+    transactions: usize,
+) -> (usize, usize) {
     let seed = number("SKEW_SEED", 1);
     let runs = number("SKEW_HISTORIES", runs);
-    let mut refused = 0;
+    let (mut refused, mut most_kept) = (0, 0);
     for level in levels() {
         for run in 0..runs {
             let random = Random::new(seed.wrapping_mul(1_000_003).wrapping_add(run));
-            let mut simulation = Simulation::new(random, options, level, compare);
+            let mut simulation = Simulation { habits, ..Simulation::new(random, options, level, compare) };
             simulation.go(events, transactions);
             simulation.self_check();
             refused += simulation.refused;
+            most_kept = most_kept.max(simulation.most_kept);
         }
     }
-    refused
+    (refused, most_kept)
 }
 
 fn options(updates: Updates, horizon: Option<usize>) -> GrowingOptions {
@@ -324,6 +360,112 @@ fn sealing_keeps_the_level() {
             simulate(options(updates, Some(horizon)), 100, false, 100, 25);
         }
     }
+}
+
+/// Sessions go on after they rolled back; some transactions only read.
+#[test]
+fn sealing_what_was_rolled_back_keeps_the_level() {
+    for (rollbacks, readers) in [(50, 0), (90, 30), (100, 0), (60, 100)] {
+        let habits = Habits { rollbacks, readers, idleness: 1 };
+        for horizon in [1, 2, 3, 10] {
+            for updates in [Updates::Plain, Updates::Atomic] {
+                let (_, most_kept) = simulate_with(habits, options(updates, Some(horizon)), 40, false, 120, 30);
+                // Twice the horizon, what is pending, what was refused and is not yet cleared away, and once more for those below.
+                assert!(most_kept <= 6 * horizon + 24, "{most_kept} of horizon {horizon}");
+            }
+        }
+    }
+}
+
+#[test]
+fn sealing_beside_transactions_that_stay_open_keeps_the_level() {
+    for (rollbacks, readers) in [(8, 0), (50, 30)] {
+        let habits = Habits { rollbacks, readers, idleness: 30 };
+        for horizon in [1, 2, 3, 10] {
+            for updates in [Updates::Plain, Updates::Atomic] {
+                let (_, most_kept) = simulate_with(habits, options(updates, Some(horizon)), 40, false, 300, 60);
+                assert!(most_kept <= 6 * horizon + 24, "{most_kept} of horizon {horizon}");
+            }
+        }
+    }
+}
+
+/// Brute force is asked about every read and every end, with as many roll-backs as commits.
+#[test]
+fn beside_what_was_rolled_back_may_be_read_what_the_definition_allows() {
+    let habits = Habits { rollbacks: 50, readers: 20, idleness: 1 };
+    simulate_with(habits, options(Updates::Plain, None), 150, true, 24, 5);
+}
+
+/// Nothing but roll-backs, or nothing but reads: what is kept does not grow.
+#[test]
+fn transactions_that_roll_back_are_forgotten() {
+    for level in IsolationLevel::SEVEN {
+        for updates in [Updates::Plain, Updates::Atomic] {
+            let mut growing = GrowingHistory::new(options(updates, Some(8)));
+            let idle = growing.begin(SessionId(9), level);
+            growing.read(idle, KeyId(0), Version::Initial, false).unwrap();
+            for round in 0..500 {
+                let id = growing.begin(SessionId(round % 3), level);
+                let version = growing.choices(id, KeyId(0), false)[0];
+                growing.read(id, KeyId(0), version, false).unwrap();
+                if round == 100 {
+                    growing.write(id, KeyId(0)).unwrap();
+                    growing.commit(id).unwrap();
+                } else {
+                    growing.abort(id, true);
+                }
+                assert!(growing.kept() <= 32, "{level}: {} in round {round}", growing.kept());
+            }
+        }
+    }
+}
+
+/// What it read once it can read again, and what goes with it, however much is committed meanwhile.
+#[test]
+fn who_stays_open_keeps_what_it_has_seen() {
+    for level in [ReadAtomic, Causal, Prefix] {
+        let mut growing = GrowingHistory::new(options(Updates::Atomic, Some(4)));
+        let write = |growing: &mut GrowingHistory| {
+            let writer = growing.begin(SessionId(1), level);
+            (0..3).for_each(|key| growing.write(writer, KeyId(key)).unwrap());
+            growing.commit(writer).unwrap();
+            writer
+        };
+        let first = write(&mut growing);
+        let idle = growing.begin(SessionId(0), level);
+        growing.read(idle, KeyId(0), Version::Of(first), false).unwrap();
+        let mut dropped = Vec::new();
+        for _ in 0..100 {
+            write(&mut growing);
+            dropped.extend(growing.take_dropped());
+            assert!(growing.kept() <= 16, "{level}: {}", growing.kept());
+        }
+        for key in 0..3 {
+            assert!(!dropped.contains(&(KeyId(key), Version::Of(first))), "{level}");
+            assert_eq!(growing.choices(idle, KeyId(key), false), [Version::Of(first)], "{level}");
+            growing.read(idle, KeyId(key), Version::Of(first), false).unwrap();
+        }
+        growing.commit(idle).unwrap();
+        dropped.extend(growing.take_dropped());
+        assert!((0..3).all(|key| dropped.contains(&(KeyId(key), Version::Of(first)))), "{level}");
+    }
+}
+
+/// Who polls inside a transaction finds at read-committed what was committed meanwhile.
+#[test]
+fn who_stays_open_at_read_committed_sees_what_is_new() {
+    let mut growing = GrowingHistory::new(options(Updates::Atomic, Some(4)));
+    let idle = growing.begin(SessionId(0), ReadCommitted);
+    growing.read(idle, KeyId(0), Version::Initial, false).unwrap();
+    for _ in 0..40 {
+        let writer = growing.begin(SessionId(1), ReadCommitted);
+        growing.write(writer, KeyId(0)).unwrap();
+        growing.commit(writer).unwrap();
+        assert!(growing.choices(idle, KeyId(0), false).contains(&Version::Of(writer)));
+        assert!(growing.kept() <= 16);
+    }
+    assert!(!growing.choices(idle, KeyId(0), false).contains(&Version::Initial));
 }
 
 /// With a look at all earlier reads at each one this would take minutes.

@@ -86,14 +86,7 @@ impl Console {
 
     /// Says what is wrong with an input, where, and what to do.
     pub(crate) fn complain(&mut self, complaint: &Complaint) {
-        let Palette { bad, faint, end, .. } = self.error_palette;
-        let mut text = format!("{bad}error{end}: {}\n", clean(&complaint.to_string()));
-        if let Some(excerpt) = &complaint.excerpt {
-            text.push_str(&format!("  {faint}{excerpt}{end}\n"));
-        }
-        if !complaint.advice.is_empty() {
-            text.push_str(&format!("  {}\n", clean(&complaint.advice)));
-        }
+        let text = told(complaint, self.error_palette);
         self.write_error(&text);
     }
 
@@ -167,6 +160,26 @@ impl Write for Console {
         }
         Ok(())
     }
+}
+
+/// Says what is wrong while the command goes on, whoever notices it: in the middle of a line of progress, if there is one.
+pub(crate) fn complain_at_once(complaint: &Complaint) {
+    let start = if io::stderr().is_terminal() { "\r\x1b[K" } else { "" };
+    let text = format!("{start}{}", told(complaint, Palette::PLAIN));
+    // When even standard error is closed, nobody is left to tell.
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+fn told(complaint: &Complaint, palette: Palette) -> String {
+    let Palette { bad, faint, end, .. } = palette;
+    let mut text = format!("{bad}error{end}: {}\n", clean(&complaint.to_string()));
+    if let Some(excerpt) = &complaint.excerpt {
+        text.push_str(&format!("  {faint}{excerpt}{end}\n"));
+    }
+    if !complaint.advice.is_empty() {
+        text.push_str(&format!("  {}\n", clean(&complaint.advice)));
+    }
+    text
 }
 
 /// See no-color.org: any value but the empty one.

@@ -4,7 +4,7 @@
 //!   arguments ── clap ──> command/<name>   one file (or folder) per command: arguments, checked settings, run
 //!                            │
 //!                            ├── input     files, folders, archives and standard input become histories
-//!                            ├── output_file   files that are written, whole or not at all
+//!                            ├── output        files that are written: never over an input, never half of one
 //!                            ├── clock     time limits, Ctrl-C, stopwatch, progress line
 //!                            └── console   standard output and error, colours, closed pipes
 //!                                  │
@@ -19,7 +19,7 @@ mod command;
 mod console;
 mod exit;
 mod input;
-mod output_file;
+mod output;
 
 use clap::Parser;
 use command::Command;

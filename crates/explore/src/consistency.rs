@@ -10,6 +10,7 @@
 //!                     read-atomic      so, and whom a plain read of t3 read from
 //!                     causal           who is before those
 //!                     a locking read   who is before t3
+//!                     a row passed by  as a plain read, but it makes nobody else seen: it may turn out to have locked
 //! ```
 //!
 //! The last line is less than the level asks of a locking read (all that is before in the commit order): what is explored is filtered
@@ -20,7 +21,7 @@
 //! which `check::spec` allows is tested in `tests/explore/random.rs`.
 
 use crate::keys::KeyNumber;
-use crate::log::{Event, Log, reads_among};
+use crate::log::{Event, Kind, Log, Manner, reads_among};
 use crate::ordered::Ordered;
 use crate::set::{INITIAL, Number, Set};
 
@@ -59,7 +60,7 @@ pub(crate) struct Beginning<'a> {
 pub(crate) struct NextRead {
     pub(crate) key: KeyNumber,
     pub(crate) source: Number,
-    pub(crate) locking: bool,
+    pub(crate) kind: Kind,
 }
 
 /// What a transaction must have seen.
@@ -107,17 +108,17 @@ impl Known {
         let mut seen = Seen { direct: log.session_past, plain_past: start, past: start };
         let mut earlier = Set::EMPTY;
         for read in reads_among(events) {
-            seen.add(history, read.source, read.locking);
-            if !read.locking {
+            seen.add(history, read.source, read.kind());
+            if read.kind() == Kind::Plain {
                 earlier.insert(read.source);
             }
         }
         if let Some(read) = read {
-            seen.add(history, read.source, read.locking);
+            seen.add(history, read.source, read.kind);
         }
         let fits = self.add_reads(history, log.number, events, &seen, members, bases);
         fits && read.is_none_or(|read| {
-            let must_see = seen.by(bases[log.number as usize], read.locking, earlier);
+            let must_see = seen.by(bases[log.number as usize], read.kind, earlier);
             self.order(history.writers(read.key) & members & must_see, read.source, log.number)
         })
     }
@@ -133,7 +134,7 @@ impl Known {
     ) -> bool {
         let base = bases[reader as usize];
         reads_among(events).all(|read| {
-            let others = history.writers(read.key) & members & seen.by(base, read.locking, read.seen);
+            let others = history.writers(read.key) & members & seen.by(base, read.kind(), read.seen);
             others.is_empty() || self.order(others, read.source, reader)
         })
     }
@@ -168,20 +169,20 @@ impl Known {
 }
 
 impl Seen {
-    fn add(&mut self, history: &Ordered, source: Number, locking: bool) {
+    fn add(&mut self, history: &Ordered, source: Number, kind: Kind) {
         let shown = history.past_of(source) | Set::only(source);
         self.past |= shown;
-        if !locking {
+        if kind == Kind::Plain {
             self.plain_past |= shown;
             self.direct.insert(source);
         }
     }
 
     /// Whom a read must have seen; `earlier` is whom earlier plain reads read from.
-    fn by(&self, base: Base, locking: bool, earlier: Set) -> Set {
+    fn by(&self, base: Base, kind: Kind, earlier: Set) -> Set {
         match base {
             Base::Any => Set::EMPTY,
-            _ if locking => self.past,
+            _ if kind == Kind::Locking => self.past,
             Base::ReadCommitted => earlier,
             Base::ReadAtomic => self.direct,
             Base::Causal => self.plain_past,
@@ -191,7 +192,7 @@ impl Seen {
 
 impl Ordered {
     /// The versions that the next read of the pending transaction may return, t0 first and then in the order `<`.
-    pub(crate) fn choices(&self, key: KeyNumber, locking: bool, bases: &[Base]) -> Vec<Number> {
+    pub(crate) fn choices(&self, key: KeyNumber, manner: Manner, bases: &[Base]) -> Vec<Number> {
         let writers = self.writers(key);
         if writers.is_empty() {
             return vec![INITIAL];
@@ -199,7 +200,7 @@ impl Ordered {
         let log = self.log(*self.order.last().expect("a pending transaction"));
         let in_order = self.order.iter().copied().filter(|&number| writers.contains(number));
         let fits = |&source: &Number| {
-            let read = Some(NextRead { key, source, locking });
+            let read = Some(NextRead { key, source, kind: manner.kind(source) });
             let beginning = Beginning { log, events: &log.events, read };
             Known::clone(&self.known).add_beginning(self, beginning, self.complete, bases)
         };

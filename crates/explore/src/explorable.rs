@@ -92,7 +92,7 @@ pub trait Explorable {
         match &**row {
             [only] => only.clone(),
             several => {
-                let texts: Vec<String> = several.iter().map(crate::record::text).collect();
+                let texts: Vec<String> = several.iter().map(skew_sql::rows::text).collect();
                 Datum::text(texts.join(" "))
             }
         }

@@ -65,7 +65,7 @@ impl<P: Explorable + ?Sized> Run<'_, P> {
     /// Whether some commit order that the levels allow has these as the last writers; nothing if that does not become clear.
     fn can_be_last(&self, last: &[(KeyNumber, Number)], budget: Budget<'_>) -> Option<bool> {
         let Runner { program, shape, keys, .. } = self.runner;
-        let recorder = Recorder::new(*program, shape, keys, &self.node.history);
+        let recorder = Recorder::new(*program, shape, keys, &self.node.history, self.locked(budget));
         let history = recorder.record_with_end(last, self.last_of_sessions()).ok()?;
         match skew_check::check(&history, shape.level(), budget) {
             Verdict::Holds(_) => Some(true),

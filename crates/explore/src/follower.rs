@@ -11,19 +11,44 @@
 
 use crate::explorable::{Explorable, Place};
 use crate::keys::reads_down;
-use crate::log::{Event, Log, Outcome};
+use crate::log::{Event, Kind, Log, Manner, Outcome};
+use crate::requests::whole_part;
 use crate::run::Run;
-use crate::sql::reads::Reads;
-use skew_sql::{KeyRange, Row, RowKey};
+use crate::sql::view::own_in;
+use skew_sql::rows::{Found, Looked, Memory, Reader, Scanned};
+use skew_sql::{Fits, KeyRange, Row, RowKey};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// What one request of the run was, and was answered.
 #[derive(Clone, Debug)]
 enum Followed {
-    Read { key: RowKey, locking: bool, row: Option<Row> },
-    Scan { range: Arc<KeyRange>, locking: bool, rows: Vec<(RowKey, Row)> },
-    Write { key: RowKey, value: Option<Row> },
+    Read {
+        key: RowKey,
+        locking: bool,
+        row: Option<Row>,
+    },
+    /// With whether it was locked.
+    Sought {
+        key: RowKey,
+        row: Option<Row>,
+        locked: bool,
+    },
+    Scan {
+        range: Arc<KeyRange>,
+        locking: bool,
+        rows: Vec<(RowKey, Row)>,
+        read: Option<KeyRange>,
+    },
+    SoughtIn {
+        range: Arc<KeyRange>,
+        found: Vec<(RowKey, Option<Row>, bool)>,
+        read: Option<KeyRange>,
+    },
+    Write {
+        key: RowKey,
+        value: Option<Row>,
+    },
 }
 
 /// A transaction of the run.
@@ -43,7 +68,8 @@ pub struct Follower {
     names: BTreeMap<RowKey, String>,
     waiting: VecDeque<Transaction>,
     current: Option<Transaction>,
-    reads: Reads,
+    own: BTreeMap<RowKey, Option<Row>>,
+    memory: Memory,
     difference: Option<Difference>,
 }
 
@@ -72,7 +98,15 @@ impl<P: Explorable + ?Sized> Run<'_, P> {
         let keys = waiting.iter().flat_map(|transaction| &transaction.requests).flat_map(Followed::keys);
         let names = keys.map(|key| (key.clone(), self.runner.program.key_name(key))).collect();
         let initial = self.runner.program.initial().into_iter().collect();
-        Follower { initial, names, waiting, current: None, reads: Reads::default(), difference: None }
+        Follower {
+            initial,
+            names,
+            waiting,
+            current: None,
+            own: BTreeMap::new(),
+            memory: Memory::default(),
+            difference: None,
+        }
     }
 
     fn requests(&self, log: &Log) -> VecDeque<Followed> {
@@ -82,25 +116,48 @@ impl<P: Explorable + ?Sized> Run<'_, P> {
         while let Some(event) = log.events.get(place) {
             place += 1;
             match event {
-                Event::Read(read) => requests.push_back(Followed::Read {
-                    key: keys.key(read.key).clone(),
-                    locking: read.locking,
-                    row: self.node.history.value(keys, read.key, read.source).cloned(),
-                }),
+                Event::Read(read) => {
+                    let (key, locked) = (keys.key(read.key).clone(), read.kind() == Kind::Locking);
+                    let row = self.node.history.value(keys, read.key, read.source).cloned();
+                    requests.push_back(match read.manner {
+                        Manner::Sought(_) => Followed::Sought { key, row, locked },
+                        _ => Followed::Read { key, row, locking: locked },
+                    });
+                }
                 // What it wrote itself it does not ask for.
                 Event::Own { .. } => {}
                 Event::Write { key, value } => {
                     requests.push_back(Followed::Write { key: keys.key(*key).clone(), value: value.clone() });
                 }
-                Event::Scan { range, locking, .. } => {
+                Event::Scan { range, manner, end } => {
                     let count = log.events[place..].iter().take_while(|event| event.is_scanned()).count();
-                    let rows = self.scanned(log, range, place..place + count);
-                    requests.push_back(Followed::Scan { range: Arc::clone(range), locking: *locking, rows });
+                    let (places, read) = (place..place + count, whole_part(range, end));
+                    let range = Arc::clone(range);
+                    requests.push_back(match manner {
+                        Manner::Sought(_) => Followed::SoughtIn { found: self.sought(log, places), range, read },
+                        _ => {
+                            let (rows, locking) = (self.scanned(log, &range, places), *manner == Manner::Locking);
+                            Followed::Scan { range, locking, rows, read }
+                        }
+                    });
                     place += count;
                 }
             }
         }
         requests
+    }
+
+    /// What a scan that sought rows to lock found, without own writes, and whether it was locked.
+    fn sought(&self, log: &Log, events: std::ops::Range<usize>) -> Vec<(RowKey, Option<Row>, bool)> {
+        let keys = &self.runner.keys;
+        let found = |event: &Event| match event {
+            Event::Read(read) => {
+                let row = self.node.history.value(keys, read.key, read.source).cloned();
+                Some((keys.key(read.key).clone(), row, read.kind() == Kind::Locking))
+            }
+            _ => None,
+        };
+        log.events[events].iter().filter_map(found).collect()
     }
 
     /// The rows that a scan found.
@@ -130,8 +187,9 @@ impl<P: Explorable + ?Sized> Run<'_, P> {
 impl Followed {
     fn keys(&self) -> Vec<&RowKey> {
         match self {
-            Followed::Read { key, .. } | Followed::Write { key, .. } => vec![key],
+            Followed::Read { key, .. } | Followed::Sought { key, .. } | Followed::Write { key, .. } => vec![key],
             Followed::Scan { rows, .. } => rows.iter().map(|(key, _)| key).collect(),
+            Followed::SoughtIn { found, .. } => found.iter().map(|(key, ..)| key).collect(),
         }
     }
 }
@@ -158,7 +216,8 @@ impl Follower {
     /// A transaction of a session begins; its ordinal.
     pub fn begin(&mut self, session: &str) -> Result<u32, Difference> {
         self.go_on()?;
-        self.reads = Reads::default();
+        self.own.clear();
+        self.memory = Memory::default();
         match self.waiting.pop_front() {
             Some(next) if next.session == session => {
                 let ordinal = next.ordinal;
@@ -172,31 +231,49 @@ impl Follower {
 
     /// A statement begins.
     pub fn begin_statement(&mut self) {
-        self.reads.begin_statement();
+        self.memory = Memory::default();
+    }
+
+    /// A subquery begins or ends; see [`Memory::enter`].
+    pub fn enter(&mut self, scope: usize) -> usize {
+        self.memory.enter(scope)
     }
 
     /// What a read returned in the run.
     pub fn read(&mut self, key: &RowKey, name: &str, locking: bool) -> Result<Option<Row>, Difference> {
-        self.go_on()?;
-        let mut reads = std::mem::take(&mut self.reads);
-        let row = reads.read(key, locking, || match self.next() {
-            Some(Followed::Read { key: run, locking: locked, row }) if run == *key && locked == locking => Ok(row),
-            other => self.asked(format!("a read of {name}"), other),
-        });
-        self.reads = reads;
-        row
+        self.note(key, name);
+        self.remembering(|memory, follower| memory.read(key, locking, follower))
     }
 
     /// What a scan returned in the run.
     pub fn scan(&mut self, range: &KeyRange, locking: bool) -> Result<Vec<(RowKey, Row)>, Difference> {
-        self.go_on()?;
-        let mut reads = std::mem::take(&mut self.reads);
-        let rows = reads.range(range, locking, |part| match self.next() {
-            Some(Followed::Scan { range, locking: locked, rows }) if *range == *part && locked == locking => Ok(rows),
-            other => self.asked("a scan".to_owned(), other),
-        });
-        self.reads = reads;
-        rows
+        self.remembering(|memory, follower| memory.range(range, locking, follower))
+    }
+
+    /// The row under a key that a statement sought to lock in the run; nothing if it passed it over.
+    pub fn seek(&mut self, key: &RowKey, name: &str, fits: &mut Fits<'_>) -> Result<Option<Row>, Difference> {
+        self.note(key, name);
+        self.remembering(|memory, follower| memory.seek(key, fits, follower))
+    }
+
+    /// The rows of a range that a statement sought to lock in the run.
+    pub fn seek_range(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Vec<(RowKey, Row)>, Difference> {
+        self.remembering(|memory, follower| memory.seek_range(range, fits, follower))
+    }
+
+    /// What a key is called, should it be one that the run does not have.
+    fn note(&mut self, key: &RowKey, name: &str) {
+        if !self.names.contains_key(key) {
+            self.names.insert(key.clone(), name.to_owned());
+        }
+    }
+
+    /// Asks the memory of the statement, which asks the run for what it does not know.
+    fn remembering<T>(&mut self, work: impl FnOnce(&mut Memory, &mut Follower) -> T) -> T {
+        let mut memory = std::mem::take(&mut self.memory);
+        let answer = work(&mut memory, self);
+        self.memory = memory;
+        answer
     }
 
     /// A write has to be that of the run.
@@ -204,7 +281,7 @@ impl Follower {
         self.go_on()?;
         match self.next() {
             Some(Followed::Write { key: run, value: written }) if run == *key && written == value => {
-                self.reads.write(run, value);
+                self.own.insert(run, value);
                 Ok(())
             }
             other => self.asked(format!("a write of {name}"), other),
@@ -236,9 +313,9 @@ impl Follower {
         let name = |key: &RowKey| self.names.get(key).cloned().unwrap_or_default();
         let recorded = match &run {
             None => "its end".to_owned(),
-            Some(Followed::Read { key, .. }) => format!("a read of {}", name(key)),
+            Some(Followed::Read { key, .. } | Followed::Sought { key, .. }) => format!("a read of {}", name(key)),
             Some(Followed::Write { key, .. }) => format!("a write of {}", name(key)),
-            Some(Followed::Scan { .. }) => "a scan".to_owned(),
+            Some(Followed::Scan { .. } | Followed::SoughtIn { .. }) => "a scan".to_owned(),
         };
         let other = if asked == recorded { " with something else in it" } else { "" };
         let who = self.current.as_ref().map_or("nobody", |current| &current.name).to_owned();
@@ -247,5 +324,72 @@ impl Follower {
 
     fn differs<T>(&mut self, message: impl Into<String>) -> Result<T, Difference> {
         Err(self.difference.get_or_insert(Difference(message.into())).clone())
+    }
+}
+
+/// What the run answers that no memory knows.
+impl Reader for Follower {
+    type Stop = Difference;
+
+    fn own(&self, key: &RowKey) -> Option<Option<Row>> {
+        self.own.get(key).cloned()
+    }
+
+    fn own_in(&self, range: &KeyRange) -> Vec<(RowKey, Option<Row>)> {
+        own_in(&self.own, range)
+    }
+
+    fn read(&mut self, key: &RowKey, locking: bool) -> Result<Option<Row>, Difference> {
+        self.go_on()?;
+        match self.next() {
+            Some(Followed::Read { key: run, locking: locked, row }) if run == *key && locked == locking => Ok(row),
+            other => self.asked(self.read_of(key), other),
+        }
+    }
+
+    fn scan(&mut self, range: &KeyRange, locking: bool) -> Result<Scanned, Difference> {
+        self.go_on()?;
+        match self.next() {
+            Some(Followed::Scan { range: run, locking: locked, rows, read }) if *run == *range && locked == locking => {
+                Ok(Scanned { rows, read })
+            }
+            other => self.asked("a scan".to_owned(), other),
+        }
+    }
+
+    fn look(&mut self, key: &RowKey, _: &mut Fits<'_>) -> Result<Found, Difference> {
+        self.go_on()?;
+        match self.next() {
+            Some(Followed::Sought { key: run, row, locked }) if run == *key => Ok(found(row, locked)),
+            other => self.asked(self.read_of(key), other),
+        }
+    }
+
+    fn look_over(&mut self, range: &KeyRange, _: &mut Fits<'_>) -> Result<Looked, Difference> {
+        self.go_on()?;
+        match self.next() {
+            Some(Followed::SoughtIn { range: run, found: all, read }) if *run == *range => {
+                let found = all.into_iter().map(|(key, row, locked)| (key, found(row, locked))).collect();
+                Ok(Looked { found, read })
+            }
+            other => self.asked("a scan".to_owned(), other),
+        }
+    }
+
+    fn claim(&mut self, key: &RowKey) -> Result<Option<Option<Row>>, Difference> {
+        Reader::read(self, key, true).map(Some)
+    }
+}
+
+impl Follower {
+    fn read_of(&self, key: &RowKey) -> String {
+        format!("a read of {}", self.names.get(key).cloned().unwrap_or_default())
+    }
+}
+
+fn found(row: Option<Row>, locked: bool) -> Found {
+    match row {
+        Some(row) if locked => Found::Locked(row),
+        row => Found::Passed(row),
     }
 }

@@ -10,9 +10,69 @@
 //! and stays.
 
 use crate::keys::KeyNumber;
-use crate::set::{Number, Set};
+use crate::set::{INITIAL, Number, Set};
 use skew_sql::{KeyPart, KeyRange, Row};
 use std::sync::Arc;
+
+/// How a key is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Manner {
+    /// As the level has it.
+    Plain,
+    /// The latest version, whatever the level.
+    Locking,
+    /// By a statement that seeks rows to lock: which versions fit decides how it read the one that it got.
+    Sought(Sought),
+}
+
+/// Which versions a statement passed over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Sought {
+    /// The writers of which that is known.
+    pub(crate) known: Set,
+    /// Those whose versions were passed over.
+    pub(crate) passed: Set,
+    /// Whether what there was before everything was passed over.
+    pub(crate) initial: bool,
+}
+
+impl Sought {
+    /// What a scan knows of a key that nobody has written: it is not there.
+    pub(crate) const ABSENT: Sought = Sought { known: Set::EMPTY, passed: Set::EMPTY, initial: true };
+
+    /// Whether it is known if the version of a writer was passed over.
+    pub(crate) fn knows(self, source: Number) -> bool {
+        source == INITIAL || self.known.contains(source)
+    }
+}
+
+/// What a read asks of a commit order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Plain,
+    Locking,
+    /// Of a row that was passed over. It is a plain read, unless its level forbids that and the statement had the row's lock already: what is
+    /// asked here is what both ask, so that the search has all runs; [`Run::answer`](crate::Run::answer) decides.
+    Passing,
+}
+
+impl Manner {
+    /// What a read of the version of a writer is.
+    pub(crate) fn kind(self, source: Number) -> Kind {
+        match self {
+            Manner::Plain => Kind::Plain,
+            Manner::Locking => Kind::Locking,
+            Manner::Sought(sought) if source == INITIAL && sought.initial => Kind::Passing,
+            Manner::Sought(sought) if sought.knows(source) && !sought.passed.contains(source) => Kind::Locking,
+            Manner::Sought(_) => Kind::Passing,
+        }
+    }
+
+    /// Whether two reads are asked for in the same way.
+    pub(crate) fn is_like(self, other: Manner) -> bool {
+        std::mem::discriminant(&self) == std::mem::discriminant(&other)
+    }
+}
 
 /// An external read.
 #[derive(Clone, Debug)]
@@ -20,13 +80,20 @@ pub(crate) struct Read {
     pub(crate) key: KeyNumber,
     /// Who wrote what it returned.
     pub(crate) source: Number,
-    pub(crate) locking: bool,
+    pub(crate) manner: Manner,
     /// Whether it belongs to the scan before it.
     pub(crate) scanned: bool,
     /// Who was before the transaction by `(so ∪ wr)+` without this read and those after it.
     pub(crate) past: Set,
     /// Whom earlier plain reads read from.
     pub(crate) seen: Set,
+}
+
+impl Read {
+    /// What it asks of a commit order.
+    pub(crate) fn kind(&self) -> Kind {
+        self.manner.kind(self.source)
+    }
 }
 
 /// How far a scan went.
@@ -49,8 +116,8 @@ pub(crate) enum Event {
     Own { key: KeyNumber, scanned: bool },
     /// A write; of nothing: a delete.
     Write { key: KeyNumber, value: Option<Row> },
-    /// A scan begins: the reads that belong to it follow; whether they lock.
-    Scan { range: Arc<KeyRange>, locking: bool, end: ScanEnd },
+    /// A scan begins: the reads that belong to it follow, which are all asked for alike.
+    Scan { range: Arc<KeyRange>, manner: Manner, end: ScanEnd },
 }
 
 impl Event {
@@ -136,12 +203,19 @@ impl Log {
     }
 
     /// One more read; `source_past` is who is before its writer.
-    pub(crate) fn push_read(&mut self, key: KeyNumber, locking: bool, scanned: bool, source: Number, source_past: Set) {
+    pub(crate) fn push_read(
+        &mut self,
+        key: KeyNumber,
+        manner: Manner,
+        scanned: bool,
+        source: Number,
+        source_past: Set,
+    ) {
         let (past, seen) = (self.past, self.plain_sources);
-        self.events.push(Event::Read(Read { key, source, locking, scanned, past, seen }));
+        self.events.push(Event::Read(Read { key, source, manner, scanned, past, seen }));
         let shown = source_past | Set::only(source);
         self.past |= shown;
-        if !locking {
+        if manner.kind(source) == Kind::Plain {
             self.plain_past |= shown;
             self.plain_sources.insert(source);
         }
@@ -157,9 +231,9 @@ impl Log {
     }
 
     /// One more scan, of which nothing is read yet.
-    pub(crate) fn push_scan(&mut self, range: Arc<KeyRange>, locking: bool) {
+    pub(crate) fn push_scan(&mut self, range: Arc<KeyRange>, manner: Manner) {
         self.scans = true;
-        self.events.push(Event::Scan { range, locking, end: ScanEnd::Open });
+        self.events.push(Event::Scan { range, manner, end: ScanEnd::Open });
     }
 }
 

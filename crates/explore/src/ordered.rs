@@ -15,7 +15,7 @@
 
 use crate::consistency::Known;
 use crate::keys::{KeyNumber, Keys, reads_down};
-use crate::log::{Event, Log, Outcome, Read, ScanEnd};
+use crate::log::{Event, Kind, Log, Manner, Outcome, Read, ScanEnd};
 use crate::set::{INITIAL, Number, Set};
 use skew_sql::{KeyRange, Row, RowKey};
 use std::sync::Arc;
@@ -120,9 +120,9 @@ impl Ordered {
     }
 
     /// The pending transaction reads a version.
-    pub(crate) fn push_read(&mut self, key: KeyNumber, locking: bool, scanned: bool, source: Number) {
+    pub(crate) fn push_read(&mut self, key: KeyNumber, manner: Manner, scanned: bool, source: Number) {
         let past = self.past_of(source);
-        self.pending_mut().push_read(key, locking, scanned, source, past);
+        self.pending_mut().push_read(key, manner, scanned, source, past);
     }
 
     /// Whether a scan of a transaction has to read a key: somebody else wrote it, or it was there before everything.
@@ -165,8 +165,8 @@ impl Ordered {
                 continue;
             }
             for &key in &written {
-                while let Some((place, locking)) = absence_place(&self.log(reader).events, key, keys) {
-                    let read = Read { locking, ..self.absence(reader, place, key) };
+                while let Some((place, manner)) = absence_place(&self.log(reader).events, key, keys) {
+                    let read = Read { manner, ..self.absence(reader, place, key) };
                     self.log_mut(reader).events.insert(place, Event::Read(read));
                 }
             }
@@ -179,11 +179,11 @@ impl Ordered {
         let (mut past, mut seen) = (self.past_of_all(log.session_past), Set::EMPTY);
         for read in crate::log::reads_among(&log.events[..place]) {
             past |= self.past_of(read.source) | Set::only(read.source);
-            if !read.locking {
+            if read.kind() == Kind::Plain {
                 seen.insert(read.source);
             }
         }
-        Read { key, source: INITIAL, locking: false, scanned: true, past, seen }
+        Read { key, source: INITIAL, manner: Manner::Plain, scanned: true, past, seen }
     }
 
     /// The history that a swap leaves: these transactions, which are over, and the first events of another, whose last read is from `source`.
@@ -230,7 +230,7 @@ impl Ordered {
                 Event::Read(read) => {
                     let source = if place == event { source } else { read.source };
                     if place == event || !self.is_gone(old_event, old.number, keys) {
-                        self.push_read(read.key, read.locking, read.scanned, source);
+                        self.push_read(read.key, read.manner, read.scanned, source);
                     }
                 }
                 Event::Own { .. } => self.pending_mut().events.push(old_event.clone()),
@@ -257,20 +257,20 @@ impl Ordered {
     }
 }
 
-/// Where a scan among these events lacks the read of a key that it covers, and whether that scan locks; nothing if none does.
-fn absence_place(events: &[Event], key: KeyNumber, keys: &Keys) -> Option<(usize, bool)> {
+/// Where a scan among these events lacks the read of a key that it covers, and how that scan reads; nothing if none does.
+fn absence_place(events: &[Event], key: KeyNumber, keys: &Keys) -> Option<(usize, Manner)> {
     let mut own = false;
     for (place, event) in events.iter().enumerate() {
         match event {
             Event::Write { key: written, .. } => own |= *written == key,
-            Event::Scan { range, locking, end } if !own && covers(range, end, keys.key(key)) => {
+            Event::Scan { range, manner, end } if !own && covers(range, end, keys.key(key)) => {
                 let reads = events[place + 1..].iter().take_while(|event| event.is_scanned());
                 let after = |event: &&Event| {
                     event.read_key().is_some_and(|other| comes_before(range, keys.key(other), keys.key(key)))
                 };
                 let found = place + 1 + reads.take_while(after).count();
                 if events.get(found).is_none_or(|event| !event.is_scanned() || event.read_key() != Some(key)) {
-                    return Some((found, *locking));
+                    return Some((found, *manner));
                 }
             }
             _ => {}

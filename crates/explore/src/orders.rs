@@ -53,7 +53,7 @@ impl<'p, P: Explorable + ?Sized> Baseline<'p, P> {
                 Step::Branched(branch) => {
                     for &source in branch.choices.iter().rev() {
                         let mut next = node.clone();
-                        next.history.push_read(branch.key, branch.locking, branch.scanned, source);
+                        next.history.push_read(branch.key, branch.manner, branch.scanned, source);
                         self.stack.push(next);
                     }
                 }

@@ -177,7 +177,7 @@ impl Transaction<'_, '_> {
     pub fn scan<T: FromValue>(&mut self, path: &str) -> Result<Vec<(String, T)>, Stop> {
         let range = KeyRange::of_prefix(SPACE, key_of(path).parts.to_vec());
         let rows = self.requests.scan(&range, false)?;
-        rows.iter().map(|(key, row)| Ok((name_of(key), loaded(&name_of(key), Some(row))?))).collect()
+        rows.rows.iter().map(|(key, row)| Ok((name_of(key), loaded(&name_of(key), Some(row))?))).collect()
     }
 
     /// Aborts: hand the result out. The reads of the transaction count, its writes are nobody's.
@@ -195,7 +195,7 @@ fn loaded<T: FromValue>(key: &str, row: Option<&Row>) -> Result<T, Stop> {
     let value = row.and_then(|row| row.first());
     T::from_value(value).ok_or_else(|| match value {
         None => Stop::failed(format!("{key} is absent; read it as an Option")),
-        Some(value) => Stop::failed(format!("{key} holds {}, which is of another type", crate::record::text(value))),
+        Some(value) => Stop::failed(format!("{key} holds {}, which is of another type", skew_sql::rows::text(value))),
     })
 }
 

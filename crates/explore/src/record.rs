@@ -4,31 +4,29 @@
 //! ([`skew_history::scan::covers`] looks at names, the search at keys, and a text with a `/` in it may part the two); else as its
 //! reads, which mean the same.
 //!
+//! A row that was sought is a read of its own if it was locked; the scan that looked for it leaves it out. One that was passed over is
+//! a plain read, or, where the caller says so, the locking read that it may have been.
+//!
 //! ```text
 //!   alice#0:  scan(item/: item/3=7)        item/5, which bob#0 inserts, is read as absent: the reader of the file finds that by itself
 //! ```
 
 use crate::explorable::Explorable;
 use crate::keys::{KeyNumber, Keys, reads_down};
-use crate::log::{Event, Log, Outcome, Read, ScanEnd};
+use crate::log::{Event, Kind, Log, Manner, Outcome, Read, ScanEnd};
 use crate::ordered::Ordered;
 use crate::set::{INITIAL, Number, Set};
 use crate::shape::Shape;
 use skew_history::builder::{ClaimedWriter, Refusal, ScanSpec, ScannedKey};
 use skew_history::scan::{ascending, covers};
 use skew_history::{Action, History, HistoryBuilder, IsolationLevel, KeyId, Name, Value};
+use skew_sql::value::output;
 use skew_sql::{Datum, Dialect, KeyPart, KeyRange, Row, SqlType};
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// A value among others, as text.
-pub(crate) fn text(datum: &Datum) -> String {
-    match datum {
-        Datum::Null => "NULL".to_owned(),
-        Datum::Boolean(truth) => truth.to_string(),
-        datum => skew_sql::value::output(datum, &SqlType::TEXT, Dialect::Postgres),
-    }
-}
+/// Reads of rows that were passed over and yet locked: the transaction and the place of the event.
+pub(crate) type Locked = BTreeSet<(Number, usize)>;
 
 /// What a history is written with.
 pub(crate) struct Recorder<'a, P: ?Sized> {
@@ -38,6 +36,7 @@ pub(crate) struct Recorder<'a, P: ?Sized> {
     history: &'a Ordered,
     builder: HistoryBuilder,
     names: BTreeMap<KeyNumber, String>,
+    locked: Locked,
 }
 
 /// A bound of a scan, as the file has it.
@@ -70,7 +69,13 @@ impl Covered {
 }
 
 impl<'a, P: Explorable + ?Sized> Recorder<'a, P> {
-    pub(crate) fn new(program: &'a P, shape: &'a Shape, keys: &'a Keys, history: &'a Ordered) -> Recorder<'a, P> {
+    pub(crate) fn new(
+        program: &'a P,
+        shape: &'a Shape,
+        keys: &'a Keys,
+        history: &'a Ordered,
+        locked: Locked,
+    ) -> Recorder<'a, P> {
         let mut names = BTreeMap::new();
         for &number in &history.order {
             for event in &history.log(number).events {
@@ -83,7 +88,7 @@ impl<'a, P: Explorable + ?Sized> Recorder<'a, P> {
                 }
             }
         }
-        Recorder { program, shape, keys, history, builder: HistoryBuilder::new(), names }
+        Recorder { program, shape, keys, history, builder: HistoryBuilder::new(), names, locked }
     }
 
     /// The history; an error only when names come twice.
@@ -156,11 +161,16 @@ impl<'a, P: Explorable + ?Sized> Recorder<'a, P> {
         let mut place = 0;
         while let Some(event) = log.events.get(place) {
             place += 1;
-            if let Event::Scan { range, locking, end } = event {
+            if let Event::Scan { range, manner, end } = event {
                 let count = log.events[place..].iter().take_while(|event| event.is_scanned()).count();
                 let reads = &log.events[place..place + count];
                 if let Some(covered) = self.covered(log.number, range, end, reads) {
-                    self.scan(log, &covered, *locking, reads)?;
+                    let alone: Vec<usize> = match manner {
+                        Manner::Sought(_) => (place..place + count).filter(|&it| self.locks(log, it)).collect(),
+                        _ => Vec::new(),
+                    };
+                    self.scan(log, &covered, *manner == Manner::Locking, place..place + count, &alone)?;
+                    alone.into_iter().for_each(|place| self.event(log, &log.events[place], place + 1));
                     place += count;
                 }
                 continue;
@@ -168,6 +178,14 @@ impl<'a, P: Explorable + ?Sized> Recorder<'a, P> {
             self.event(log, event, place);
         }
         Ok(())
+    }
+
+    /// Whether an event is a read that locked.
+    fn locks(&self, log: &Log, place: usize) -> bool {
+        match &log.events[place] {
+            Event::Read(read) => read.kind() == Kind::Locking || self.locked.contains(&(log.number, place)),
+            _ => false,
+        }
     }
 
     /// An event by itself; `place` is behind it.
@@ -179,8 +197,8 @@ impl<'a, P: Explorable + ?Sized> Recorder<'a, P> {
             }
             Event::Read(read) => {
                 let (id, value) = (self.key(read.key), self.read_value(read));
-                let event =
-                    skew_history::Event { locking: read.locking, ..skew_history::Event::new(Action::Read, id, value) };
+                let locking = self.locks(log, place - 1);
+                let event = skew_history::Event { locking, ..skew_history::Event::new(Action::Read, id, value) };
                 self.builder.event(event);
                 let name = self.writer(read.source);
                 self.builder.claim(claim(&name));
@@ -194,17 +212,24 @@ impl<'a, P: Explorable + ?Sized> Recorder<'a, P> {
         }
     }
 
-    fn scan(&mut self, log: &Log, covered: &Covered, locking: bool, reads: &[Event]) -> Result<(), Refusal> {
+    /// A scan with the reads at these places, of which some stand alone.
+    fn scan(
+        &mut self,
+        log: &Log,
+        covered: &Covered,
+        locking: bool,
+        reads: std::ops::Range<usize>,
+        alone: &[usize],
+    ) -> Result<(), Refusal> {
         let mut listed: Vec<(String, Value, Option<Option<String>>)> = Vec::new();
-        for event in reads {
-            match event {
+        for place in reads.filter(|place| !alone.contains(place)) {
+            match &log.events[place] {
                 Event::Read(read) if self.is_listed(read) => {
                     let value = self.read_value(read);
                     listed.push((self.names[&read.key].clone(), value, Some(self.writer(read.source))));
                 }
                 Event::Own { key, .. } => {
-                    let at = log.events.iter().position(|other| std::ptr::eq(other, event)).unwrap_or(0);
-                    let value = self.value(*key, log.own_before(*key, at));
+                    let value = self.value(*key, log.own_before(*key, place));
                     listed.push((self.names[key].clone(), value, None));
                 }
                 _ => {}
@@ -214,7 +239,10 @@ impl<'a, P: Explorable + ?Sized> Recorder<'a, P> {
             .iter()
             .map(|(key, value, writer)| ScannedKey { key, value: *value, writer: writer.as_ref().map(claim) })
             .collect();
+        let except: Vec<&str> =
+            alone.iter().filter_map(|&place| Some(self.names[&log.events[place].read_key()?].as_str())).collect();
         let spec = ScanSpec {
+            except: &except,
             prefix: &covered.prefix,
             low: covered.low.as_ref().map(Bound::name),
             high: covered.high.as_ref().map(Bound::name),
@@ -274,7 +302,7 @@ impl<'a, P: Explorable + ?Sized> Recorder<'a, P> {
             Datum::Integer(number) if i64::try_from(*number).is_ok() => values.integer(*number),
             Datum::Boolean(truth) => values.boolean(*truth),
             Datum::Text(text) => values.text(text),
-            datum => values.text(&text(datum)),
+            datum => values.text(&output(datum, &SqlType::TEXT, Dialect::Postgres)),
         }
     }
 

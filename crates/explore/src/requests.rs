@@ -6,18 +6,23 @@
 //!   then         read x: t0 or t2                   a branch: the run is interrupted, and begins again with each answer
 //! ```
 //!
+//! A read that is sought is told which versions fit: of all that there are when it is first made. One that a swap lets read from somebody who
+//! came later is looked at again when its transaction runs again, and given up if it then reads what it cannot.
+//!
 //! A scan asks for the keys of its range one after the other, in order: those that were there before everything and those that committed
 //! transactions wrote. Its next key is always the first known one behind the last, so that a scan which is taken up again in another branch
 //! goes on where it was.
 
+use crate::consistency::{Beginning, Known};
 use crate::error::ExploreError;
 use crate::explorable::Interrupt;
 use crate::keys::{KeyNumber, Keys, reads_down};
-use crate::log::{Event, Log, ScanEnd};
+use crate::log::{Event, Kind, Log, Manner, ScanEnd, Sought};
 use crate::ordered::Ordered;
-use crate::set::{INITIAL, Number};
+use crate::set::{INITIAL, Number, Set};
 use crate::shape::Shape;
-use skew_sql::{KeyPart, KeyRange, Row, RowKey};
+use skew_sql::rows::{Found, Looked, Scanned};
+use skew_sql::{Fit, Fits, KeyPart, KeyRange, Row, RowKey};
 use std::sync::Arc;
 
 /// Who answers a read that is not recorded.
@@ -37,7 +42,7 @@ pub(crate) enum Guide<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct Branch {
     pub(crate) key: KeyNumber,
-    pub(crate) locking: bool,
+    pub(crate) manner: Manner,
     pub(crate) scanned: bool,
     pub(crate) choices: Vec<Number>,
 }
@@ -85,16 +90,69 @@ impl<'a> Requests<'a> {
 
     /// Reads the row under a key; nothing if there is none. A locking read sees the latest version, whatever the level.
     pub fn read(&mut self, key: &RowKey, locking: bool) -> Result<Option<Row>, Interrupt> {
-        self.go_on()?;
         let key = self.keys.number(key);
+        self.read_in(key, if locking { Manner::Locking } else { Manner::Plain })?;
+        Ok(self.answer(self.cursor - 1))
+    }
+
+    /// Reads the row under a key for a statement that seeks rows to lock: it is locked, or passed over.
+    pub fn seek(&mut self, key: &RowKey, fits: &mut Fits<'_>) -> Result<Found, Interrupt> {
+        let key = self.keys.number(key);
+        let sought = self.sought(key, fits);
+        self.read_in(key, Manner::Sought(sought))?;
+        self.look_again(self.cursor - 1, sought)?;
+        Ok(self.found(self.cursor - 1))
+    }
+
+    fn read_in(&mut self, key: KeyNumber, manner: Manner) -> Result<(), Interrupt> {
+        self.go_on()?;
         match self.log().events.get(self.cursor) {
-            Some(Event::Read(read)) if read.key == key && read.locking == locking && !read.scanned => {}
+            Some(Event::Read(read)) if read.key == key && read.manner.is_like(manner) && !read.scanned => {}
             Some(Event::Own { key: own, scanned: false }) if *own == key => {}
             Some(_) => return Err(self.differs(&self.told("read", key))),
-            None => self.read_new(key, locking, false)?,
+            None => self.read_new(key, manner, false)?,
         }
         self.cursor += 1;
-        Ok(self.answer(self.cursor - 1))
+        Ok(())
+    }
+
+    /// Which of the versions that there are now a statement passes over.
+    fn sought(&self, key: KeyNumber, fits: &mut Fits<'_>) -> Sought {
+        let row_key = self.keys.key(key);
+        let mut is_passed = |row: Option<&Row>| row.is_none_or(|row| fits(row_key, row) != Fit::Yes);
+        let known = self.history.writers(key);
+        let passed = known.iter().filter(|&writer| is_passed(self.history.value(self.keys, key, writer))).collect();
+        Sought { known, passed, initial: is_passed(self.keys.initial(key)) }
+    }
+
+    /// A read that a swap lets read from somebody of whom it did not know: whether it locks is known only now.
+    fn look_again(&mut self, place: usize, now: Sought) -> Result<(), Interrupt> {
+        let Event::Read(read) = &self.log().events[place] else { return Ok(()) };
+        let (key, scanned, source) = (read.key, read.scanned, read.source);
+        let is_open = matches!(read.manner, Manner::Sought(before) if !before.knows(source));
+        if !is_open || matches!(self.guide, Guide::List(_)) {
+            return Ok(());
+        }
+        let manner = Manner::Sought(now);
+        if let Event::Read(read) = &mut self.history.pending_mut().events[place] {
+            read.manner = manner;
+        }
+        let log = self.log();
+        let beginning = Beginning { log, events: &log.events, read: None };
+        let mut known = Known::clone(&self.history.known);
+        match known.add_beginning(self.history, beginning, self.history.complete, &self.shape.bases) {
+            true => Ok(()),
+            false => Err(self.stop(Reason::Branch(Branch { key, manner, scanned, choices: Vec::new() }))),
+        }
+    }
+
+    /// What a sought read came to.
+    fn found(&self, place: usize) -> Found {
+        let locks = matches!(&self.log().events[place], Event::Read(read) if read.kind() == Kind::Locking);
+        match self.answer(place) {
+            Some(row) if locks => Found::Locked(row),
+            row => Found::Passed(row),
+        }
     }
 
     /// Writes a row under a key; nothing: deletes it.
@@ -117,35 +175,66 @@ impl<'a> Requests<'a> {
     ///
     /// A range with a limit is read up to the end of the part of the key where it has enough rows, because what a recorded scan covers
     /// ends with a part. With `locking` every read of it sees the latest version, whatever the level.
-    pub fn scan(&mut self, range: &KeyRange, locking: bool) -> Result<Vec<(RowKey, Row)>, Interrupt> {
+    pub fn scan(&mut self, range: &KeyRange, locking: bool) -> Result<Scanned, Interrupt> {
+        let start = self.cursor;
+        let manner = if locking { Manner::Locking } else { Manner::Plain };
+        let end = self.scan_in(range, manner, &mut |_, _| Fit::Yes)?;
+        Ok(Scanned { rows: self.rows(range, start), read: whole_part(range, &end) })
+    }
+
+    /// Reads the keys of a range for a statement that seeks rows to lock, until as many as the range wants fit.
+    pub fn look_over(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Looked, Interrupt> {
+        let start = self.cursor;
+        let end = self.scan_in(range, Manner::Sought(Sought::ABSENT), fits)?;
+        let found = |place: usize| match &self.log().events[place] {
+            Event::Read(read) => Some((self.keys.key(read.key).clone(), self.found(place))),
+            _ => None,
+        };
+        Ok(Looked { found: (start + 1..self.cursor).filter_map(found).collect(), read: whole_part(range, &end) })
+    }
+
+    fn scan_in(&mut self, range: &KeyRange, manner: Manner, fits: &mut Fits<'_>) -> Result<ScanEnd, Interrupt> {
         self.go_on()?;
         let start = self.cursor;
         match self.log().events.get(start) {
-            Some(Event::Scan { range: before, locking: locked, .. }) if **before == *range && *locked == locking => {}
+            Some(Event::Scan { range: before, manner: asked, .. }) if **before == *range && asked.is_like(manner) => {}
             Some(_) => return Err(self.differs("a scan")),
             None => {
                 self.make_room(|_| "a scan".to_owned())?;
-                self.history.pending_mut().push_scan(Arc::new(range.clone()), locking);
+                self.history.pending_mut().push_scan(Arc::new(range.clone()), manner);
             }
         }
         self.cursor += 1;
-        while self.log().events.get(self.cursor).is_some_and(Event::is_scanned) {
+        while let Some(key) =
+            self.log().events.get(self.cursor).filter(|event| event.is_scanned()).and_then(Event::read_key)
+        {
+            self.look_again(self.cursor, self.sought(key, fits))?;
             self.cursor += 1;
         }
         if matches!(self.log().events[start], Event::Scan { end: ScanEnd::Open, .. }) {
-            let found = self.scan_on(range, locking, start)?;
+            let found = self.scan_on(range, manner, start, fits)?;
             if let Event::Scan { end, .. } = &mut self.history.pending_mut().events[start] {
                 *end = found;
             }
         }
-        Ok(self.rows(range, start))
+        match &self.log().events[start] {
+            Event::Scan { end, .. } => Ok(end.clone()),
+            _ => Ok(ScanEnd::Whole),
+        }
     }
 
     /// Reads what is left of a range.
-    fn scan_on(&mut self, range: &KeyRange, locking: bool, start: usize) -> Result<ScanEnd, Interrupt> {
+    fn scan_on(
+        &mut self,
+        range: &KeyRange,
+        manner: Manner,
+        start: usize,
+        fits: &mut Fits<'_>,
+    ) -> Result<ScanEnd, Interrupt> {
+        let is_sought = matches!(manner, Manner::Sought(_));
         loop {
             let last = self.log().events[start + 1..self.cursor].last().and_then(Event::read_key);
-            let enough = self.enough(range, start);
+            let enough = self.enough(range, start, fits);
             let log = self.log();
             let known = |key| self.history.is_known(self.keys, key, log.number) || log.own(key).is_some();
             let next = self.keys.next_in(range, last, known);
@@ -153,18 +242,27 @@ impl<'a> Requests<'a> {
             match (next, enough) {
                 (next, Some(part)) if next.is_none_or(|next| part_of(next) != part) => return Ok(ScanEnd::At(part)),
                 (None, _) => return Ok(ScanEnd::Whole),
-                (Some(next), _) => self.read_new(next, locking, true)?,
+                (Some(next), _) => {
+                    let manner = if is_sought { Manner::Sought(self.sought(next, fits)) } else { manner };
+                    self.read_new(next, manner, true)?;
+                }
             }
             self.cursor += 1;
         }
     }
 
-    /// The part of the key where a scan that begins here has enough rows, if it has.
-    fn enough(&self, range: &KeyRange, start: usize) -> Option<Option<KeyPart>> {
+    /// The part of the key where a scan that begins here has enough rows, if it has; of one that seeks, rows that fit.
+    fn enough(&self, range: &KeyRange, start: usize, fits: &mut Fits<'_>) -> Option<Option<KeyPart>> {
         let limit = range.limit?;
         let mut found = 0;
         for place in start + 1..self.cursor {
-            found += usize::from(self.answer(place).is_some());
+            let counts = match (&self.log().events[place], self.answer(place)) {
+                (_, None) => false,
+                (Event::Own { key, .. }, Some(row)) => fits(self.keys.key(*key), &row) != Fit::No,
+                (Event::Read(read), Some(_)) => read.kind() != Kind::Passing,
+                _ => true,
+            };
+            found += usize::from(counts);
             if found == limit {
                 let key = self.log().events[place].read_key()?;
                 return Some(self.keys.key(key).parts.get(range.prefix.len()).cloned());
@@ -188,20 +286,31 @@ impl<'a> Requests<'a> {
     }
 
     /// A read that is not recorded yet becomes the next event.
-    fn read_new(&mut self, key: KeyNumber, locking: bool, scanned: bool) -> Result<(), Interrupt> {
+    fn read_new(&mut self, key: KeyNumber, manner: Manner, scanned: bool) -> Result<(), Interrupt> {
         self.make_room(|it| it.told("read", key))?;
         if self.log().own(key).is_some() {
             self.history.pending_mut().events.push(Event::Own { key, scanned });
             return Ok(());
         }
-        let source = self.source(key, locking, scanned)?;
-        self.history.push_read(key, locking, scanned, source);
+        let source = self.source(key, manner, scanned)?;
+        let manner = match (manner, &self.guide) {
+            // It was prescribed before the version was there to be looked at. Whether it can be read is looked at when nothing is prescribed.
+            (Manner::Sought(sought), Guide::List(_)) if !self.is_possible(key, manner, source) => {
+                Manner::Sought(Sought { known: sought.known - Set::only(source), ..sought })
+            }
+            _ => manner,
+        };
+        self.history.push_read(key, manner, scanned, source);
         Ok(())
     }
 
-    fn source(&mut self, key: KeyNumber, locking: bool, scanned: bool) -> Result<Number, Interrupt> {
+    fn is_possible(&self, key: KeyNumber, manner: Manner, source: Number) -> bool {
+        self.history.choices(key, manner, &self.shape.bases).contains(&source)
+    }
+
+    fn source(&mut self, key: KeyNumber, manner: Manner, scanned: bool) -> Result<Number, Interrupt> {
         let choices = match &mut self.guide {
-            Guide::Levels => self.history.choices(key, locking, &self.shape.bases),
+            Guide::Levels => self.history.choices(key, manner, &self.shape.bases),
             Guide::List(list) => match list.next() {
                 None => return Err(self.stop(Reason::EndOfList)),
                 Some(&source) if source == INITIAL || self.history.writers(key).contains(source) => vec![source],
@@ -211,7 +320,7 @@ impl<'a> Requests<'a> {
         };
         match choices.as_slice() {
             [only] => Ok(*only),
-            _ => Err(self.stop(Reason::Branch(Branch { key, locking, scanned, choices }))),
+            _ => Err(self.stop(Reason::Branch(Branch { key, manner, scanned, choices }))),
         }
     }
 
@@ -273,5 +382,16 @@ impl<'a> Requests<'a> {
         if self.reason.is_none() && (self.cursor < self.log().events.len() || other_ending) {
             self.differs("its end");
         }
+    }
+}
+
+/// As far as a scan read a range whole; nothing if that is no range.
+pub(crate) fn whole_part(range: &KeyRange, end: &ScanEnd) -> Option<KeyRange> {
+    let whole = KeyRange { limit: None, ..range.clone() };
+    match end {
+        ScanEnd::Open | ScanEnd::At(None) => None,
+        ScanEnd::Whole => Some(whole),
+        ScanEnd::At(part) if reads_down(range) => Some(KeyRange { low: part.clone(), ..whole }),
+        ScanEnd::At(part) => Some(KeyRange { high: part.clone(), ..whole }),
     }
 }

@@ -3,16 +3,22 @@
 use crate::consistency::Known;
 use crate::explorable::{Explorable, Place};
 use crate::layout;
-use crate::log::Outcome;
-use crate::record::Recorder;
+use crate::log::{Event, Kind, Manner, Outcome, Read};
+use crate::record::{Locked, Recorder};
 use crate::runner::{Node, Runner};
-use crate::set::INITIAL;
+use crate::set::{INITIAL, Number};
 use crate::shape::base_of;
 use crate::subtree::Subtree;
 use skew_check::{Budget, Verdict};
 use skew_history::builder::Refusal;
 use skew_history::{History, IsolationLevel};
 use std::fmt::Write;
+
+/// So much work it may be to find out how a row was passed over.
+const WORK_PER_GUESS: u64 = 1_000_000;
+
+/// Of so many rows that were passed over every combination is tried; of more, none, each alone, and all.
+const MOST_COMBINED: usize = 8;
 
 /// Whether a run is one of a level.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -39,8 +45,48 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
     /// Its history, as the checker knows histories; every transaction declares its level. Refused when the program gives two keys one name,
     /// or two sessions.
     pub fn history(&self) -> Result<History, Refusal> {
+        self.history_with(self.locked(Budget::steps(WORK_PER_GUESS)))
+    }
+
+    fn history_with(&self, locked: Locked) -> Result<History, Refusal> {
         let Runner { program, shape, keys, .. } = self.runner;
-        Recorder::new(*program, shape, keys, &self.node.history).record()
+        Recorder::new(*program, shape, keys, &self.node.history, locked).record()
+    }
+
+    /// Which rows that were passed over it must have locked all the same, for its levels to hold: as few as possible.
+    ///
+    /// A statement finds a row that fits, waits for its lock, and then finds that it fits no longer. What it saw there is the latest version,
+    /// which binds nothing else that it reads: `UPDATE kv SET v = 9 WHERE v = 0` may pass over kv/1 as another transaction left it and
+    /// kv/2 as it was before that transaction.
+    pub(crate) fn locked(&self, budget: Budget<'_>) -> Locked {
+        let contested = self.contested();
+        if contested.is_empty() {
+            return Locked::new();
+        }
+        let holds =
+            |locked: &Locked| self.checked_with(self.runner.shape.level(), locked.clone(), budget) == Answer::Holds;
+        guesses(&contested).find(holds).unwrap_or_default()
+    }
+
+    /// The rows that were passed over and of which some version would have fitted, where the level asks more of a plain read.
+    fn contested(&self) -> Vec<(Number, usize)> {
+        let history = &self.node.history;
+        let weak = |level: IsolationLevel| !level.implies(IsolationLevel::ParallelSnapshot);
+        let of = |&number: &Number| {
+            let events = history.log(number).events.iter().enumerate();
+            events.filter_map(move |(place, event)| match event {
+                Event::Read(read) if read.kind() == Kind::Passing && self.is_contested(read) => Some((number, place)),
+                _ => None,
+            })
+        };
+        let levels = &self.runner.shape.levels;
+        history.order.iter().filter(|&&number| weak(levels[number as usize])).flat_map(of).collect()
+    }
+
+    fn is_contested(&self, read: &Read) -> bool {
+        let Manner::Sought(sought) = read.manner else { return false };
+        let mut writers = self.node.history.writers(read.key).iter();
+        !sought.initial || writers.any(|writer| !sought.knows(writer) || !sought.passed.contains(writer))
     }
 
     /// Whether it satisfies the levels that were asked for, and not only their bases.
@@ -78,9 +124,13 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
         }
     }
 
-    /// The answer of the checker.
+    /// The answer of the checker: that for the reads which suit its own levels best.
     fn checked(&self, level: IsolationLevel, budget: Budget<'_>) -> Answer {
-        let Ok(history) = self.history() else { return Answer::Unknown };
+        self.checked_with(level, self.locked(budget), budget)
+    }
+
+    fn checked_with(&self, level: IsolationLevel, locked: Locked, budget: Budget<'_>) -> Answer {
+        let Ok(history) = self.history_with(locked) else { return Answer::Unknown };
         match skew_check::check(&history, level, budget) {
             Verdict::Holds(_) => Answer::Holds,
             Verdict::Fails(_) => Answer::Fails,
@@ -88,10 +138,10 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
         }
     }
 
-    /// Whether any of its reads locks.
+    /// Whether any of its reads locks, or might have.
     pub fn locks(&self) -> bool {
         let history = &self.node.history;
-        history.order.iter().any(|&number| history.log(number).reads().any(|read| read.locking))
+        history.order.iter().any(|&number| history.log(number).reads().any(|read| read.kind() != Kind::Plain))
     }
 
     /// The places of its transactions, in an order in which they can run one after the other.
@@ -130,21 +180,36 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
             for event in &log.events {
                 let name = |key| self.runner.program.key_name(self.runner.keys.key(key));
                 let _ = match event {
-                    crate::log::Event::Read(read) => {
-                        let lock = if read.locking { "lock " } else { "" };
+                    Event::Read(read) => {
+                        let lock = if read.kind() == Kind::Locking { "lock " } else { "" };
                         let from = match read.source {
                             INITIAL => "init".to_owned(),
                             source => shape.transaction_name(source),
                         };
                         write!(pattern, " {lock}r({} from {from})", name(read.key))
                     }
-                    crate::log::Event::Own { key, .. } => write!(pattern, " r({} own)", name(*key)),
-                    crate::log::Event::Write { key, .. } => write!(pattern, " w({})", name(*key)),
-                    crate::log::Event::Scan { .. } => write!(pattern, " scan"),
+                    Event::Own { key, .. } => write!(pattern, " r({} own)", name(*key)),
+                    Event::Write { key, .. } => write!(pattern, " w({})", name(*key)),
+                    Event::Scan { .. } => write!(pattern, " scan"),
                 };
             }
             pattern.push_str(if log.outcome == Outcome::Committed { "; " } else { " !; " });
         }
         pattern
     }
+}
+
+/// Which of some reads may have locked: none first, then few, then all.
+fn guesses(contested: &[(Number, usize)]) -> impl Iterator<Item = Locked> {
+    let count = contested.len();
+    let mut masks: Vec<Vec<bool>> = match count <= MOST_COMBINED {
+        true => (0..1_usize << count).map(|mask| (0..count).map(|bit| mask >> bit & 1 == 1).collect()).collect(),
+        false => {
+            let alone = (0..count).map(|one| (0..count).map(|bit| bit == one).collect());
+            [vec![false; count]].into_iter().chain(alone).chain([vec![true; count]]).collect()
+        }
+    };
+    masks.sort_by_key(|mask| mask.iter().filter(|&&bit| bit).count());
+    let guess = |mask: Vec<bool>| contested.iter().zip(mask).filter(|(_, bit)| *bit).map(|(read, _)| *read).collect();
+    masks.into_iter().map(guess)
 }

@@ -195,13 +195,13 @@ impl<'p, P: Explorable + ?Sized> Search<'p, P> {
 
     /// Leaves on the stack all answers to a read but the first, and goes on with that.
     fn push_choices(&mut self, node: &mut Node<P::Left>, branch: &Branch) {
-        let Branch { key, locking, scanned, ref choices } = *branch;
+        let Branch { key, manner, scanned, ref choices } = *branch;
         node.share /= choices.len() as f64;
         for &source in choices[1..].iter().rev() {
             let mut other = node.clone();
-            other.history.push_read(key, locking, scanned, source);
+            other.history.push_read(key, manner, scanned, source);
             self.stack.push(other);
         }
-        node.history.push_read(key, locking, scanned, choices[0]);
+        node.history.push_read(key, manner, scanned, choices[0]);
     }
 }

@@ -64,7 +64,7 @@ impl Ordered {
         let log = self.log(reader);
         let Event::Read(read) = &log.events[event] else { return None };
         let known = Known::of(self, kept, bases)?;
-        let next = NextRead { key: read.key, source: committed, locking: read.locking };
+        let next = NextRead { key: read.key, source: committed, kind: read.manner.kind(committed) };
         let beginning = Beginning { log, events: &log.events[..event], read: Some(next) };
         if !known.clone().add_beginning(self, beginning, kept, bases) {
             return None;
@@ -108,7 +108,7 @@ impl Ordered {
         let Some(known) = Known::of(self, members, bases) else { return false };
         let log = self.log(reader);
         !later.iter().any(|source| {
-            let next = NextRead { key: read.key, source, locking: read.locking };
+            let next = NextRead { key: read.key, source, kind: read.manner.kind(source) };
             let beginning = Beginning { log, events: &log.events[..event], read: Some(next) };
             known.clone().add_beginning(self, beginning, members, bases)
         })

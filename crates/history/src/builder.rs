@@ -254,6 +254,21 @@ impl HistoryBuilder {
         self.default_initial = Some(value);
     }
 
+    /// The initial value that was given for a key so far.
+    pub(crate) fn given_initial(&self, key: KeyId) -> Value {
+        self.initial.get(&key.0).copied().or(self.default_initial).unwrap_or(Value::ABSENT)
+    }
+
+    /// Whether any transaction has begun.
+    pub(crate) fn has_transactions(&self) -> bool {
+        !self.drafts.is_empty()
+    }
+
+    /// How many transactions of a session have begun.
+    pub(crate) fn transactions_in(&self, session: SessionId) -> usize {
+        self.drafts.iter().filter(|draft| draft.session == session).count()
+    }
+
     /// The initial value of a key.
     pub fn initial(&mut self, key: KeyId, value: Value) {
         self.initial.insert(key.0, value);
@@ -482,6 +497,8 @@ pub struct ScanSpec<'a> {
     pub sealed: Option<usize>,
     /// Whether the scan locks what it reads.
     pub locking: bool,
+    /// Keys of the range that it left out: the statement locked them and read them so, or had written them itself and took that back.
+    pub except: &'a [&'a str],
     /// Extra JSON members; they go with the first key that the scan read.
     pub note: Option<&'a str>,
 }

@@ -10,6 +10,9 @@
 //!
 //! Keys are read in ascending order, which matters at read-committed only. Bounds are on the part of the key that follows the prefix,
 //! up to the next `/`, because the keys of an index are `item@price/30/7`. Keys with a `#` are cells of a row, which no scan covers.
+//!
+//! A scan may leave keys out. `UPDATE item … WHERE price < 5` looks for rows without looking at those that it locks: what it read of these
+//! is the version under the lock, an event of its own.
 
 use crate::builder::{HistoryBuilder, PendingClaim, Place, Problem, Refusal, ScanSpec, ScannedKey};
 use crate::history::{Action, Event, KeyId};
@@ -75,6 +78,7 @@ pub(crate) struct PendingScan {
     high: Option<Bound>,
     sealed: usize,
     locking: bool,
+    except: Box<[Box<str>]>,
     pub(crate) note: Option<Box<str>>,
     /// Sorted by key.
     listed: Vec<Listed>,
@@ -106,11 +110,18 @@ impl PendingScan {
             high: spec.high.map(Bound::new),
             sealed: spec.sealed.unwrap_or(builder.seal_total()),
             locking: spec.locking,
+            except: spec.except.iter().map(|&key| key.into()).collect(),
             note: spec.note.map(Box::from),
             listed: Vec::with_capacity(listed.len()),
             place: builder.refuse(Problem::Empty).place,
         };
         for read in listed {
+            if scan.leaves_out(read.key) {
+                return Err(builder.refuse(Problem::malformed(
+                    format!("the scan of {:?} lists key {:?} and leaves it out", spec.prefix, read.key),
+                    "a key of `except` was not read by the scan: take it out of one of the two",
+                )));
+            }
             if !scan.covers(read.key) {
                 return Err(builder.refuse(Problem::malformed(
                     format!("the scan of {:?} lists key {:?}, which is not in its range", spec.prefix, read.key),
@@ -140,11 +151,18 @@ impl PendingScan {
         covers(key, &self.prefix, self.low.as_ref().map(Bound::name), self.high.as_ref().map(Bound::name))
     }
 
+    fn leaves_out(&self, key: &str) -> bool {
+        self.except.iter().any(|except| **except == *key)
+    }
+
     /// The reads that this scan is.
     pub(crate) fn expand(&self, range_keys: &RangeKeys, names: &NameTable, seals: &[Seal]) -> Vec<ScanRead> {
         let covered = range_keys.of(&self.prefix).iter().copied();
-        let covered = covered.filter(|key| self.covers(&names.get(key.index()).to_string()));
-        covered.map(|key| self.read_of(key, seals)).collect()
+        let read = covered.filter(|key| {
+            let name = names.get(key.index()).to_string();
+            self.covers(&name) && !self.leaves_out(&name)
+        });
+        read.map(|key| self.read_of(key, seals)).collect()
     }
 
     fn read_of(&self, key: KeyId, seals: &[Seal]) -> ScanRead {

@@ -11,13 +11,12 @@
 //! the wait is over. The connection remembers how far it was.
 
 use crate::database::Database;
-use crate::no_storage::NoStorage;
 use crate::settings::Settings;
-use crate::statement::no_savepoint;
-use crate::store::Store;
+use crate::statement::{Ending, no_savepoint};
 use skew_history::SessionId;
+use skew_sql::NoStorage;
 use skew_sql::session::{Answer, Control, Modes, Prepared, Session};
-use skew_sql::{Catalog, Datum, Dialect, Interrupt, SpaceId, SqlError, SqlState, Stop};
+use skew_sql::{Catalog, Datum, Dialect, Interrupt, SpaceId, SqlError, SqlState, Stop, Storage};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -30,6 +29,34 @@ pub enum Status {
     Open,
     /// The transaction can only be rolled back.
     Failed,
+}
+
+/// Where a connection finds the database: it is the caller's alone, or shared with others who may work on it in between.
+pub(crate) trait Desk {
+    /// The database. Between two calls others may have worked on it.
+    fn database(&mut self) -> &mut Database;
+
+    /// Does a statement's work in the open transaction of a session. Others may do theirs between any two calls of the storage, as they may
+    /// while a statement waits.
+    fn work(
+        &mut self,
+        session: SessionId,
+        statement: &mut dyn FnMut(&mut dyn Storage) -> Result<Answer, Stop>,
+    ) -> Result<Answer, Stop>;
+}
+
+impl Desk for Database {
+    fn database(&mut self) -> &mut Database {
+        self
+    }
+
+    fn work(
+        &mut self,
+        session: SessionId,
+        statement: &mut dyn FnMut(&mut dyn Storage) -> Result<Answer, Stop>,
+    ) -> Result<Answer, Stop> {
+        statement(&mut self.store.view(session))
+    }
 }
 
 /// A client that speaks SQL.
@@ -71,9 +98,18 @@ struct Savepoint {
 impl Connection {
     /// Connects under a name, which is the session's in the history.
     pub fn open(database: &mut Database, name: &str, dialect: Dialect) -> Connection {
+        Connection::of(database.store.connect(name), Session::new(dialect, Arc::clone(&database.catalog)))
+    }
+
+    /// A connection that stands for this one while it is elsewhere.
+    pub(crate) fn stand_in(&self) -> Connection {
+        Connection::of(self.id, Session::new(self.session.dialect(), Arc::clone(self.session.catalog())))
+    }
+
+    fn of(id: SessionId, session: Session) -> Connection {
         Connection {
-            id: database.store.connect(name),
-            session: Session::new(dialect, Arc::clone(&database.catalog)),
+            id,
+            session,
             status: Status::Idle,
             implicit: false,
             block: false,
@@ -162,6 +198,17 @@ impl Connection {
         prepared: &Prepared,
         parameters: &[Datum],
     ) -> Result<Answer, Stop> {
+        self.execute_at(database, prepared, parameters)
+    }
+
+    /// The same where others may work on the database meanwhile.
+    pub(crate) fn execute_at(
+        &mut self,
+        desk: &mut dyn Desk,
+        prepared: &Prepared,
+        parameters: &[Datum],
+    ) -> Result<Answer, Stop> {
+        let database = desk.database();
         if let Some(answer) = self.done.take() {
             return self.finish_implicit(database, answer);
         }
@@ -171,8 +218,9 @@ impl Connection {
         self.see_catalog(database);
         let before = Arc::clone(self.session.catalog());
         if !prepared.uses_storage() {
-            let answer = self.session.execute(prepared, parameters, &mut NoStorage(&database.store));
-            let answer = answer.and_then(|answer| self.answered(database, answer));
+            let answer = self.session.execute(prepared, parameters, &mut NoStorage(|| database.store.is_cancelled()));
+            let now = database.commits;
+            let answer = answer.and_then(|answer| self.answered(database, answer, now));
             return answer.inspect_err(|stop| self.stopped(database, stop, &before));
         }
         if !database.store.in_transaction(self.id) {
@@ -181,12 +229,26 @@ impl Connection {
             self.status = if self.implicit { Status::Idle } else { Status::Open };
         }
         let settings = Arc::clone(self.session.settings());
-        let (id, session) = (self.id, &mut self.session);
-        let run = |store: &mut Store| session.execute(prepared, parameters, &mut store.view(id));
-        let result = database.store.run_statement(id, Some(prepared.statement().text()), run);
+        // What others commit while the statement works is later than what it looked at.
+        let now = database.commits;
+        let result = self.run_statement(desk, prepared, parameters);
+        let database = desk.database();
         let result = result.and_then(|answer| self.set_by_functions(database, settings).map(|()| answer));
         let answer = result.inspect_err(|stop| self.stopped(database, stop, &before))?;
-        self.answered(database, answer)
+        self.answered(database, answer, now)
+    }
+
+    fn run_statement(
+        &mut self,
+        desk: &mut dyn Desk,
+        prepared: &Prepared,
+        parameters: &[Datum],
+    ) -> Result<Answer, Stop> {
+        let (id, session) = (self.id, &mut self.session);
+        desk.database().store.begin_statement(id, Some(prepared.statement().text()))?;
+        let result = desk.work(id, &mut |storage| session.execute(prepared, parameters, storage));
+        desk.database().store.end_statement(id, Ending::of(&result));
+        result
     }
 
     /// From here to [`Connection::end_block`] statements by themselves are one transaction: the statements of one message, or of a
@@ -276,7 +338,7 @@ impl Connection {
         if prepared.uses_storage() {
             return Err(failed().into());
         }
-        let answer = self.session.execute(prepared, parameters, &mut NoStorage(&database.store));
+        let answer = self.session.execute(prepared, parameters, &mut NoStorage(|| database.store.is_cancelled()));
         let open = database.store.in_transaction(self.id);
         match answer {
             Ok(Answer::Transaction(Control::Commit { chain } | Control::Rollback { chain })) => {
@@ -293,7 +355,8 @@ impl Connection {
         }
     }
 
-    fn answered(&mut self, database: &mut Database, answer: Answer) -> Result<Answer, Stop> {
+    /// A statement has an answer; when it began so many transactions had committed.
+    fn answered(&mut self, database: &mut Database, answer: Answer, commits: u64) -> Result<Answer, Stop> {
         let answer = match answer {
             Answer::Transaction(control) => return self.control(database, control),
             Answer::Set { .. } | Answer::SetSeveral(_) | Answer::Show(_) => return self.set_or_show(database, answer),
@@ -305,7 +368,7 @@ impl Connection {
             answer => answer,
         };
         // What is done to a table that is kept is done to one that is no longer.
-        let now = if self.keeps_tables { 0 } else { database.commits };
+        let now = if self.keeps_tables { 0 } else { commits };
         if self.wrote_at.is_none() && database.store.has_written(self.id) {
             self.wrote_at = Some(now);
         }

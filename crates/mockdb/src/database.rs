@@ -17,7 +17,6 @@
 //!
 //! Whoever only reads goes on with the table as it was when its transaction began, unless the level shows each statement the latest.
 
-use crate::keys::SpaceShape;
 use crate::store::Store;
 use skew_history::{IsolationLevel, SessionId};
 use skew_sql::session::DeclaredLevel;
@@ -161,15 +160,6 @@ impl Store {
 
     /// Says how the keys and rows of all tables and indexes are told in the history.
     pub fn describe_catalog(&mut self, catalog: &Catalog) {
-        for table in catalog.tables.values() {
-            let key = table.primary_key.as_ref().map_or(&[][..], |key| &key.columns);
-            let columns = table.columns.iter().enumerate();
-            let columns = columns.map(|(place, column)| (column.name.clone(), key.contains(&place))).collect();
-            self.describe(table.space, SpaceShape { name: table.name.clone(), columns, index: false });
-            for index in &table.indexes {
-                let name = format!("{}@{}", table.name, index.name);
-                self.describe(index.space, SpaceShape { name, columns: Vec::new(), index: true });
-            }
-        }
+        self.keys.layout.describe_catalog(catalog);
     }
 }

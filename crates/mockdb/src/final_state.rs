@@ -10,7 +10,6 @@
 //! Which last versions go together the growing history knows; here they become rows. Checks of constraints ask for the rows as they stand
 //! now, which is the final state if nobody else went on.
 
-use crate::keys::KeyKind;
 use crate::store::Store;
 use rustc_hash::FxHashMap;
 use skew_check::{Updates, Version};
@@ -36,7 +35,7 @@ impl Store {
             let version = last.get(&key).copied().unwrap_or_else(|| self.growing.latest(key));
             self.versions.value(key, version)
         };
-        let rows = (0..self.keys.len() as u32).map(KeyId).filter(|&key| self.keys.kind(key) == KeyKind::Row);
+        let rows = (0..self.keys.len() as u32).map(KeyId).filter(|&key| !self.keys.is_cell(key));
         rows.filter_map(|key| self.row_with(key, value)).collect()
     }
 
@@ -51,7 +50,7 @@ impl Store {
             None => self.versions.value(key, self.growing.latest(key)),
         };
         let committed = self.keys.from(range.space, &range.prefix, range.low.as_ref()).map(|(_, key)| key);
-        let own = transaction.writes.keys().copied().filter(|&key| self.keys.kind(key) == KeyKind::Row);
+        let own = transaction.writes.keys().copied().filter(|&key| !self.keys.is_cell(key));
         let keys: BTreeSet<KeyId> = committed.chain(own).filter(|&key| range.contains(self.keys.row_of(key))).collect();
         let mut rows: Vec<(RowKey, Row)> = keys.into_iter().filter_map(|key| self.row_with(key, value)).collect();
         rows.sort_by(|one, other| one.0.parts.cmp(&other.0.parts));
@@ -68,7 +67,8 @@ impl Store {
 
     /// A row that exists, from its cells.
     fn row_of_cells(&self, row: KeyId, value: impl Fn(KeyId) -> Option<Row>) -> Row {
-        let cells = (0..).map_while(|column| self.keys.known_cell(row, column));
+        let row = self.keys.row_of(row);
+        let cells = (0..).map_while(|column| self.keys.known(&self.keys.layout.cell(row, column)));
         let datum = |cell: KeyId| value(cell).and_then(|value| value.first().cloned()).unwrap_or(Datum::Null);
         cells.map(datum).collect()
     }

@@ -1,7 +1,7 @@
 //! The log of choices: what chance decided, line by line, so that a run can be had again without its chooser.
 //!
 //! ```text
-//!   {"choices":1,"seed":7}
+//!   {"choices":1,"seed":7,"clock":1704067200000000}
 //!   {"session":"a","read":"x","from":"b[1]"}        a read returned what the first transaction of session b wrote
 //!   {"session":"b","read":"x","from":null}          … the initial version
 //!   {"session":"b","refused":"commit"}              --abort-rate refused what could have gone well
@@ -10,9 +10,9 @@
 //! A writer is named by its place in its session, not by its id in the history: ids are given in the order in which transactions of all
 //! sessions begin, which a replay may not repeat.
 //!
-//! The seed is there for what is not a choice of the store, such as SQL's `random()`.
+//! The seed is there for what is not a choice of the store, such as SQL's `random()`; the clock, in microseconds since 1970, for `now()`.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use skew_check::{GrowingId, Version};
 
 /// A choice.
@@ -37,6 +37,8 @@ pub enum Choice {
 pub struct ChoiceLog {
     /// The seed of the run.
     pub seed: u64,
+    /// When its time began, in microseconds since 1970; a log may leave that open.
+    pub clock: Option<i64>,
     /// Sessions and their choices.
     pub choices: Vec<(String, Choice)>,
 }
@@ -72,8 +74,8 @@ pub(crate) fn transaction_name(id: GrowingId) -> String {
 }
 
 /// The first line of a log.
-pub(crate) fn header(seed: u64) -> String {
-    format!("{}\n", json!({"choices": 1, "seed": seed}))
+pub(crate) fn header(seed: u64, clock: i64) -> String {
+    format!("{{\"choices\":1,\"seed\":{seed},\"clock\":{clock}}}\n")
 }
 
 /// A line of a log.
@@ -100,6 +102,7 @@ impl ChoiceLog {
                     return Err(wrong("not the first line of a log of choices"));
                 }
                 log.seed = value["seed"].as_u64().ok_or_else(|| wrong("no seed"))?;
+                log.clock = value["clock"].as_i64();
                 continue;
             }
             let session = value["session"].as_str().ok_or_else(|| wrong("no session"))?;
@@ -122,9 +125,9 @@ mod tests {
     fn a_log_reads_back_as_it_was_written() {
         let read = |key: &str, from: Option<&str>| Choice::Read { key: key.into(), from: from.map(str::to_owned) };
         let choices = [read("x", Some("b[1]")), read("a\"b", None), Choice::Refused { what: "commit".into() }];
-        let text = choices.iter().fold(header(7), |text, choice| text + &line("a", choice));
+        let text = choices.iter().fold(header(7, 5_000_000), |text, choice| text + &line("a", choice));
         let log = ChoiceLog::parse(&text).unwrap();
-        assert_eq!(log.seed, 7);
+        assert_eq!((log.seed, log.clock), (7, Some(5_000_000)));
         assert_eq!(log.choices.into_iter().map(|choice| choice.1).collect::<Vec<_>>(), choices);
     }
 

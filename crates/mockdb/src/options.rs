@@ -2,7 +2,7 @@
 
 use skew_check::{GrowingOptions, Updates};
 use skew_history::IsolationLevel;
-use skew_sql::Granularity;
+use skew_sql::{Granularity, by_place};
 
 /// The settings of a [`Store`](crate::Store).
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub struct Options {
     pub updates: Updates,
     /// What is one key of the history.
     pub granularity: Granularity,
-    /// After so many commits the past is sealed; nothing is ever sealed without.
+    /// After so many commits, or so many roll-backs, the past is sealed; nothing is ever sealed without.
     pub horizon: Option<usize>,
     /// The axioms alone: a connection need not see what committed before it connected, nor at read-committed its own commits.
     pub bare: bool,
@@ -21,6 +21,8 @@ pub struct Options {
     pub budget: u64,
     /// Where all chance begins.
     pub seed: u64,
+    /// When time begins, in microseconds since 1970; every transaction takes a second.
+    pub clock: i64,
     /// How often a commit that could go well is refused (where the level refuses at all), and a wait is called a deadlock.
     pub abort_rate: f64,
     /// Whether every read, every lock and every commit waits for [`Store::grant`](crate::Store::grant).
@@ -39,6 +41,7 @@ impl Options {
             bare: defaults.bare,
             budget: defaults.budget,
             seed,
+            clock: by_place::EPOCH,
             abort_rate: 0.0,
             turns: false,
         }

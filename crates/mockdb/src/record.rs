@@ -12,13 +12,14 @@
 //!
 //! Values are for people: a row with one column besides its key is that column's value, any other is `balance=100 owner=ann`.
 
-use crate::keys::{KeyKind, KeyTable};
+use crate::keys::KeyTable;
 use crate::log::{transaction_name, version_name};
 use crate::transaction::{Action, Listed, Operation, ScanBound, Source, Transaction};
 use serde_json::Value;
 use skew_check::GrowingId;
 use skew_history::KeyId;
-use skew_sql::{Datum, Dialect, Row, SqlType};
+use skew_sql::rows::text;
+use skew_sql::{Datum, Row};
 use std::fmt::Write as _;
 use std::io::Write;
 
@@ -128,7 +129,7 @@ fn write_operation(keys: &KeyTable, operation: &Operation, line: &mut String) {
         Action::Write { key, value: row } => {
             write!(line, "{{\"w\":{},\"v\":{}", name(key), value(keys, *key, row.as_ref()))
         }
-        Action::Scan { covered, sealed, listed, .. } => {
+        Action::Scan { covered, sealed, listed, except, .. } => {
             let bound = |member: &str, bound: &Option<ScanBound>| match bound {
                 None => String::new(),
                 Some(ScanBound::Number(number)) => format!(",\"{member}\":{number}"),
@@ -136,7 +137,9 @@ fn write_operation(keys: &KeyTable, operation: &Operation, line: &mut String) {
             };
             let (low, high) = (bound("lo", &covered.low), bound("hi", &covered.high));
             let reads: Vec<String> = listed.iter().map(|listed| write_listed(keys, listed)).collect();
-            let sealed = format!(",\"sealed\":{sealed}");
+            let except: Vec<String> = except.iter().map(name).collect();
+            let except = if except.is_empty() { String::new() } else { format!(",\"except\":[{}]", except.join(",")) };
+            let sealed = format!("{except},\"sealed\":{sealed}");
             write!(line, "{{\"scan\":{}{low}{high},\"reads\":[{}]{sealed}", quoted(&covered.prefix), reads.join(","))
         }
     };
@@ -165,46 +168,12 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// A version as JSON.
+/// A version as JSON: numbers and truth as such, everything else as PostgreSQL shows it.
 fn value(keys: &KeyTable, key: KeyId, row: Option<&Row>) -> String {
     let Some(row) = row else { return "null".to_owned() };
-    let shape = keys.shape(keys.row_of(key).space);
-    let Some(shape) = shape.filter(|shape| !shape.index && keys.kind(key) == KeyKind::Row) else {
-        return several(row.iter().map(text));
-    };
-    let columns = row.iter().enumerate().map(|(place, datum)| (shape.columns.get(place), datum));
-    let told: Vec<(Option<&str>, &Datum)> = columns
-        .filter(|(column, _)| column.is_none_or(|column| !column.1))
-        .map(|(column, datum)| (column.map(|column| column.0.as_str()), datum))
-        .collect();
-    match told.as_slice() {
-        [(_, datum)] => scalar(datum),
-        told => several(told.iter().map(|(name, datum)| match name {
-            Some(name) => format!("{name}={}", text(datum)),
-            None => text(datum),
-        })),
-    }
-}
-
-fn several(texts: impl Iterator<Item = String>) -> String {
-    let texts: Vec<String> = texts.collect();
-    if texts.is_empty() { "true".to_owned() } else { quoted(&texts.join(" ")) }
-}
-
-/// A value alone: numbers and truth as such.
-fn scalar(datum: &Datum) -> String {
-    match datum {
-        Datum::Integer(number) if i64::try_from(*number).is_ok() => number.to_string(),
+    match keys.layout.shown(keys.row_of(key), row) {
+        Datum::Integer(number) if i64::try_from(number).is_ok() => number.to_string(),
         Datum::Boolean(truth) => truth.to_string(),
-        datum => quoted(&text(datum)),
-    }
-}
-
-/// A value among others, as PostgreSQL shows it; only a character and a single precision would look different with their type.
-fn text(datum: &Datum) -> String {
-    match datum {
-        Datum::Null => "NULL".to_owned(),
-        Datum::Boolean(truth) => truth.to_string(),
-        datum => skew_sql::value::output(datum, &SqlType::TEXT, Dialect::Postgres),
+        datum => quoted(&text(&datum)),
     }
 }

@@ -20,7 +20,10 @@ use crate::store::Store;
 use crate::transaction::{Action, Source};
 use skew_check::{Updates, Version};
 use skew_history::{KeyId, SessionId};
-use skew_sql::{Columns, Datum, Granularity, Interrupt, Lock, Row, RowKey, SpaceId, SqlError, SqlState, Stop, Write};
+use skew_sql::rows::{Found, Looked, Memory, Reader, Scanned};
+use skew_sql::{
+    Columns, Fit, Fits, Interrupt, KeyRange, Lock, Patience, Row, RowKey, SpaceId, SqlError, SqlState, Stop, Write,
+};
 
 /// How a key is read.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +34,42 @@ pub(crate) struct Manner {
     pub(crate) updating: bool,
 }
 
+pub(crate) const PLAIN: Manner = Manner { locking: false, updating: false };
+
+/// One statement's way to the versions of rows.
+pub(crate) struct Asked<'store> {
+    pub(crate) store: &'store mut Store,
+    pub(crate) session: SessionId,
+    pub(crate) lock: Lock,
+    pub(crate) patience: Patience,
+}
+
 impl Store {
+    /// Asks the memory of the session's statement, which asks the store for what it does not know.
+    pub(crate) fn remembering<T>(
+        &mut self,
+        session: SessionId,
+        (lock, patience): (Lock, Patience),
+        work: impl FnOnce(&mut Memory, &mut Asked<'_>) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
+        let statement = &mut self.transaction_mut(session)?.statement;
+        let mut memory = statement.as_mut().map(|statement| std::mem::take(&mut statement.memory)).unwrap_or_default();
+        let answer = work(&mut memory, &mut Asked { store: self, session, lock, patience });
+        // A refusal has ended the transaction, and its statement.
+        if let Some(transaction) = &mut self.sessions[session.index()].transaction
+            && let Some(statement) = &mut transaction.statement
+        {
+            statement.memory = memory;
+        }
+        answer
+    }
+
+    /// A subquery begins or ends, in the statement that runs.
+    pub(crate) fn enter(&mut self, session: SessionId, scope: usize) -> usize {
+        let transaction = self.sessions[session.index()].transaction.as_mut();
+        transaction.and_then(|it| it.statement.as_mut()).map_or(0, |statement| statement.memory.enter(scope))
+    }
+
     /// The row under a key, present or not.
     pub fn get(
         &mut self,
@@ -40,29 +78,101 @@ impl Store {
         columns: &Columns,
         lock: Lock,
     ) -> Result<Option<Row>, Stop> {
-        let key = self.keys.row(row);
         let locking = lock != Lock::None && self.options.updates == Updates::Atomic;
-        let manner = Manner { locking, updating: lock == Lock::Update };
-        if !self.is_answered(session, key, locking)? {
-            self.has_turn(session)?;
-            if locking {
-                self.lock(session, key, if lock == Lock::Share { Mode::Share } else { Mode::Update })?;
-            }
-            self.take_turn(session)?;
+        let found = self.read(session, row, lock, locking)?;
+        match found {
+            Some(_) if self.has_cells(row.space) => self.cells(session, row, columns, lock, locking).map(Some),
+            found => Ok(found),
         }
-        let Some(found) = self.read_key(session, key, manner)? else { return Ok(None) };
-        if self.has_cells(row.space) { self.cells(session, key, columns, manner).map(Some) } else { Ok(Some(found)) }
+    }
+
+    fn read(&mut self, session: SessionId, key: &RowKey, lock: Lock, locking: bool) -> Result<Option<Row>, Stop> {
+        if self.transaction(session)?.loading {
+            return Ok(self.keys.known(key).and_then(|key| self.versions.initial(key).cloned()));
+        }
+        self.tell_own(session, key)?;
+        self.remembering(session, (lock, Patience::Wait), |memory, asked| memory.read(key, locking, asked))
+    }
+
+    /// A read of an own write is no event for the level, but whoever reads the history wants to see it, once per statement.
+    fn tell_own(&mut self, session: SessionId, key: &RowKey) -> Result<(), Stop> {
+        let Some(key) = self.keys.known(key) else { return Ok(()) };
+        let transaction = self.transaction_mut(session)?;
+        let Some(own) = transaction.writes.get(&key).cloned() else { return Ok(()) };
+        let is_told = transaction.statement.as_mut().is_some_and(|statement| !statement.own.insert(key));
+        if !is_told {
+            transaction.push(Action::Read { key, value: own, source: Source::Own, locking: false });
+        }
+        Ok(())
+    }
+
+    /// The cells of a row that exists.
+    pub(crate) fn cells(
+        &mut self,
+        session: SessionId,
+        row: &RowKey,
+        columns: &Columns,
+        lock: Lock,
+        locking: bool,
+    ) -> Result<Row, Stop> {
+        let cell = |store: &Store, column: usize| store.keys.layout.cell(row, column);
+        let wanted = match columns {
+            Columns::All => (0..).take_while(|&column| self.keys.known(&cell(self, column)).is_some()).collect(),
+            Columns::Some(columns) => columns.clone(),
+        };
+        let layout = self.keys.layout.clone();
+        layout.row_of_cells(wanted, |column| {
+            // A column that is younger than the row has no cell.
+            let cell = cell(self, column);
+            if self.keys.known(&cell).is_none() { Ok(None) } else { self.read(session, &cell, lock, locking) }
+        })
     }
 
     /// Whether a read with a lock would have to wait: asked when it is the session's turn, so that the read may follow at once.
     pub(crate) fn would_wait(&mut self, session: SessionId, row: &RowKey, lock: Lock) -> Result<bool, Stop> {
-        let key = self.keys.row(row);
-        if lock == Lock::None || self.options.updates != Updates::Atomic || self.is_answered(session, key, true)? {
+        let key = self.keys.number(row);
+        let transaction = self.transaction(session)?;
+        let is_known = transaction.statement.as_ref().is_some_and(|statement| statement.memory.knows(row, true));
+        let is_answered = transaction.loading || transaction.writes.contains_key(&key) || is_known;
+        if lock == Lock::None || self.options.updates != Updates::Atomic || is_answered {
             return Ok(false);
         }
         self.has_turn(session)?;
-        let mode = if lock == Lock::Share { Mode::Share } else { Mode::Update };
-        Ok(self.locks.would_wait(self.transaction(session)?.id, key, mode))
+        Ok(self.locks.would_wait(self.transaction(session)?.id, key, mode(lock)))
+    }
+
+    /// Whether rows of a space are sought; else they are read, and read again with a lock where updates lock.
+    pub(crate) fn seeks(&self, session: SessionId, space: SpaceId) -> bool {
+        self.locks(session) && !self.has_cells(space)
+    }
+
+    /// Whether updates of the session's open transaction lock.
+    pub(crate) fn locks(&self, session: SessionId) -> bool {
+        self.options.updates == Updates::Atomic
+            && self.transaction(session).is_ok_and(|transaction| !transaction.loading)
+    }
+
+    /// The row under a key that a statement seeks.
+    pub(crate) fn seek(
+        &mut self,
+        session: SessionId,
+        key: &RowKey,
+        (lock, patience): (Lock, Patience),
+        fits: &mut Fits<'_>,
+    ) -> Result<Option<Row>, Stop> {
+        self.tell_own(session, key)?;
+        self.remembering(session, (lock, patience), |memory, asked| memory.seek(key, fits, asked))
+    }
+
+    /// The rows of a range that a statement seeks.
+    pub(crate) fn seek_range(
+        &mut self,
+        session: SessionId,
+        range: &KeyRange,
+        (lock, patience): (Lock, Patience),
+        fits: &mut Fits<'_>,
+    ) -> Result<Vec<(RowKey, Row)>, Stop> {
+        self.remembering(session, (lock, patience), |memory, asked| memory.seek_range(range, fits, asked))
     }
 
     /// Writes under a key.
@@ -73,7 +183,7 @@ impl Store {
             return Err(SqlError::new(SqlState::READ_ONLY, message).into());
         }
         let loading = transaction.loading;
-        let key = self.keys.row(row);
+        let key = self.keys.number(row);
         if !loading && self.options.updates == Updates::Atomic {
             self.lock_for_write(session, key)?;
         }
@@ -86,17 +196,17 @@ impl Store {
         }
         match write {
             Write::Delete => self.write_key(session, key, None),
-            Write::Row(row) => {
+            Write::Row(values) => {
                 self.write_key(session, key, Some(Row::from([])))?;
-                (0..row.len()).try_for_each(|column| self.write_cell(session, key, column, &row))
+                (0..values.len()).try_for_each(|column| self.write_cell(session, row, column, &values))
             }
-            Write::Columns(row, mut assigned) => {
+            Write::Columns(values, mut assigned) => {
                 // Columns that are younger than the row have no cell yet.
-                let missing = |column: &usize| self.keys.known_cell(key, *column as u32).is_none();
-                assigned.extend((0..row.len()).filter(missing));
+                let missing = |column: &usize| self.keys.known(&self.keys.layout.cell(row, *column)).is_none();
+                assigned.extend((0..values.len()).filter(missing));
                 assigned.sort_unstable();
                 assigned.dedup();
-                assigned.into_iter().try_for_each(|column| self.write_cell(session, key, column, &row))
+                assigned.into_iter().try_for_each(|column| self.write_cell(session, row, column, &values))
             }
         }
     }
@@ -121,44 +231,14 @@ impl Store {
     }
 
     pub(crate) fn has_cells(&self, space: SpaceId) -> bool {
-        self.options.granularity == Granularity::Cell && self.keys.shape(space).is_none_or(|shape| !shape.index)
+        self.keys.layout.has_cells(space)
     }
 
-    fn write_cell(&mut self, session: SessionId, row: KeyId, column: usize, values: &Row) -> Result<(), Stop> {
+    fn write_cell(&mut self, session: SessionId, row: &RowKey, column: usize, values: &Row) -> Result<(), Stop> {
         let Some(datum) = values.get(column) else { return Ok(()) };
-        let cell = self.keys.cell(row, column as u32);
+        let cell = self.keys.layout.cell(row, column);
+        let cell = self.keys.number(&cell);
         self.write_key(session, cell, Some(Row::from([datum.clone()])))
-    }
-
-    /// The cells of a row that exists; columns that were not asked for are NULL.
-    pub(crate) fn cells(
-        &mut self,
-        session: SessionId,
-        row: KeyId,
-        columns: &Columns,
-        manner: Manner,
-    ) -> Result<Row, Stop> {
-        let wanted: Vec<usize> = match columns {
-            Columns::All => (0..).take_while(|&column| self.keys.known_cell(row, column as u32).is_some()).collect(),
-            Columns::Some(columns) => columns.clone(),
-        };
-        let mut values = Vec::new();
-        for column in wanted {
-            // A column that is younger than the row: it ends before it.
-            let Some(cell) = self.keys.known_cell(row, column as u32) else { break };
-            let Some(value) = self.read_key(session, cell, manner)? else { break };
-            values.resize(column, Datum::Null);
-            values.extend(value.first().cloned());
-        }
-        Ok(values.into())
-    }
-
-    fn is_answered(&self, session: SessionId, key: KeyId, locking: bool) -> Result<bool, Stop> {
-        let transaction = self.transaction(session)?;
-        let statement = transaction.statement.as_ref();
-        Ok(transaction.loading
-            || transaction.writes.contains_key(&key)
-            || statement.is_some_and(|statement| statement.answer(key, locking).is_some()))
     }
 
     /// Takes a lock, waits for it, or gives up the transaction because the wait would have no end.
@@ -172,28 +252,24 @@ impl Store {
         }
     }
 
-    /// One key, outside of a scan.
-    pub(crate) fn read_key(&mut self, session: SessionId, key: KeyId, manner: Manner) -> Result<Option<Row>, Stop> {
-        let transaction = self.transaction_mut(session)?;
-        if transaction.loading {
-            return Ok(self.versions.initial(key).cloned());
-        }
-        if let Some(own) = transaction.writes.get(&key).cloned() {
-            let told = transaction.statement.as_mut().is_some_and(|statement| !statement.own.insert(key));
-            if !told {
-                transaction.push(Action::Read { key, value: own.clone(), source: Source::Own, locking: false });
-            }
-            return Ok(own);
-        }
-        let statement = transaction.statement.as_ref();
-        if let Some((_, value)) = statement.and_then(|statement| statement.answer(key, manner.locking)) {
-            return Ok(value.clone());
-        }
+    /// One key, outside of a scan: an event of its own.
+    pub(crate) fn read_alone(&mut self, session: SessionId, key: KeyId, manner: Manner) -> Result<Option<Row>, Stop> {
         let (version, value) = self.read_new(session, key, manner)?;
-        let action =
-            Action::Read { key, value: value.clone(), source: Source::Version(version), locking: manner.locking };
-        self.transaction_mut(session)?.push(action);
+        self.tell_read(session, key, version, value.clone(), manner.locking)?;
         Ok(value)
+    }
+
+    fn tell_read(
+        &mut self,
+        session: SessionId,
+        key: KeyId,
+        version: Version,
+        value: Option<Row>,
+        locking: bool,
+    ) -> Result<(), Stop> {
+        let source = Source::Version(version);
+        self.transaction_mut(session)?.push(Action::Read { key, value, source, locking });
+        Ok(())
     }
 
     /// A read that nothing has answered yet: chooses a version.
@@ -203,33 +279,51 @@ impl Store {
         key: KeyId,
         manner: Manner,
     ) -> Result<(Version, Option<Row>), Stop> {
-        let id = self.transaction(session)?.id;
-        let chosen = if manner.locking { Some(self.growing.latest(key)) } else { self.choose(session, key, manner)? };
-        let allowed = chosen.filter(|&version| self.growing.read(id, key, version, manner.locking).is_ok());
-        let Some(version) = allowed else {
-            return Err(self.abort_by_database(session, Interrupt::SerializationFailure).into());
-        };
-        let answer = (version, self.versions.value(key, version));
-        self.remember(session, key, manner.locking, answer.clone())?;
-        Ok(answer)
+        let chosen =
+            if manner.locking { Some(self.growing.latest(key)) } else { self.choose(session, key, manner, None)? };
+        self.read_version(session, key, chosen, manner.locking)
     }
 
-    pub(crate) fn remember(
+    /// Reads a version, if the level allows it; else the transaction is over.
+    pub(crate) fn read_version(
         &mut self,
         session: SessionId,
         key: KeyId,
+        chosen: Option<Version>,
         locking: bool,
-        answer: (Version, Option<Row>),
-    ) -> Result<(), Stop> {
-        let transaction = self.transaction_mut(session)?;
-        transaction.read_count += 1;
-        if let Some(statement) = &mut transaction.statement {
-            statement.remember(key, locking, answer);
-        }
-        Ok(())
+    ) -> Result<(Version, Option<Row>), Stop> {
+        let id = self.transaction(session)?.id;
+        let allowed = chosen.filter(|&version| self.growing.read(id, key, version, locking).is_ok());
+        let Some(version) = allowed else {
+            return Err(self.abort_by_database(session, Interrupt::SerializationFailure).into());
+        };
+        self.transaction_mut(session)?.read_count += 1;
+        Ok((version, self.versions.value(key, version)))
     }
 
-    fn choose(&mut self, session: SessionId, key: KeyId, manner: Manner) -> Result<Option<Version>, Stop> {
+    /// The version in which a statement that seeks rows looks at a key, and whether it wants the row.
+    pub(crate) fn look_at(
+        &mut self,
+        session: SessionId,
+        key: KeyId,
+        fits: &mut Fits<'_>,
+    ) -> Result<(Option<Version>, bool), Stop> {
+        let row = self.keys.row_of(key).clone();
+        let mut fit = |value: Option<Row>| value.is_some_and(|value| fits(&row, &value) == Fit::Yes);
+        let latest = self.growing.latest(key);
+        let under_lock = fit(self.versions.value(key, latest)).then_some(latest);
+        let chosen = self.choose(session, key, PLAIN, under_lock)?;
+        let wanted = chosen.is_some_and(|version| fit(self.versions.value(key, version)));
+        Ok((chosen, wanted))
+    }
+
+    fn choose(
+        &mut self,
+        session: SessionId,
+        key: KeyId,
+        manner: Manner,
+        under_lock: Option<Version>,
+    ) -> Result<Option<Version>, Stop> {
         let transaction = self.transaction(session)?;
         let (id, kind) = (transaction.id, transaction.chooser);
         let updating = manner.updating && refuses(transaction.level);
@@ -249,6 +343,7 @@ impl Store {
             transaction: id,
             key,
             updating,
+            under_lock,
             versions,
             writers,
             sessions: &self.sessions,
@@ -276,20 +371,92 @@ impl Store {
             return Ok(());
         }
         if self.keys.bear(key) {
-            for (reader, place) in self.live_scans.notice(self.keys.name(key)) {
+            for (reader, place) in self.live_scans.notice(key, self.keys.name(key)) {
                 self.growing.read_absence(reader, key, place);
             }
         }
         if self.growing.write(id, key).is_err() {
             return Err(self.abort_by_database(session, Interrupt::SerializationFailure).into());
         }
+        let is_new = !self.versions.has_any(key);
         let transaction = self.transaction_mut(session)?;
         let before = transaction.writes.insert(key, value.clone());
+        if is_new && before.is_none() {
+            transaction.born.push(key);
+        }
         transaction.undo.push((key, before));
         if let Some(statement) = &mut transaction.statement {
             statement.own.remove(&key);
         }
         transaction.push(Action::Write { key, value });
         Ok(())
+    }
+}
+
+fn mode(lock: Lock) -> Mode {
+    if lock == Lock::Share { Mode::Share } else { Mode::Update }
+}
+
+impl Reader for Asked<'_> {
+    type Stop = Stop;
+
+    fn own(&self, key: &RowKey) -> Option<Option<Row>> {
+        let key = self.store.keys.known(key)?;
+        self.store.transaction(self.session).ok()?.writes.get(&key).cloned()
+    }
+
+    fn own_in(&self, range: &KeyRange) -> Vec<(RowKey, Option<Row>)> {
+        let Ok(transaction) = self.store.transaction(self.session) else { return Vec::new() };
+        let own = transaction.writes.iter().map(|(key, row)| (self.store.keys.row_of(*key), row));
+        let inside = own.filter(|(key, _)| range.contains(key));
+        inside.map(|(key, row)| (key.clone(), row.clone())).collect()
+    }
+
+    fn read(&mut self, key: &RowKey, locking: bool) -> Result<Option<Row>, Stop> {
+        let Asked { store, session, lock, .. } = self;
+        let key = store.keys.number(key);
+        // The cells of a row are read in the row's turn and under its lock.
+        if !store.keys.is_cell(key) {
+            store.has_turn(*session)?;
+            if locking {
+                store.lock(*session, key, mode(*lock))?;
+            }
+            store.take_turn(*session)?;
+        }
+        store.read_alone(*session, key, Manner { locking, updating: *lock == Lock::Update })
+    }
+
+    fn scan(&mut self, range: &KeyRange, _: bool) -> Result<Scanned, Stop> {
+        self.store.take_turn(self.session)?;
+        self.store.scan_anew(self.session, range)
+    }
+
+    fn look(&mut self, key: &RowKey, fits: &mut Fits<'_>) -> Result<Found, Stop> {
+        let Asked { store, session, .. } = self;
+        store.has_turn(*session)?;
+        let key = store.keys.number(key);
+        let (chosen, wanted) = store.look_at(*session, key, fits)?;
+        if wanted {
+            return Ok(Found::Wanted);
+        }
+        store.take_turn(*session)?;
+        let (version, value) = store.read_version(*session, key, chosen, false)?;
+        store.tell_read(*session, key, version, value.clone(), false)?;
+        Ok(Found::Passed(value))
+    }
+
+    fn look_over(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Looked, Stop> {
+        self.store.take_turn(self.session)?;
+        self.store.look_over(self.session, range, fits)
+    }
+
+    fn claim(&mut self, key: &RowKey) -> Result<Option<Option<Row>>, Stop> {
+        if self.patience != Patience::Wait && self.store.would_wait(self.session, key, self.lock)? {
+            return match self.patience {
+                Patience::Refuse => Err(SqlError::new(SqlState("55P03"), "could not obtain lock on row").into()),
+                Patience::Skip | Patience::Wait => Ok(None),
+            };
+        }
+        Reader::read(self, key, true).map(Some)
     }
 }

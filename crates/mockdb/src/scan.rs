@@ -12,31 +12,29 @@
 //! A scan that needs only so many rows stops early, at the end of a part: `item@price/30/7` is read together with `item@price/30/9`,
 //! because bounds are on parts. A descending one is a row of small scans, from the last part downwards.
 
-use crate::rows::Manner;
+use crate::rows::PLAIN;
 use crate::store::Store;
-use crate::transaction::{Action, Covered, Listed, ScanBound, ScanMemory, Source};
+use crate::transaction::{Action, Covered, Listed, ScanBound, Source};
+use rustc_hash::FxHashSet;
 use skew_check::{GrowingId, Version};
 use skew_history::scan::{ascending, covers};
 use skew_history::{KeyId, Name, SessionId};
-use skew_sql::{Columns, KeyPart, KeyRange, Row, RowKey, Stop};
+use skew_sql::rows::{Found, Looked, Scanned};
+use skew_sql::{Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SpaceId, Stop};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Rows of a range that were read, there or not.
-type ReadRows = Vec<(KeyId, Option<Row>)>;
-
-const PLAIN: Manner = Manner { locking: false, updating: false };
-
 /// A scan whose transaction still matters to the level.
 #[derive(Debug)]
 struct LiveScan {
-    number: usize,
     covered: Covered,
     /// How many reads its transaction had before it.
     start: usize,
-    /// What it read, in ascending order of names.
+    /// What it read, in ascending order of names; what it left out counts as its own.
     reads: Vec<(Arc<str>, Source)>,
+    /// Keys that came into being since.
+    noticed: FxHashSet<KeyId>,
 }
 
 impl LiveScan {
@@ -57,12 +55,14 @@ pub(crate) struct LiveScans {
 
 impl LiveScans {
     /// A key is born: who read its absence, and where among their reads.
-    pub(crate) fn notice(&self, name: &str) -> Vec<(GrowingId, usize)> {
-        let all = self.of.iter().flat_map(|(&id, scans)| scans.iter().map(move |scan| (id, scan)));
-        // A key that was buried and is born again may have been read before: then there is nothing to notice.
-        let absent =
-            all.filter(|(_, scan)| scan.covered.covers(name) && !scan.reads.iter().any(|read| *read.0 == *name));
-        absent.map(|(id, scan)| (id, scan.place(name))).collect()
+    pub(crate) fn notice(&mut self, key: KeyId, name: &str) -> Vec<(GrowingId, usize)> {
+        let all = self.of.iter_mut().flat_map(|(&id, scans)| scans.iter_mut().map(move |scan| (id, scan)));
+        // A key that was buried and is born again may have been read or noticed before: then there is nothing to notice.
+        let absent = all.filter_map(|(id, scan)| {
+            let absent = scan.covered.covers(name) && !scan.reads.iter().any(|read| *read.0 == *name);
+            (absent && scan.noticed.insert(key)).then(|| (id, scan.place(name)))
+        });
+        absent.collect()
     }
 
     pub(crate) fn remove(&mut self, id: GrowingId) {
@@ -72,19 +72,6 @@ impl LiveScans {
     /// Forgets the scans of transactions that no longer matter.
     pub(crate) fn retain(&mut self, matters: impl Fn(GrowingId) -> bool) {
         self.of.retain(|&id, _| matters(id));
-    }
-
-    /// Forgets the scans of a transaction from this number on.
-    pub(crate) fn remove_from(&mut self, id: GrowingId, number: usize) {
-        if let Some(scans) = self.of.get_mut(&id) {
-            scans.retain(|scan| scan.number < number);
-        }
-    }
-
-    pub(crate) fn remove_one(&mut self, id: GrowingId, number: usize) {
-        if let Some(scans) = self.of.get_mut(&id) {
-            scans.retain(|scan| scan.number != number);
-        }
     }
 
     fn add(&mut self, id: GrowingId, scan: LiveScan) {
@@ -133,11 +120,23 @@ struct Candidate {
     inside: bool,
 }
 
-/// What a scan has read so far.
+/// What a scan has found so far.
 #[derive(Default)]
-struct Found {
-    rows: ReadRows,
-    existing: usize,
+struct Harvest {
+    /// The rows of the range, or, of a scan that seeks, what it found there.
+    rows: Vec<(RowKey, Row)>,
+    found: Vec<(RowKey, Found)>,
+    /// How many of them count for the limit.
+    count: usize,
+}
+
+/// How a scan reads.
+struct Scanning<'scan, 'fits> {
+    covered: &'scan Covered,
+    /// Which rows it seeks, if it does.
+    fits: Option<&'scan mut Fits<'fits>>,
+    limit: Option<usize>,
+    harvest: Harvest,
 }
 
 impl Store {
@@ -148,82 +147,87 @@ impl Store {
         range: &KeyRange,
         columns: &Columns,
     ) -> Result<Vec<(RowKey, Row)>, Stop> {
-        let rows = match self.remembered(session, range)? {
-            Some(rows) => rows,
-            None if self.transaction(session)?.loading => self.loaded(range),
-            None => {
-                if !self.was_dissolved(session, range)? {
-                    self.take_turn(session)?;
-                }
-                self.scan_anew(session, range)?
-            }
+        if self.transaction(session)?.loading {
+            return self.loaded(session, range, columns);
+        }
+        let found =
+            self.remembering(session, (Lock::None, Patience::Wait), |memory, asked| memory.range(range, false, asked))?;
+        self.with_cells(session, range.space, found, columns)
+    }
+
+    fn with_cells(
+        &mut self,
+        session: SessionId,
+        space: SpaceId,
+        found: Vec<(RowKey, Row)>,
+        columns: &Columns,
+    ) -> Result<Vec<(RowKey, Row)>, Stop> {
+        if !self.has_cells(space) {
+            return Ok(found);
+        }
+        let cells = |(row, _): (RowKey, Row)| {
+            let cells = self.cells(session, &row, columns, Lock::None, false)?;
+            Ok((row, cells))
         };
-        let mut found: Vec<(RowKey, KeyId, Row)> =
-            rows.into_iter().filter_map(|(key, value)| Some((self.keys.row_of(key).clone(), key, value?))).collect();
-        found.sort_by(|a, b| a.0.parts.cmp(&b.0.parts));
+        found.into_iter().map(cells).collect()
+    }
+
+    fn loaded(&mut self, session: SessionId, range: &KeyRange, columns: &Columns) -> Result<Vec<(RowKey, Row)>, Stop> {
+        let keys = self.keys.from(range.space, &range.prefix, range.low.as_ref());
+        let keys = keys.map(|(_, key)| key).filter(|key| range.contains(self.keys.row_of(*key)));
+        let row = |key: KeyId| Some((self.keys.row_of(key).clone(), self.versions.initial(key)?.clone()));
+        let mut found: Vec<(RowKey, Row)> = keys.filter_map(row).collect();
         if range.descending {
             found.reverse();
         }
         found.truncate(range.limit.unwrap_or(usize::MAX));
-        if !self.has_cells(range.space) {
-            return Ok(found.into_iter().map(|(row, _, value)| (row, value)).collect());
-        }
-        found.into_iter().map(|(row, key, _)| Ok((row, self.cells(session, key, columns, PLAIN)?))).collect()
+        self.with_cells(session, range.space, found, columns)
     }
 
-    fn loaded(&self, range: &KeyRange) -> ReadRows {
-        let keys = self.keys.from(range.space, &range.prefix, range.low.as_ref());
-        let inside = keys.filter(|(_, key)| range.contains(self.keys.row_of(*key)));
-        inside.map(|(_, key)| (key, self.versions.initial(key).cloned())).collect()
+    /// Reads a range of which nothing is known.
+    pub(crate) fn scan_anew(&mut self, session: SessionId, range: &KeyRange) -> Result<Scanned, Stop> {
+        let (harvest, read) = self.scan_range(session, range, None)?;
+        Ok(Scanned { rows: harvest.rows, read: Some(read) })
     }
 
-    /// What this statement was answered when it read the range before, with what it wrote since.
-    fn remembered(&self, session: SessionId, range: &KeyRange) -> Result<Option<ReadRows>, Stop> {
-        let transaction = self.transaction(session)?;
-        let Some(statement) = &transaction.statement else { return Ok(None) };
-        let known = |memory: &&ScanMemory| memory.range == *range && !memory.dissolved;
-        let Some(memory) = statement.scans.iter().find(known) else { return Ok(None) };
-        let external = memory.rows.iter().filter(|key| !transaction.writes.contains_key(key));
-        let answer = |key: &KeyId| statement.answer(*key, false).and_then(|answer| answer.1.clone());
-        let mut rows: ReadRows = external.map(|key| (*key, answer(key))).collect();
-        let own = transaction.writes.iter().filter(|(key, _)| range.contains(self.keys.row_of(**key)));
-        let own = own.filter(|(key, _)| self.keys.kind(**key) == crate::keys::KeyKind::Row);
-        rows.extend(own.map(|(key, value)| (*key, value.clone())));
-        let existing = rows.iter().filter(|row| row.1.is_some()).count();
-        // A scan that stopped early does not know what lies behind when its own statement deleted what it had found.
-        let enough = memory.whole || range.limit.is_some_and(|limit| existing >= limit);
-        Ok(enough.then_some(rows))
+    /// Looks at a range for rows to lock: passes over what does not fit, and leaves the rest to be locked.
+    pub(crate) fn look_over(
+        &mut self,
+        session: SessionId,
+        range: &KeyRange,
+        fits: &mut Fits<'_>,
+    ) -> Result<Looked, Stop> {
+        let (harvest, read) = self.scan_range(session, range, Some(fits))?;
+        Ok(Looked { found: harvest.found, read: Some(read) })
     }
 
-    /// Whether this statement had its turn for the range already, and only lost what was told of it.
-    fn was_dissolved(&self, session: SessionId, range: &KeyRange) -> Result<bool, Stop> {
-        let statement = self.transaction(session)?.statement.as_ref();
-        let dissolved = |memory: &ScanMemory| memory.range == *range && memory.dissolved;
-        Ok(statement.is_some_and(|statement| statement.scans.iter().any(dissolved)))
-    }
-
-    fn scan_anew(&mut self, session: SessionId, range: &KeyRange) -> Result<ReadRows, Stop> {
+    /// What a scan found, and the range that it read whole.
+    fn scan_range(
+        &mut self,
+        session: SessionId,
+        range: &KeyRange,
+        fits: Option<&mut Fits<'_>>,
+    ) -> Result<(Harvest, KeyRange), Stop> {
         let covered = self.covered(range);
         let (mut named, alone) = self.candidates(range, &covered);
         let prefix = covered.prefix.len();
         named.sort_by(|a, b| ascending(&a.name[prefix..], &b.name[prefix..]));
         let limit = range.limit.filter(|_| alone.is_empty());
-        let mut found = Found::default();
-        let whole = match limit {
-            Some(limit) if range.descending => self.scan_down(session, &covered, &named, limit, &mut found)?,
-            _ => self.scan_up(session, &covered, &named, limit, &mut found)?,
+        let mut scanning = Scanning { covered: &covered, fits, limit, harvest: Harvest::default() };
+        let end = match limit {
+            Some(limit) if range.descending => self.scan_down(session, &named, limit, &mut scanning)?,
+            _ => self.scan_up(session, &named, &mut scanning)?,
         };
         for candidate in alone {
-            let value = self.read_key(session, candidate.key, PLAIN)?;
-            found.rows.push((candidate.key, value));
+            self.read_candidate(session, &candidate, None, &mut scanning)?;
         }
-        let rows = found.rows.iter().map(|row| row.0).collect();
-        let memory = ScanMemory { range: range.clone(), rows, whole, dissolved: false };
-        if let Some(statement) = &mut self.transaction_mut(session)?.statement {
-            statement.scans.retain(|memory| memory.range != *range || !memory.dissolved);
-            statement.scans.push(memory);
-        }
-        Ok(found.rows)
+        let whole = KeyRange { limit: None, ..range.clone() };
+        let read = match end {
+            None => whole,
+            Some(last) if range.descending => KeyRange { low: Some(last), ..whole },
+            Some(last) => KeyRange { high: Some(last), ..whole },
+        };
+        Ok((scanning.harvest, read))
     }
 
     /// A range in the words of the file.
@@ -240,7 +244,7 @@ impl Store {
             (Some(low), Some(high)) => (Some(ScanBound::Number(low)), Some(ScanBound::Number(high))),
             _ => (range.low.as_ref().map(text), range.high.as_ref().map(text)),
         };
-        let prefix = self.keys.prefix_name(range.space, &range.prefix).into();
+        let prefix = self.keys.layout.prefix_name(range.space, &range.prefix).into();
         Covered { prefix, low: bounds.0, high: bounds.1 }
     }
 
@@ -269,59 +273,61 @@ impl Store {
         (named, alone)
     }
 
-    /// Reads ascending, until there are enough rows; whether all of the range was read.
+    /// Reads ascending, until there are enough rows: the last part that was read, if that is not all.
     fn scan_up(
         &mut self,
         session: SessionId,
-        covered: &Covered,
         named: &[Candidate],
-        limit: Option<usize>,
-        found: &mut Found,
-    ) -> Result<bool, Stop> {
+        scanning: &mut Scanning<'_, '_>,
+    ) -> Result<Option<KeyPart>, Stop> {
+        let covered = scanning.covered;
         let mut segment = self.begin_segment(session)?;
         for (place, candidate) in named.iter().enumerate() {
-            self.read_candidate(session, candidate, &mut segment, found)?;
+            self.read_candidate(session, candidate, Some(&mut segment), scanning)?;
             let (read, left) = named.split_at(place + 1);
-            if limit.is_some_and(|limit| found.existing >= limit)
+            if scanning.limit.is_some_and(|limit| scanning.harvest.count >= limit)
                 && left.first().is_some_and(|next| next.part != candidate.part)
                 && let Some(cut) = cut_above(covered, read, left)
             {
                 self.end_segment(session, cut, segment)?;
-                return Ok(false);
+                return Ok(Some(candidate.part.clone()));
             }
         }
         self.end_segment(session, covered.clone(), segment)?;
-        Ok(true)
+        Ok(None)
     }
 
     /// Reads descending, part by part, until there are enough rows; only numbers have a next smaller one.
     fn scan_down(
         &mut self,
         session: SessionId,
-        covered: &Covered,
         named: &[Candidate],
         limit: usize,
-        found: &mut Found,
-    ) -> Result<bool, Stop> {
+        scanning: &mut Scanning<'_, '_>,
+    ) -> Result<Option<KeyPart>, Stop> {
+        let covered = scanning.covered;
         let Some((low, mut high)) = covered.numbers().filter(|_| named.iter().all(|it| number_of(it).is_some())) else {
-            return self.scan_up(session, covered, named, None, found);
+            scanning.limit = None;
+            return self.scan_up(session, named, scanning);
         };
+        let mut last = None;
         for group in named.chunk_by(|a, b| a.part == b.part).rev() {
-            if found.existing >= limit {
-                return Ok(false);
+            if scanning.harvest.count >= limit {
+                return Ok(last);
             }
             let Some(part) = group.first().and_then(number_of) else { continue };
             let mut segment = self.begin_segment(session)?;
             for candidate in group {
-                self.read_candidate(session, candidate, &mut segment, found)?;
+                self.read_candidate(session, candidate, Some(&mut segment), scanning)?;
             }
             let bounds = (Some(ScanBound::Number(part)), Some(ScanBound::Number(high)));
             self.end_segment(session, covered.with(bounds.0, bounds.1), segment)?;
-            let Some(next) = part.checked_sub(1) else { return Ok(true) };
+            last = Some(KeyPart::Number(part.into()));
+            let Some(next) = part.checked_sub(1) else { return Ok(None) };
             high = next;
         }
-        if found.existing >= limit {
-            return Ok(false);
+        if scanning.harvest.count >= limit {
+            return Ok(last);
         }
         // Nothing is there, which was seen, too; a scan without bounds also covers texts that may come.
         let rest = if named.is_empty() {
@@ -333,30 +339,59 @@ impl Store {
         if low <= high || named.is_empty() {
             self.end_segment(session, rest, segment)?;
         }
-        Ok(true)
+        Ok(None)
     }
 
     fn begin_segment(&self, session: SessionId) -> Result<Segment, Stop> {
         let start = self.transaction(session)?.read_count;
-        Ok(Segment { start, sealed: self.recorder.seals, reads: Vec::new(), listed: Vec::new() })
+        Ok(Segment { start, sealed: self.recorder.seals, reads: Vec::new(), listed: Vec::new(), except: Vec::new() })
     }
 
+    /// Reads a key of the range, or, in a scan that seeks, passes it over or leaves it to be locked. Without a segment it is an event of its own.
     fn read_candidate(
         &mut self,
         session: SessionId,
         candidate: &Candidate,
-        segment: &mut Segment,
-        found: &mut Found,
+        segment: Option<&mut Segment>,
+        scanning: &mut Scanning<'_, '_>,
     ) -> Result<(), Stop> {
         let key = candidate.key;
-        let (source, value) = self.read_in_scan(session, key)?;
-        segment.reads.push((Arc::clone(&candidate.name), source));
-        if self.is_listed(key, source, value.is_none()) {
-            segment.listed.push(Listed { key, value: value.clone(), source });
+        let row_key = self.keys.row_of(key).clone();
+        let own = self.transaction(session)?.writes.get(&key).cloned();
+        let (source, value) = match (own, &mut scanning.fits) {
+            (Some(own), _) => (Source::Own, own),
+            (None, Some(fits)) if candidate.inside => {
+                let (chosen, wanted) = self.look_at(session, key, *fits)?;
+                if wanted {
+                    scanning.harvest.found.push((row_key, Found::Wanted));
+                    scanning.harvest.count += 1;
+                    if let Some(segment) = segment {
+                        segment.reads.push((Arc::clone(&candidate.name), Source::Own));
+                        segment.except.push(key);
+                    }
+                    return Ok(());
+                }
+                let (version, value) = self.read_version(session, key, chosen, false)?;
+                (Source::Version(version), value)
+            }
+            (None, _) => {
+                let (version, value) = self.read_new(session, key, PLAIN)?;
+                (Source::Version(version), value)
+            }
+        };
+        match segment {
+            None => {
+                self.transaction_mut(session)?.push(Action::Read { key, value: value.clone(), source, locking: false })
+            }
+            Some(segment) => {
+                segment.reads.push((Arc::clone(&candidate.name), source));
+                if self.is_listed(key, source, value.is_none()) {
+                    segment.listed.push(Listed { key, value: value.clone(), source });
+                }
+            }
         }
         if candidate.inside {
-            found.existing += usize::from(value.is_some());
-            found.rows.push((key, value));
+            scanning.harvest.take(row_key, source, value, scanning.fits.as_deref_mut());
         }
         Ok(())
     }
@@ -368,32 +403,12 @@ impl Store {
         !absent || !(never || self.versions.is_sealed(key, version))
     }
 
-    fn read_in_scan(&mut self, session: SessionId, key: KeyId) -> Result<(Source, Option<Row>), Stop> {
-        let transaction = self.transaction(session)?;
-        if let Some(own) = transaction.writes.get(&key) {
-            return Ok((Source::Own, own.clone()));
-        }
-        let id = transaction.id;
-        let before = transaction.statement.as_ref().and_then(|statement| statement.answer(key, false).cloned());
-        // A statement that reads a key a second time, as part of another range, sees what it saw, unless the level forbids just that.
-        if let Some((version, value)) = before
-            && self.growing.allows(id, key, version, false)
-            && self.growing.read(id, key, version, false).is_ok()
-        {
-            self.remember(session, key, false, (version, value.clone()))?;
-            return Ok((Source::Version(version), value));
-        }
-        let (version, value) = self.read_new(session, key, PLAIN)?;
-        Ok((Source::Version(version), value))
-    }
-
     fn end_segment(&mut self, session: SessionId, covered: Covered, segment: Segment) -> Result<(), Stop> {
-        let Segment { start, sealed, reads, listed } = segment;
+        let Segment { start, sealed, reads, listed, except } = segment;
         let transaction = self.transaction_mut(session)?;
-        let (id, number) = (transaction.id, transaction.scan_count);
-        transaction.scan_count += 1;
-        transaction.push(Action::Scan { number, covered: covered.clone(), sealed, listed });
-        self.live_scans.add(id, LiveScan { number, covered, start, reads });
+        let id = transaction.id;
+        transaction.push(Action::Scan { covered: covered.clone(), sealed, listed, except });
+        self.live_scans.add(id, LiveScan { covered, start, reads, noticed: FxHashSet::default() });
         Ok(())
     }
 }
@@ -404,6 +419,24 @@ struct Segment {
     sealed: usize,
     reads: Vec<(Arc<str>, Source)>,
     listed: Vec<Listed>,
+    except: Vec<KeyId>,
+}
+
+impl Harvest {
+    /// A key of the range was read.
+    fn take(&mut self, key: RowKey, source: Source, value: Option<Row>, fits: Option<&mut Fits<'_>>) {
+        match fits {
+            None => {
+                self.count += usize::from(value.is_some());
+                self.rows.extend(value.map(|value| (key, value)));
+            }
+            // What it wrote itself needs no lock.
+            Some(fits) if source == Source::Own => {
+                self.count += usize::from(value.is_some_and(|value| fits(&key, &value) != Fit::No));
+            }
+            Some(_) => self.found.push((key, Found::Passed(value))),
+        }
+    }
 }
 
 fn number_of(candidate: &Candidate) -> Option<i64> {

@@ -7,11 +7,15 @@
 //!
 //! Nobody sleeps while holding the store, and nobody asks again and again whether a wait is over: whoever lets go of the store rings for
 //! those whom the store has woken meanwhile, each by a bell of its own, so that a thousand waiting sessions cost nothing.
+//!
+//! Who works for long takes the store very often and each time for a moment ([`Shared::work_patiently`]): it lets all others go first, else
+//! it would have taken the store again before they have noticed that it was free.
 
 use crate::store::Store;
 use rustc_hash::FxHashMap;
 use skew_history::SessionId;
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use tokio::sync::Notify;
 
@@ -40,16 +44,36 @@ impl Bell {
 /// A core with a store, and the bells of its sessions.
 pub(crate) struct Shared<T: HasStore> {
     core: Mutex<T>,
+    /// How many wait for it who should not wait for long.
+    urgent: AtomicUsize,
     bells: Mutex<FxHashMap<SessionId, Arc<Bell>>>,
 }
 
 impl<T: HasStore> Shared<T> {
     pub(crate) fn new(core: T) -> Shared<T> {
-        Shared { core: Mutex::new(core), bells: Mutex::default() }
+        Shared { core: Mutex::new(core), urgent: AtomicUsize::new(0), bells: Mutex::default() }
     }
 
-    /// Waits for its turn to work on the core, which is soon: nobody keeps it for longer than a statement.
+    /// Waits for its turn to work on the core, which is soon: nobody keeps it for longer than a short statement, or a call of a long one.
     pub(crate) fn work(&self) -> Work<'_, T> {
+        if let Some(work) = self.try_work() {
+            return work;
+        }
+        self.urgent.fetch_add(1, Ordering::Relaxed);
+        let work = self.lock();
+        self.urgent.fetch_sub(1, Ordering::Relaxed);
+        work
+    }
+
+    /// The same for who has time: everybody else goes first.
+    pub(crate) fn work_patiently(&self) -> Work<'_, T> {
+        while self.urgent.load(Ordering::Relaxed) > 0 {
+            std::thread::yield_now();
+        }
+        self.lock()
+    }
+
+    fn lock(&self) -> Work<'_, T> {
         Work { shared: self, core: self.core.lock().unwrap_or_else(PoisonError::into_inner) }
     }
 

@@ -2,18 +2,20 @@
 //!
 //! ```text
 //!   begin_statement ── reads, writes ── end_statement(Done)      they stay
-//!                                       end_statement(Failed)    they never were: reads of a failed statement are no events
-//!                                       end_statement(Waiting)   the writes go, the reads stay and are answered as before when
-//!                                                                begin_statement runs the statement again
+//!                                       end_statement(Failed)    the writes go; the reads stay, because they decided that it failed
+//!                                       end_statement(Waiting)   the same, and they are answered as before when begin_statement runs
+//!                                                                the statement again
 //! ```
 //!
-//! What was read before ROLLBACK TO SAVEPOINT was seen by the client, so those reads stay; only the writes go.
+//! `SAVEPOINT; INSERT` of a key that is taken`; ROLLBACK TO; SELECT` of that key has to find the row: the INSERT has read it. What was read
+//! before ROLLBACK TO SAVEPOINT was seen by the client in the same way, so those reads stay, too; only the writes go.
 
 use crate::steering::refused;
 use crate::store::Store;
 use crate::transaction::{Savepoint, Statement};
 use rustc_hash::{FxHashMap, FxHashSet};
 use skew_history::SessionId;
+use skew_sql::rows::Memory;
 use skew_sql::{Interrupt, SqlError, SqlState, Stop};
 
 /// How a statement ended.
@@ -21,10 +23,21 @@ use skew_sql::{Interrupt, SqlError, SqlState, Stop};
 pub enum Ending {
     /// It did what it should.
     Done,
-    /// It was wrong, and did nothing.
+    /// It was wrong, and changed nothing.
     Failed,
     /// It will be run again.
     Waiting,
+}
+
+impl Ending {
+    /// How a statement with this result ended.
+    pub(crate) fn of<T>(result: &Result<T, Stop>) -> Ending {
+        match result {
+            Ok(_) => Ending::Done,
+            Err(Stop::Interrupted(Interrupt::Wait)) => Ending::Waiting,
+            Err(_) => Ending::Failed,
+        }
+    }
 }
 
 impl Store {
@@ -37,12 +50,7 @@ impl Store {
     ) -> Result<T, Stop> {
         self.begin_statement(session, sql)?;
         let result = work(self);
-        let ending = match &result {
-            Ok(_) => Ending::Done,
-            Err(Stop::Interrupted(Interrupt::Wait)) => Ending::Waiting,
-            Err(_) => Ending::Failed,
-        };
-        self.end_statement(session, ending);
+        self.end_statement(session, Ending::of(&result));
         result
     }
 
@@ -64,13 +72,9 @@ impl Store {
                     mark,
                     first_operation: transaction.operations.len(),
                     first_undo: transaction.undo.len(),
-                    reads_before: transaction.read_count,
-                    scans_before: transaction.scan_count,
-                    plain: FxHashMap::default(),
-                    locked: FxHashMap::default(),
+                    memory: Memory::default(),
                     turns: FxHashMap::default(),
                     own: FxHashSet::default(),
-                    scans: Vec::new(),
                     told: Vec::new(),
                     asked: 0,
                 });
@@ -83,22 +87,20 @@ impl Store {
     pub fn end_statement(&mut self, session: SessionId, ending: Ending) {
         let Some(transaction) = &mut self.sessions[session.index()].transaction else { return };
         let Some(mut statement) = transaction.statement.take() else { return };
+        let (first_operation, first_undo, mark) = (statement.first_operation, statement.first_undo, statement.mark);
+        let id = transaction.id;
         match ending {
             Ending::Done => {}
             Ending::Waiting => {
-                let (first_operation, first_undo) = (statement.first_operation, statement.first_undo);
                 statement.own.clear();
                 transaction.statement = Some(statement);
                 self.drop_writes(session, first_operation, first_undo);
             }
             Ending::Failed => {
-                transaction.operations.truncate(statement.first_operation);
-                transaction.read_count = statement.reads_before;
-                let id = transaction.id;
-                self.undo_to(session, statement.first_undo);
-                if let Some(mark) = statement.mark {
-                    self.growing.back_to(id, mark);
-                    self.live_scans.remove_from(id, statement.scans_before);
+                self.drop_writes(session, first_operation, first_undo);
+                if let Some(mark) = mark {
+                    self.growing.take_back_writes(id, mark);
+                    self.bury_taken_back(session);
                 }
             }
         }
@@ -117,16 +119,7 @@ impl Store {
     fn drop_writes(&mut self, session: SessionId, first_operation: usize, first_undo: usize) {
         self.undo_to(session, first_undo);
         if let Some(transaction) = &mut self.sessions[session.index()].transaction {
-            let id = transaction.id;
-            let dissolved = transaction.keep_external_reads(first_operation);
-            if !dissolved.is_empty()
-                && let Some(statement) = &mut transaction.statement
-            {
-                statement.scans.iter_mut().for_each(|memory| memory.dissolved = true);
-            }
-            for scan in dissolved {
-                self.live_scans.remove_one(id, scan);
-            }
+            transaction.keep_external_reads(first_operation);
         }
     }
 
@@ -170,6 +163,7 @@ impl Store {
         self.drop_writes(session, first_operation, first_undo);
         if let Some(mark) = mark {
             self.growing.take_back_writes(id, mark);
+            self.bury_taken_back(session);
         }
         Ok(())
     }

@@ -21,8 +21,8 @@ use crate::store::Store;
 use skew_check::Updates;
 use skew_history::{IsolationLevel, SessionId};
 use skew_sql::{
-    Granularity, Interrupt, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId, SqlError,
-    SqlState, Stop, Write, by_place,
+    Fit, Fits, Granularity, Interrupt, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId,
+    SqlError, SqlState, Stop, Write, by_place,
 };
 use std::collections::BTreeMap;
 
@@ -40,6 +40,12 @@ pub trait Steering: Send {
     fn read(&mut self, key: &RowKey, name: &str, locking: bool) -> Result<Option<Row>, SqlError>;
     /// Reads a range.
     fn scan(&mut self, range: &KeyRange, locking: bool) -> Result<Vec<(RowKey, Row)>, SqlError>;
+    /// The row under a key of this name that a statement seeks to lock; nothing if it passes it over.
+    fn seek(&mut self, key: &RowKey, name: &str, fits: &mut Fits<'_>) -> Result<Option<Row>, SqlError>;
+    /// The rows of a range that a statement seeks to lock.
+    fn seek_range(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Vec<(RowKey, Row)>, SqlError>;
+    /// A subquery begins or ends: what it reads it reads for itself. Who read before.
+    fn enter(&mut self, scope: usize) -> usize;
     /// Writes a row under a key of this name; nothing: deletes it.
     fn write(&mut self, key: &RowKey, name: &str, value: Option<Row>) -> Result<(), SqlError>;
     /// The transaction that has begun ends.
@@ -81,7 +87,7 @@ pub(crate) struct Wheel {
 
 impl Wheel {
     fn describe(&mut self, keys: &KeyTable, space: SpaceId) {
-        let columns = keys.shape(space).map_or(&[][..], |shape| &shape.columns);
+        let columns = keys.layout.shape(space).map_or(&[][..], |shape| &shape.columns);
         if self.described.get(&space).is_none_or(|&known| known < columns.len()) {
             self.described.insert(space, columns.len());
             self.steering.describe(space, columns.to_vec());
@@ -179,6 +185,38 @@ impl Store {
         Ok(self.steer(session)?.steering.read(key, &name, locking)?)
     }
 
+    pub(crate) fn steered_seek(
+        &mut self,
+        session: SessionId,
+        key: &RowKey,
+        fits: &mut Fits<'_>,
+    ) -> Result<Option<Row>, Stop> {
+        let name = self.name_of(key);
+        let is_atomic = self.options.updates == Updates::Atomic;
+        let steering = &mut self.steer(session)?.steering;
+        match is_atomic {
+            true => Ok(steering.seek(key, &name, fits)?),
+            false => Ok(steering.read(key, &name, false)?.filter(|row| fits(key, row) != Fit::No)),
+        }
+    }
+
+    pub(crate) fn steered_seek_range(
+        &mut self,
+        session: SessionId,
+        range: &KeyRange,
+        fits: &mut Fits<'_>,
+    ) -> Result<Vec<(RowKey, Row)>, Stop> {
+        Ok(self.steer(session)?.steering.seek_range(range, fits)?)
+    }
+
+    /// A subquery begins or ends in a transaction that has begun.
+    pub(crate) fn steered_enter(&mut self, session: SessionId, scope: usize) -> usize {
+        match &mut self.wheel {
+            Some(wheel) if wheel.current.session == Some(session) => wheel.steering.enter(scope),
+            _ => 0,
+        }
+    }
+
     pub(crate) fn steered_scan(
         &mut self,
         session: SessionId,
@@ -217,7 +255,7 @@ impl Store {
     }
 
     fn name_of(&mut self, key: &RowKey) -> String {
-        let number = self.keys.row(key);
+        let number = self.keys.number(key);
         if let Some(wheel) = &mut self.wheel {
             wheel.describe(&self.keys, key.space);
         }
@@ -262,7 +300,7 @@ impl Store {
     /// The clock of a transaction: a second for each that its session had before.
     pub(crate) fn steered_time(&self, session: SessionId) -> i64 {
         let over = self.wheel.as_ref().and_then(|wheel| wheel.places.get(&session)).map_or(0, |place| place.0);
-        by_place::EPOCH + (over + 1) * by_place::SECOND
+        self.options.clock + (over + 1) * by_place::SECOND
     }
 
     /// How many writes the open transaction has, for savepoints.
@@ -301,7 +339,7 @@ impl Store {
             self.versions.set_initial(key, row);
         }
         for (key, row) in rows {
-            let key = self.keys.row(&key);
+            let key = self.keys.number(&key);
             self.versions.set_initial(key, Some(row));
             self.keys.bear(key);
         }

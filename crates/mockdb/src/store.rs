@@ -13,7 +13,7 @@
 use crate::advisory::AdvisoryTable;
 use crate::chance::{Chance, Stream};
 use crate::chooser::{Campaign, Chooser, ChooserKind, Latest};
-use crate::keys::{KeyTable, SpaceShape};
+use crate::keys::KeyTable;
 use crate::lock::LockTable;
 use crate::log::{self, Choice};
 use crate::options::{Options, refuses};
@@ -25,6 +25,7 @@ use crate::versions::{Committed, VersionTable};
 use rustc_hash::FxHashMap;
 use skew_check::{GrowingHistory, GrowingId, GrowingOptions};
 use skew_history::{IsolationLevel, KeyId, SessionId};
+use skew_sql::rows::SpaceShape;
 use skew_sql::{Interrupt, SequenceId, SpaceId, SqlError, SqlState, Stop, by_place};
 use std::collections::BTreeMap;
 
@@ -113,7 +114,7 @@ impl Store {
         });
         Store {
             growing,
-            keys: KeyTable::default(),
+            keys: KeyTable::new(options.granularity),
             versions: VersionTable::default(),
             locks: LockTable::default(),
             live_scans: LiveScans::default(),
@@ -129,7 +130,7 @@ impl Store {
             recorder: Recorder::default(),
             loading: true,
             written_after: None,
-            clock: by_place::EPOCH + (options.seed % 86_400) as i64 * by_place::SECOND,
+            clock: options.clock,
             woken: Vec::new(),
             advisory: AdvisoryTable::default(),
             counts: Counts::default(),
@@ -153,7 +154,7 @@ impl Store {
             self.recorder.history(&header);
         }
         if self.recorder.wants_choices() {
-            self.recorder.choice(&log::header(self.options.seed));
+            self.recorder.choice(&log::header(self.options.seed, self.options.clock));
         }
     }
 
@@ -172,6 +173,16 @@ impl Store {
         self.versions.count()
     }
 
+    /// How many transactions matter to those that go on: what is open, and what has ended and is not yet sealed.
+    pub fn transaction_count(&self) -> usize {
+        self.growing.kept()
+    }
+
+    /// How many rows and index entries scans look at: those that somebody wrote and nobody has made as if they had never been.
+    pub fn scanned_key_count(&self) -> usize {
+        self.keys.born_count()
+    }
+
     /// What went wrong with writing the history or the log, if anything.
     pub fn recording_failure(&self) -> Option<&str> {
         self.recorder.failure.as_deref()
@@ -184,7 +195,7 @@ impl Store {
 
     /// Says what a space is called and what its rows are; see [`SpaceShape`].
     pub fn describe(&mut self, space: SpaceId, shape: SpaceShape) {
-        self.keys.describe(space, shape);
+        self.keys.layout.describe(space, shape);
     }
 
     /// A connection of this name. A name that is in use by another connection gets a number behind it.
@@ -278,9 +289,9 @@ impl Store {
             began_at,
             operations: Vec::new(),
             writes: FxHashMap::default(),
+            born: Vec::new(),
             undo: Vec::new(),
             read_count: 0,
-            scan_count: 0,
             savepoints: Vec::new(),
             statement: None,
         });
@@ -381,6 +392,7 @@ impl Store {
         self.write_line(session, &transaction, Ending::ByProgram);
         self.counts.rolled_back += 1;
         self.finish(session, transaction.id);
+        self.bury_unborn(&transaction.born);
         self.forget();
     }
 
@@ -408,8 +420,32 @@ impl Store {
             _ => self.counts.refused += 1,
         }
         self.finish(session, transaction.id);
+        self.bury_unborn(&transaction.born);
         self.forget();
         why
+    }
+
+    /// Keys whose writes are gone and that have no version are as if nobody had ever written them: scans need not look at them.
+    fn bury_unborn(&mut self, keys: &[KeyId]) {
+        for &key in keys {
+            if !self.versions.has_any(key) && !self.is_written(key) {
+                self.keys.bury(key);
+            }
+        }
+    }
+
+    /// The same within a transaction, after some of its writes were taken back.
+    pub(crate) fn bury_taken_back(&mut self, session: SessionId) {
+        let Ok(transaction) = self.transaction_mut(session) else { return };
+        let (born, gone) = transaction.born.iter().partition(|key| transaction.writes.contains_key(key));
+        transaction.born = born;
+        self.bury_unborn(&gone);
+    }
+
+    /// Whether a transaction that is open has written a key.
+    fn is_written(&self, key: KeyId) -> bool {
+        let open = self.pending.values().filter_map(|session| self.sessions[session.index()].transaction.as_ref());
+        open.into_iter().any(|transaction| transaction.writes.contains_key(&key))
     }
 
     /// The session waits no longer for a lock: its statement did nothing, its transaction goes on.
@@ -463,8 +499,7 @@ impl Store {
         left.sort_unstable_by_key(|deletion| deletion.0);
         self.recorder.seal(&self.keys, &left);
         for (key, _) in left {
-            let open = self.sessions.iter().filter_map(|session| session.transaction.as_ref());
-            if !open.into_iter().any(|transaction| transaction.writes.contains_key(&key)) {
+            if !self.is_written(key) {
                 self.keys.bury(key);
             }
         }

@@ -14,7 +14,8 @@ use crate::chooser::ChooserKind;
 use rustc_hash::{FxHashMap, FxHashSet};
 use skew_check::{GrowingId, Mark, Version};
 use skew_history::{IsolationLevel, KeyId};
-use skew_sql::{KeyRange, Row};
+use skew_sql::Row;
+use skew_sql::rows::Memory;
 use std::sync::Arc;
 
 /// Where a read came from.
@@ -62,12 +63,12 @@ pub(crate) enum Action {
         key: KeyId,
         value: Option<Row>,
     },
-    /// The number is counted per transaction.
     Scan {
-        number: usize,
         covered: Covered,
         sealed: usize,
         listed: Vec<Listed>,
+        /// Keys that it left out: the statement took them under their lock, or saw what it had written there itself and took back.
+        except: Vec<KeyId>,
     },
 }
 
@@ -85,18 +86,6 @@ pub(crate) enum Told {
     Done,
 }
 
-/// A range that a statement has read.
-#[derive(Clone, Debug)]
-pub(crate) struct ScanMemory {
-    pub(crate) range: KeyRange,
-    /// The rows of the range that were read, existing or not, in the order of the answer; own writes are looked at anew.
-    pub(crate) rows: Vec<KeyId>,
-    /// Whether it did not stop early.
-    pub(crate) whole: bool,
-    /// Its scan is no longer told as one: it is read anew, and each key is answered as before.
-    pub(crate) dissolved: bool,
-}
-
 /// A statement that runs, or waits to be run again.
 #[derive(Debug)]
 pub(crate) struct Statement {
@@ -105,30 +94,15 @@ pub(crate) struct Statement {
     pub(crate) mark: Option<Mark>,
     pub(crate) first_operation: usize,
     pub(crate) first_undo: usize,
-    pub(crate) reads_before: usize,
-    pub(crate) scans_before: usize,
-    pub(crate) plain: FxHashMap<KeyId, (Version, Option<Row>)>,
-    pub(crate) locked: FxHashMap<KeyId, (Version, Option<Row>)>,
+    /// What it was answered.
+    pub(crate) memory: Memory,
     /// Rows that it writes under a lock of their own, and whether it had its turn for that; a row that was locked before needs none.
     pub(crate) turns: FxHashMap<KeyId, bool>,
     /// Own writes whose reading is already told.
     pub(crate) own: FxHashSet<KeyId>,
-    pub(crate) scans: Vec<ScanMemory>,
     pub(crate) told: Vec<Told>,
     /// How many of these were asked for again.
     pub(crate) asked: usize,
-}
-
-impl Statement {
-    pub(crate) fn answer(&self, key: KeyId, locking: bool) -> Option<&(Version, Option<Row>)> {
-        let locked = self.locked.get(&key);
-        if locking { locked } else { locked.or_else(|| self.plain.get(&key)) }
-    }
-
-    pub(crate) fn remember(&mut self, key: KeyId, locking: bool, answer: (Version, Option<Row>)) {
-        let memory = if locking { &mut self.locked } else { &mut self.plain };
-        memory.insert(key, answer);
-    }
 }
 
 #[derive(Debug)]
@@ -158,12 +132,12 @@ pub(crate) struct Transaction {
     pub(crate) began_at: i64,
     pub(crate) operations: Vec<Operation>,
     pub(crate) writes: FxHashMap<KeyId, Option<Row>>,
+    /// Keys that it wrote, or tried to, and that have no version yet.
+    pub(crate) born: Vec<KeyId>,
     /// What `writes` (or, while loading, the initial state) said before; the outer option is "nothing".
     pub(crate) undo: Vec<(KeyId, Option<Option<Row>>)>,
     /// How many reads the growing history knows of.
     pub(crate) read_count: usize,
-    /// How many scans it did.
-    pub(crate) scan_count: usize,
     pub(crate) savepoints: Vec<Savepoint>,
     pub(crate) statement: Option<Statement>,
 }
@@ -185,27 +159,22 @@ impl Transaction {
         }
     }
 
-    /// Drops the writes since then from what the file will say, and the reads of them. A scan that saw a write that is gone can no longer
-    /// be told as one, because it would seem to have seen the key's absence: it becomes the reads that it was. Returns those. A scan that
-    /// saw only older own writes, which are still there, stays what it is.
-    pub(crate) fn keep_external_reads(&mut self, first: usize) -> Vec<usize> {
-        let mut dissolved = Vec::new();
+    /// Drops the writes since then from what the file will say, and the reads of them. A scan that saw a write that is gone did not see
+    /// what others wrote there: it leaves the key out.
+    pub(crate) fn keep_external_reads(&mut self, first: usize) {
         let later = self.operations.split_off(first.min(self.operations.len()));
         let writes = &self.writes;
         let is_gone = |listed: &Listed| listed.source == Source::Own && writes.get(&listed.key) != Some(&listed.value);
-        for Operation { action, sql } in later {
-            match action {
-                Action::Write { .. } | Action::Read { source: Source::Own, .. } => {}
-                Action::Scan { number, listed, .. } if listed.iter().any(is_gone) => {
-                    dissolved.push(number);
-                    let external = listed.into_iter().filter(|listed| listed.source != Source::Own);
-                    let read = |Listed { key, value, source }| Action::Read { key, value, source, locking: false };
-                    let operation = |action| Operation { action, sql: sql.clone() };
-                    self.operations.extend(external.map(read).map(operation));
+        for mut operation in later {
+            match &mut operation.action {
+                Action::Write { .. } | Action::Read { source: Source::Own, .. } => continue,
+                Action::Scan { listed, except, .. } => {
+                    except.extend(listed.iter().filter(|listed| is_gone(listed)).map(|listed| listed.key));
+                    listed.retain(|listed| !is_gone(listed));
                 }
-                action => self.operations.push(Operation { action, sql }),
+                Action::Read { .. } => {}
             }
+            self.operations.push(operation);
         }
-        dissolved
     }
 }

@@ -67,6 +67,11 @@ impl VersionTable {
         self.of(key).is_some_and(|versions| !versions.committed.is_empty())
     }
 
+    /// Whether the key has a version, initial or committed.
+    pub(crate) fn has_any(&self, key: KeyId) -> bool {
+        self.initial(key).is_some() || self.has_committed(key)
+    }
+
     pub(crate) fn commit(&mut self, key: KeyId, version: Committed) {
         self.of_mut(key).committed.push(version);
     }

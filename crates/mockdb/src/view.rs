@@ -6,10 +6,12 @@
 use crate::steering::refused;
 use crate::store::Store;
 use crate::transaction::Told;
+use skew_check::Updates;
 use skew_history::SessionId;
+use skew_sql::storage::seek_by_scan;
 use skew_sql::{
-    AdvisoryRequest, Columns, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId, SqlError,
-    SqlState, Stop, Storage, Write,
+    AdvisoryRequest, Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SequenceId, SequenceRule,
+    SpaceId, SqlError, SqlState, Stop, Storage, Write,
 };
 
 /// The open transaction of a session.
@@ -22,6 +24,14 @@ impl Store {
     /// The open transaction of a session, for the SQL engine.
     pub fn view(&mut self, session: SessionId) -> View<'_> {
         View { store: self, session }
+    }
+
+    /// When the open transaction of a session began.
+    pub(crate) fn time_of(&self, session: SessionId) -> i64 {
+        if self.is_steered(session) {
+            return self.steered_time(session);
+        }
+        self.transaction(session).map_or(self.time(), |transaction| transaction.began_at)
     }
 }
 
@@ -45,6 +55,16 @@ impl View<'_> {
             statement.asked += 1;
         }
         Ok(told)
+    }
+
+    /// Whether the statement has not yet slept at this place; when it is run again it has.
+    pub(crate) fn may_sleep(&mut self) -> Result<bool, Stop> {
+        let mut is_first = false;
+        self.tell(|_, _| {
+            is_first = true;
+            Ok(Told::Done)
+        })?;
+        Ok(is_first)
     }
 
     fn tell_number(&mut self, now: impl FnOnce(&mut Store, SessionId) -> Result<i128, Stop>) -> Result<i128, Stop> {
@@ -76,6 +96,60 @@ impl Storage for View<'_> {
             return self.store.steered_scan(self.session, range, false);
         }
         self.store.scan(self.session, range, columns)
+    }
+
+    fn seek(
+        &mut self,
+        key: &RowKey,
+        columns: &Columns,
+        lock: Lock,
+        patience: Patience,
+        fits: &mut Fits<'_>,
+    ) -> Result<Option<Row>, Stop> {
+        if self.is_steered() {
+            if patience != Patience::Wait {
+                return refused("SKIP LOCKED or NOWAIT");
+            }
+            return self.store.steered_seek(self.session, key, fits);
+        }
+        if self.store.seeks(self.session, key.space) {
+            return self.store.seek(self.session, key, (lock, patience), fits);
+        }
+        // Whether it fits, its cells say, which are read under the lock of a row that is there.
+        if self.store.locks(self.session)
+            && self.store.seek(self.session, key, (lock, patience), &mut |_, _| Fit::Yes)?.is_none()
+        {
+            return Ok(None);
+        }
+        Ok(self.take(key, columns, lock, patience)?.filter(|row| fits(key, row) != Fit::No))
+    }
+
+    fn seek_range(
+        &mut self,
+        range: &KeyRange,
+        columns: &Columns,
+        lock: Lock,
+        patience: Patience,
+        fits: &mut Fits<'_>,
+    ) -> Result<Vec<(RowKey, Row)>, Stop> {
+        let is_atomic = self.store.options().updates == Updates::Atomic;
+        if self.is_steered() && is_atomic {
+            if patience != Patience::Wait {
+                return refused("SKIP LOCKED or NOWAIT");
+            }
+            return self.store.steered_seek_range(self.session, range, fits);
+        }
+        if !self.is_steered() && self.store.seeks(self.session, range.space) {
+            return self.store.seek_range(self.session, range, (lock, patience), fits);
+        }
+        seek_by_scan(self, range, columns, lock, patience, fits)
+    }
+
+    fn enter(&mut self, scope: usize) -> usize {
+        if self.is_steered() {
+            return self.store.steered_enter(self.session, scope);
+        }
+        self.store.enter(self.session, scope)
     }
 
     fn present(&mut self, range: &KeyRange) -> Result<Option<Vec<(RowKey, Row)>>, Stop> {
@@ -175,10 +249,7 @@ impl Storage for View<'_> {
     }
 
     fn now(&self) -> i64 {
-        if self.is_steered() {
-            return self.store.steered_time(self.session);
-        }
-        self.store.transaction(self.session).map_or(self.store.time(), |transaction| transaction.began_at)
+        self.store.time_of(self.session)
     }
 
     fn random(&mut self) -> u64 {

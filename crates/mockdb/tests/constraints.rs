@@ -355,3 +355,45 @@ fn an_upsert_that_sees_an_entry_without_its_row_puts_the_row() {
         stage.assert_level();
     }
 }
+
+/// The children of one parent do not wait for each other at its key: PostgreSQL's KEY SHARE beside NO KEY UPDATE.
+#[test]
+fn children_of_one_parent_that_count_themselves_there_never_wait_in_a_circle() {
+    let schema = [
+        "CREATE TABLE shop (id INT PRIMARY KEY, items INT)",
+        "INSERT INTO shop VALUES (3, 0)",
+        "CREATE TABLE item (id INT PRIMARY KEY, shop INT REFERENCES shop)",
+    ];
+    for (level, seed) in Level::SEVEN.into_iter().flat_map(|level| (0..20).map(move |seed| (level, seed))) {
+        let mut stage = Stage::new(level, seed, &schema);
+        let count = "UPDATE shop SET items = items + 1 WHERE id = 3";
+        let refusals = stage.interleave(&[
+            &["BEGIN", "INSERT INTO item VALUES (1, 3)", count, "COMMIT"],
+            &["BEGIN", "INSERT INTO item VALUES (2, 3)", count, "COMMIT"],
+        ]);
+        assert!(refusals.iter().flatten().all(|state| state == "40001"), "{level} {seed}: {refusals:?}");
+        stage.assert_level();
+    }
+}
+
+/// The get-or-create of Django and Rails: the INSERT has read the row that is in its way, so whoever sees one state sees it.
+#[test]
+fn what_a_failed_insert_met_is_found_after_its_savepoint() {
+    let levels = [Level::ParallelSnapshot, Level::Snapshot, Level::Serializable];
+    for (level, seed) in levels.into_iter().flat_map(|level| (0..30).map(move |seed| (level, seed))) {
+        let mut stage = Stage::new(level, seed, &["CREATE TABLE tag (name TEXT PRIMARY KEY, n INT)"]);
+        let (mut one, mut other) = (stage.connect("one"), stage.connect("other"));
+        stage.run(&mut one, "INSERT INTO tag VALUES ('new', 1)").unwrap();
+        for statement in ["BEGIN", "SAVEPOINT s"] {
+            stage.run(&mut other, statement).unwrap();
+        }
+        assert_eq!(state(stage.run(&mut other, "INSERT INTO tag VALUES ('new', 2)")), "23505");
+        stage.run(&mut other, "ROLLBACK TO SAVEPOINT s").unwrap();
+        match stage.run(&mut other, "SELECT n FROM tag WHERE name = 'new'") {
+            Ok(Answer::Rows(rows)) => assert_eq!(rows.rows, [[Datum::Integer(1)]], "{level} {seed}"),
+            other => panic!("{other:?}"),
+        }
+        stage.run(&mut other, "COMMIT").unwrap();
+        stage.assert_level();
+    }
+}

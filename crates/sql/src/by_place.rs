@@ -10,7 +10,7 @@
 use crate::error::SqlError;
 use crate::storage::{KeyPart, SequenceRule};
 
-/// The first of January 2024, in microseconds since 1970: when time begins where no clock is used.
+/// The first of January 2024, in microseconds since 1970: when time begins unless somebody says otherwise.
 pub const EPOCH: i64 = 1_704_067_200_000_000;
 /// A second, in microseconds.
 pub const SECOND: i64 = 1_000_000;

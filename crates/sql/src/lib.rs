@@ -25,6 +25,7 @@
 //! | [`session`] | parse, prepare, execute |
 //! | [`key`] | how values become keys |
 //! | [`memory`] | the simplest store |
+//! | [`rows`] | rows as keys of a history, and what a statement has read of them |
 //! | [`by_place`] | sequences, clocks and random numbers that do not depend on the order of runs |
 
 mod bind;
@@ -40,8 +41,10 @@ mod execute;
 pub mod function;
 pub mod key;
 pub mod memory;
+mod no_storage;
 mod plan;
 pub mod program;
+pub mod rows;
 pub mod session;
 pub mod storage;
 mod syntax;
@@ -52,10 +55,11 @@ pub use catalog::Catalog;
 pub use dialect::Dialect;
 pub use error::{Interrupt, Place, SqlError, SqlState, Stop};
 pub use memory::MemoryStorage;
+pub use no_storage::NoStorage;
 pub use session::{Answer, Prepared, Session};
 pub use storage::{
-    AdvisoryRequest, Columns, Granularity, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId,
-    Storage, Write,
+    AdvisoryRequest, Columns, Fit, Fits, Granularity, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SequenceId,
+    SequenceRule, SpaceId, Storage, Write,
 };
 pub use syntax::Statement;
 pub use value::Datum;

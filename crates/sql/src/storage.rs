@@ -14,14 +14,17 @@
 //! - *A statement is a function of what it read.* A store may answer [`Interrupt::Wait`](crate::Interrupt) at any call; the caller drops the
 //!   statement's writes and runs it again from its start, and the store answers what it answered before.
 //! - *A statement reads a key once*: the store answers the second read of a key in one statement as the first, except that a read
-//!   that locks may see more than the plain read before it.
+//!   that locks may see more than the plain read before it, and that a subquery reads for itself.
+//! - *Rows that are sought* (by UPDATE, DELETE, SELECT … FOR UPDATE) are locked only if they fit. The store decides in which version it looks at
+//!   one, so it is told which versions fit; [`crate::rows`] has the rules.
 //! - *A range is read whole*: the answer of a scan covers keys that do not exist, so the store knows what absence was seen.
 //! - *Own writes come first*: a read sees what its own transaction wrote.
 
-use crate::error::{SqlError, SqlState, Stop};
+use crate::error::{Interrupt, SqlError, SqlState, Stop};
 use crate::value::Datum;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What is one key of the history.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -136,7 +139,7 @@ pub enum Lock {
 
 /// What a read does about a row that somebody else has locked.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Patience {
+pub enum Patience {
     /// It waits.
     Wait,
     /// SKIP LOCKED: it leaves the row out.
@@ -144,6 +147,20 @@ pub(crate) enum Patience {
     /// NOWAIT: it fails.
     Refuse,
 }
+
+/// Whether a version of a row is one that a statement seeks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fit {
+    /// It is to be locked.
+    Yes,
+    /// It is passed over.
+    No,
+    /// That cannot be told: the condition fails on it. The statement ends if this is the version that it reads.
+    Fails,
+}
+
+/// Which versions of rows a statement seeks: a function of the version, as long as the statement has read nothing else.
+pub type Fits<'condition> = dyn FnMut(&RowKey, &Row) -> Fit + 'condition;
 
 /// What happens to a row.
 #[derive(Clone, PartialEq, Debug)]
@@ -240,6 +257,47 @@ pub trait Storage {
     /// The rows of a range in the order of their keys: one read event per key of the range. Never locks.
     fn scan(&mut self, range: &KeyRange, columns: &Columns) -> Result<Vec<(RowKey, Row)>, Stop>;
 
+    /// The row under a key that the statement seeks: locked if it fits, else passed over and not returned.
+    fn seek(
+        &mut self,
+        key: &RowKey,
+        columns: &Columns,
+        lock: Lock,
+        patience: Patience,
+        fits: &mut Fits<'_>,
+    ) -> Result<Option<Row>, Stop> {
+        Ok(self.take(key, columns, lock, patience)?.filter(|row| fits(key, row) != Fit::No))
+    }
+
+    /// The rows of a range that the statement seeks, in its order: those that fit, locked. A limit counts these.
+    fn seek_range(
+        &mut self,
+        range: &KeyRange,
+        columns: &Columns,
+        lock: Lock,
+        patience: Patience,
+        fits: &mut Fits<'_>,
+    ) -> Result<Vec<(RowKey, Row)>, Stop> {
+        seek_by_scan(self, range, columns, lock, patience, fits)
+    }
+
+    /// A row with its lock; none also if somebody else has it and rows that others have are left out.
+    fn take(&mut self, key: &RowKey, columns: &Columns, lock: Lock, patience: Patience) -> Result<Option<Row>, Stop> {
+        if patience != Patience::Wait && self.would_wait(key, lock)? {
+            return match patience {
+                Patience::Refuse => Err(SqlError::new(SqlState("55P03"), "could not obtain lock on row").into()),
+                Patience::Skip | Patience::Wait => Ok(None),
+            };
+        }
+        self.get(key, columns, lock)
+    }
+
+    /// From here on a subquery with this number reads, or, with 0, the statement itself; who read before.
+    fn enter(&mut self, scope: usize) -> usize {
+        let _ = scope;
+        0
+    }
+
     /// The rows of a range as they stand now, own writes included, whatever the level lets this transaction see: for checks that must
     /// miss nothing. No event and no lock: a row that matters is then read with [`Storage::get`] and a lock. `None` where reads do
     /// not lock: then a scan is all there is.
@@ -280,9 +338,20 @@ pub trait Storage {
     /// The next of a seeded row of random numbers.
     fn random(&mut self) -> u64;
 
-    /// Whether somebody asked to stop. A statement that works for long without reading asks this now and then.
+    /// Whether somebody asked to stop.
     fn is_cancelled(&self) -> bool {
         false
+    }
+
+    /// A statement says every so many rows that it is still at work: others may go first, and it may be told to stop.
+    fn pause(&mut self) -> Result<(), Stop> {
+        if self.is_cancelled() { Err(Interrupt::Cancelled.into()) } else { Ok(()) }
+    }
+
+    /// `pg_sleep`: nothing is done for so long. Where there is no time, as in a run that is repeated, that is over at once.
+    fn sleep(&mut self, time: Duration) -> Result<(), Stop> {
+        let _ = time;
+        Ok(())
     }
 }
 
@@ -292,5 +361,37 @@ pub(crate) fn all_rows(storage: &mut dyn Storage, range: &KeyRange) -> Result<Ve
     match storage.present(range)? {
         Some(rows) => Ok(rows),
         None => storage.scan(range, &Columns::All),
+    }
+}
+
+/// Rows that are sought where a range is read plainly and each row that fits again, with its lock: stores of one version, and rows that
+/// are told cell by cell.
+pub fn seek_by_scan<S: Storage + ?Sized>(
+    storage: &mut S,
+    range: &KeyRange,
+    columns: &Columns,
+    lock: Lock,
+    patience: Patience,
+    fits: &mut Fits<'_>,
+) -> Result<Vec<(RowKey, Row)>, Stop> {
+    let mut reached = range.limit;
+    loop {
+        let found = storage.scan(&KeyRange { limit: reached, ..range.clone() }, columns)?;
+        let is_cut = reached.is_some_and(|reached| found.len() >= reached);
+        let mut rows = Vec::new();
+        for (key, row) in found {
+            if range.limit.is_none_or(|limit| rows.len() < limit)
+                && fits(&key, &row) != Fit::No
+                && let Some(row) = storage.take(&key, columns, lock, patience)?.filter(|row| fits(&key, row) != Fit::No)
+            {
+                rows.push((key, row));
+            }
+        }
+        let missing = range.limit.map_or(0, |limit| limit - rows.len());
+        if !is_cut || missing == 0 {
+            return Ok(rows);
+        }
+        // Where most rows do not fit, twice as many at a time, so that the asking has an end.
+        reached = reached.map(|reached| reached.saturating_add(missing.max(reached)));
     }
 }

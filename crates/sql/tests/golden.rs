@@ -1,11 +1,14 @@
 //! Golden scripts: SQL and what it answers, side by side.
 //!
 //! A script is a list of blocks, separated by blank lines: SQL, a line `----`, and the answer. The first line of a file may be
-//! `-- dialect: mysql`. A block whose first line is `-- reads` shows what was asked of the store instead of the rows. Parameters
-//! of a statement stand in a line `-- parameters: 7 abc`. `SKEW_BLESS=1` writes the answers anew: read the difference before committing it.
+//! `-- dialect: mysql`. A block whose first line is `-- reads` shows what was asked of the store instead of the rows; `-- reads once` shows
+//! a read that comes again but once, because a store answers it as the first time and records nothing. Parameters of a statement stand in a
+//! line `-- parameters: 7 abc`. `SKEW_BLESS=1` writes the answers anew: read the difference before committing it.
 
+use skew_sql::memory::Access;
 use skew_sql::value::{Style, input, output};
 use skew_sql::{Answer, Catalog, Datum, Dialect, MemoryStorage, Session, SqlError, SqlType, Stop};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,9 +40,8 @@ impl Server {
                 Err(Stop::Interrupted(interrupt)) => writeln!(told, "{interrupt:?}").unwrap(),
                 Ok(answer) if reads => {
                     let _ = answer;
-                    for access in self.storage.take_accesses() {
-                        writeln!(told, "{access}").unwrap();
-                    }
+                    let once = block.starts_with("-- reads once");
+                    told += &told_accesses(&self.storage.take_accesses(), once);
                 }
                 Ok(answer) => told += &self.told(&answer),
             }
@@ -76,6 +78,12 @@ impl Server {
             other => format!("{other:?}\n"),
         }
     }
+}
+
+fn told_accesses(accesses: &[Access], once: bool) -> String {
+    let lines = accesses.iter().map(|access| format!("{access}\n"));
+    let mut seen = BTreeSet::new();
+    lines.filter(|line| !once || seen.insert(line.clone())).collect()
 }
 
 fn told_rows(rows: &skew_sql::session::Rows, style: Style) -> String {

@@ -69,7 +69,7 @@ impl<'a> Picture<'a> {
 }
 
 /// All anomalies, so that a name in a file can be turned back into one.
-const KINDS: [AnomalyKind; 17] = [
+const KINDS: [AnomalyKind; 18] = [
     AnomalyKind::Internal,
     AnomalyKind::ThinAir,
     AnomalyKind::AbortedRead,
@@ -82,6 +82,7 @@ const KINDS: [AnomalyKind; 17] = [
     AnomalyKind::SessionViolation,
     AnomalyKind::CausalityViolation,
     AnomalyKind::LostUpdate,
+    AnomalyKind::StaleUpdate,
     AnomalyKind::LongFork,
     AnomalyKind::WriteSkew,
     AnomalyKind::ReadOnlyAnomaly,

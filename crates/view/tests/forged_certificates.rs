@@ -12,7 +12,7 @@ use skew_view::certificate::{self, Subject};
 use skew_view::finding::FoundIn;
 use skew_view::{Finding, Palette, dot, human, svg};
 
-const HISTORIES: [&str; 8] = [
+const HISTORIES: [&str; 11] = [
     "a: r(x,init) w(x,1); b: r(x,init) w(x,2)",
     "a: w(x,1); b: w(y,1); c: r(x,1) r(y,init); d: r(y,1) r(x,init)",
     "a: r(x,init) w(y,1); b: r(y,init) w(x,1)",
@@ -21,6 +21,9 @@ const HISTORIES: [&str; 8] = [
     "a: w(x,1); b: w(x,1) w(y,2); c: r(x,1) r(y,init) | r(y,2); d: w(y,2) r(x,1) ?",
     "a: append(l,1); b: append(l,2) r(l,[1 2]); c: r(l,[2]); d: append(l,3)",
     "a: w(x,1) @1..2; b: r(x,init) @3..4",
+    "a: append(l,1) !; b: append(l,1); c: r(l,[1])",
+    "a: r(x,99) append(l,1) ?; b: append(l,1); c: r(l,[1]) r(y,7)",
+    "a: r(l,[1]) | append(l,1); b: append(l,1) w(x,1); c: r(l,[1 1]) r(x,init)",
 ];
 
 /// A small generator of numbers: the same ones in every run.

@@ -1,5 +1,6 @@
 //! Who may have written what was read: a second, plain answer.
 
+use super::lists::Behind;
 use crate::anomaly::Assumption;
 use rustc_hash::{FxHashMap, FxHashSet};
 use skew_history::{Action, Event, EventId, History, KeyId, Outcome, TransactionId, Value, Writer};
@@ -80,7 +81,7 @@ impl<'h> Ledger<'h> {
                 let writers = if self.is_list(self.history.event(read).key) {
                     self.elements(read)
                         .into_iter()
-                        .flatten()
+                        .filter_map(Behind::append)
                         .map(|append| self.history.transaction_of(append))
                         .collect()
                 } else {

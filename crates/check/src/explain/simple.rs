@@ -31,7 +31,8 @@ fn updates(history: &History, transaction: TransactionId) -> FxHashMap<(KeyId, V
         if !event.is_read() {
             writes.insert(event.key, number);
         } else if !writes.contains_key(&event.key) {
-            reads.entry(event.key).or_insert((number, event.value));
+            // The last version that it met is the one that it replaces.
+            reads.insert(event.key, (number, event.value));
         }
     }
     let update = |(key, (read, value)): (&KeyId, &(EventId, Value))| {
@@ -57,5 +58,6 @@ mod tests {
         assert_eq!(found("a: r(x,init) w(x,1)\nb: r(x,1) w(x,2)"), 0);
         assert_eq!(found("a: r(x,init) w(x,1)\nb: r(x,init) w(y,2)"), 0);
         assert_eq!(found("a: r(x,init) w(x,1)\nb: w(x,2) r(x,2) w(x,3)"), 0);
+        assert_eq!(found("a: r(x,init) w(x,1)\nb: r(x,init) lock r(x,1) w(x,2)"), 0, "it met the other's version");
     }
 }

@@ -21,6 +21,7 @@
 //! | `order` | what is known of the commit order, and the search for what is open |
 //! | `last` | how it may have ended |
 //! | `sealing` | forgetting what lies beyond the horizon |
+//! | `pinning` | transactions that stay open while the past is sealed |
 //!
 //! The cost of a question grows with the transactions within the horizon and the versions of the key, not with the history. The
 //! oracle is `spec` on the history `I` itself (`tests/growing.rs`).
@@ -30,6 +31,7 @@ mod draft;
 mod last;
 mod node;
 mod order;
+mod pinning;
 mod sealing;
 mod writes;
 
@@ -73,7 +75,7 @@ pub struct Refused;
 pub struct GrowingOptions {
     /// How writes of one row are ordered.
     pub updates: Updates,
-    /// After how many commits the past is sealed; never, if there is none.
+    /// After how many commits, or how many roll-backs by programs, the past is sealed; never, if there is none.
     pub horizon: Option<usize>,
     /// Whether read-committed is the axiom alone: else a session also sees its own commits.
     pub bare: bool,
@@ -117,6 +119,8 @@ pub struct GrowingHistory {
     frozen: Vec<Slot>,
     /// Commits since the last freeze.
     commits: usize,
+    /// Roll-backs by programs since the last freeze: their reads count, so they are kept as long.
+    rollbacks: usize,
     next_id: u32,
     /// Whether all transactions are at psi.
     psi: bool,
@@ -175,6 +179,7 @@ impl GrowingHistory {
             level,
             state: State::Pending,
             reads: Vec::new(),
+            late_reads: 0,
             writes: Writes::default(),
             edges: Vec::new(),
             session_past: past,
@@ -183,6 +188,7 @@ impl GrowingHistory {
             full_past: plain_past.clone(),
             plain_past,
             exempt: false,
+            pinned: None,
             frozen: false,
             doomed: false,
         };
@@ -232,11 +238,14 @@ impl GrowingHistory {
 
     /// The versions of a key that a transaction might read before its level is asked, oldest first.
     pub fn versions(&self, transaction: GrowingId, key: KeyId) -> Vec<Version> {
-        let sources = self.sources(self.slot(transaction), key);
-        sources.into_iter().map(|source| self.nodes.version(key, source)).collect()
+        let slot = self.slot(transaction);
+        self.sources(slot, key).into_iter().map(|source| self.version_for(slot, key, source)).collect()
     }
 
     fn sources(&self, slot: Slot, key: KeyId) -> Vec<Source> {
+        if let Some(pinned) = self.pinned_source(slot, key) {
+            return vec![pinned];
+        }
         let Some(row) = self.nodes.rows.get(&key) else { return vec![Source::Base] };
         let exempt = self.nodes.node(slot).exempt;
         let visible = |&&writer: &&Slot| exempt || !self.nodes.node(writer).frozen || row.floor == Some(writer);
@@ -265,7 +274,7 @@ impl GrowingHistory {
             };
             let allowed: Vec<Source> = sources.iter().filter(allowed).copied().collect();
             if !allowed.is_empty() {
-                return allowed.into_iter().map(|source| self.nodes.version(key, source)).collect();
+                return allowed.into_iter().map(|source| self.version_for(slot, key, source)).collect();
             }
         }
         debug_assert!(
@@ -295,7 +304,7 @@ impl GrowingHistory {
     ) -> bool {
         let slot = self.slot(transaction);
         self.nodes.collect_meetings(slot);
-        let source = self.nodes.source(key, version);
+        let source = self.source_for(slot, key, version, locking);
         let Some(source) = source.filter(|source| self.sources(slot, key).contains(source)) else { return false };
         self.accept(Candidate { reader: slot, key, source, locking }, true, also).is_some()
     }
@@ -374,7 +383,7 @@ impl GrowingHistory {
     /// Reads a version. It is refused when the level does not allow it, or not together with the transaction's own writes.
     pub fn read(&mut self, transaction: GrowingId, key: KeyId, version: Version, locking: bool) -> Result<(), Refused> {
         let slot = self.slot(transaction);
-        let source = self.nodes.source(key, version).ok_or(Refused)?;
+        let source = self.source_for(slot, key, version, locking).ok_or(Refused)?;
         let candidate = Candidate { reader: slot, key, source, locking };
         self.nodes.collect_meetings(slot);
         let accepted = self.accept(candidate, true, None).ok_or(Refused)?;
@@ -417,6 +426,7 @@ impl GrowingHistory {
         let place = node.place_of_read(place);
         let read = Read { key, source: Source::Base, locking: false, late: true, edges: Vec::new() };
         node.reads.insert(place, read);
+        node.late_reads += 1;
     }
 
     /// Writes a key. It is refused when the transaction could not commit with it.
@@ -463,10 +473,14 @@ impl GrowingHistory {
         self.nodes.node_mut(slot).state = State::Committed;
         self.end(slot);
         self.commits += 1;
-        if self.options.horizon.is_some_and(|horizon| self.commits >= horizon) {
+        self.freeze_if_due();
+        Ok(())
+    }
+
+    fn freeze_if_due(&mut self) {
+        if self.options.horizon.is_some_and(|horizon| self.commits.max(self.rollbacks) >= horizon) {
             self.freeze();
         }
-        Ok(())
     }
 
     /// The transaction is no longer pending, and counts.
@@ -474,6 +488,7 @@ impl GrowingHistory {
         let session = self.nodes.node(slot).session;
         self.last_of_session.insert(session, slot);
         self.nodes.node_mut(slot).exempt = false;
+        self.unpin(slot);
         if !self.frozen.is_empty() {
             self.ensure_witness();
             self.drop_frozen();
@@ -486,9 +501,12 @@ impl GrowingHistory {
         self.nodes.node_mut(slot).writes.truncate(0);
         if by_program && !self.nodes.node(slot).doomed {
             self.nodes.node_mut(slot).state = State::Aborted;
-            return self.end(slot);
+            self.end(slot);
+            self.rollbacks += 1;
+            return self.freeze_if_due();
         }
         self.ensure_witness();
+        self.unpin(slot);
         self.nodes.node_mut(slot).state = State::Gone;
         self.nodes.slots.remove(&transaction);
         self.forget_reads(slot, 0);
@@ -525,7 +543,9 @@ impl GrowingHistory {
     fn forget_reads(&mut self, slot: Slot, from: usize) {
         let node = self.nodes.node_mut(slot);
         let kept = from.min(node.reads.len());
-        for read in node.reads.split_off(kept) {
+        let gone = node.reads.split_off(kept);
+        node.late_reads -= gone.iter().filter(|read| read.late).count();
+        for read in gone {
             let Some(row) = self.nodes.rows.get_mut(&read.key) else { continue };
             let found = row.readers.iter().rposition(|&reader| reader == (slot, read.source, read.locking));
             found.map(|place| row.readers.remove(place));
@@ -537,6 +557,11 @@ impl GrowingHistory {
     /// The versions that nobody will read again, since the last time this was asked.
     pub fn take_dropped(&mut self) -> Vec<(KeyId, Version)> {
         std::mem::take(&mut self.dropped)
+    }
+
+    /// How many transactions are kept: those that are pending, and those that ended and are not yet sealed.
+    pub fn kept(&self) -> usize {
+        self.nodes.nodes.len()
     }
 
     /// Whether a transaction still matters: it is pending, or was not yet sealed or dropped.

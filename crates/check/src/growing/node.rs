@@ -48,6 +48,8 @@ pub(super) struct Node {
     pub(super) level: IsolationLevel,
     pub(super) state: State,
     pub(super) reads: Vec<Read>,
+    /// How many of them are absences that were added later.
+    pub(super) late_reads: usize,
     pub(super) writes: Writes,
     /// Edges that do not come from a read: session order, and the order of sealed transactions.
     pub(super) edges: Vec<Edge>,
@@ -63,6 +65,8 @@ pub(super) struct Node {
     pub(super) full_past: Bits,
     /// It may read below the frozen versions.
     pub(super) exempt: bool,
+    /// It goes on reading what it saw when the past was sealed for the second time: these versions, else the base.
+    pub(super) pinned: Option<FxHashMap<KeyId, Version>>,
     /// It is one of those whose order is fixed.
     pub(super) frozen: bool,
     /// It has to be aborted.
@@ -103,11 +107,14 @@ impl Node {
 
     /// How many reads it made, apart from absences that were added later.
     pub(super) fn made_reads(&self) -> usize {
-        self.reads.iter().filter(|read| !read.late).count()
+        self.reads.len() - self.late_reads
     }
 
     /// Where its reads from a number on begin, absences that were added after the one before included.
     pub(super) fn place_of_read(&self, number: usize) -> usize {
+        if self.late_reads == 0 {
+            return number.min(self.reads.len());
+        }
         let made = self.reads.iter().enumerate().filter(|(_, read)| !read.late);
         let before = made.take(number).last();
         before.map_or(0, |(place, _)| place + 1)

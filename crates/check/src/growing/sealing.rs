@@ -1,7 +1,7 @@
 //! Forgetting: the past beyond the horizon becomes the initial state.
 //!
-//! After so many commits all committed transactions are *frozen* in one order that justifies them, which is part of the commit order
-//! from then on:
+//! After so many commits, or so many roll-backs by programs, all transactions that have ended are *frozen* in one order that justifies
+//! them, which is part of the commit order from then on:
 //!
 //! ```text
 //!   frozen, in order:   t1  t2  t3 │ pending and new
@@ -9,8 +9,17 @@
 //! ```
 //!
 //! A pending transaction that has read a version which a frozen one overwrites (x = 1) cannot stand after them. At psi, snapshot and
-//! serializable it is doomed; at the other levels it may go on reading below, and the frozen ones are kept until it ends. Then they
-//! are dropped: each key keeps its last version, and the rest is as if it had never been.
+//! serializable it is doomed; at the other levels it may go on reading below, and the frozen ones are kept until it ends, or until the next
+//! freeze, when it is held to what it has seen (`pinning`). Then they are dropped: each key keeps its last version, and the rest is
+//! as if it had never been.
+//!
+//! A transaction that its program rolled back has read, and what it read had to be right: it is a part of `I` as long as something may
+//! still be ordered before it. `t1: w(x) · t2: r(x) from t1, rolled back · t3: w(x)` says at serializable that t3 is not between t1 and t2. It wrote
+//! nothing, so nobody reads from it and nobody can be below it. Frozen at its place in the order it is like a committed transaction that
+//! only read: whatever comes later comes after it, which answers every question that its reads can still ask (`other ──> writer`
+//! or `reader ──> other`, where `other` is new), so that nothing is lost when it goes. That holds for every freeze; what is special is only that
+//! programs that roll back all they do never commit, so roll-backs have to be counted as well. They are counted apart: a run in which
+//! commits are what is many is sealed as if there were no roll-backs.
 
 use super::bits::Bits;
 use super::draft::Candidate;
@@ -22,7 +31,7 @@ impl GrowingHistory {
     /// Freezes all that is committed, and drops it if nobody reads below.
     pub(super) fn freeze(&mut self) {
         let order = self.ensure_witness().to_vec();
-        self.commits = 0;
+        (self.commits, self.rollbacks) = (0, 0);
         let ended = |slot: Slot| matches!(self.nodes.node(slot).state, State::Committed | State::Aborted);
         self.frozen =
             order.iter().filter(|&&point| point % 2 == 1).map(|point| point / 2).filter(|&slot| ended(slot)).collect();
@@ -33,7 +42,7 @@ impl GrowingHistory {
         let pending: Vec<Slot> = self.pending().collect();
         let last = self.frozen.last().copied();
         for slot in pending {
-            self.hold_pending(slot, last);
+            self.hold_pending(slot, last, &order);
         }
         if !self.drop_frozen() {
             self.rebuild();
@@ -62,17 +71,21 @@ impl GrowingHistory {
     }
 
     /// A pending transaction comes after the frozen ones, is doomed, or is exempt.
-    fn hold_pending(&mut self, slot: Slot, last: Option<Slot>) {
+    fn hold_pending(&mut self, slot: Slot, last: Option<Slot>, order: &[Point]) {
         let node = self.nodes.node(slot);
-        let below = node.exempt || node.reads.iter().any(|read| self.is_below(read));
+        let stays = node.exempt;
+        let below = stays || node.pinned.is_some() || node.reads.iter().any(|read| self.is_below(read));
         if below && node.is_refusable() {
             self.forget_reads(slot, 0);
             self.nodes.node_mut(slot).doomed = true;
             return;
         }
         let point = if below { commit(slot) } else { node.start(slot) };
+        if stays {
+            self.pin(slot, order);
+        }
         let node = self.nodes.node_mut(slot);
-        node.exempt = below;
+        node.exempt = below && !stays && node.pinned.is_none();
         node.edges.extend(last.map(|last| (commit(last), point)));
     }
 
@@ -92,24 +105,27 @@ impl GrowingHistory {
             return false;
         }
         self.frozen.clear();
-        let dropped_before = self.dropped.len();
+        let mut dropped = Vec::new();
+        let mut bases = Vec::new();
         for (&key, row) in &mut self.nodes.rows {
             let Some(floor) = row.floor.take() else { continue };
             let gone =
                 row.writers.iter().filter(|&&writer| self.nodes.nodes[writer as usize].frozen && writer != floor);
-            self.dropped.extend(gone.map(|&writer| (key, Version::Of(self.nodes.nodes[writer as usize].id))));
+            dropped.extend(gone.map(|&writer| (key, Version::Of(self.nodes.nodes[writer as usize].id))));
             let base = self.nodes.bases.insert(key, Version::Of(self.nodes.nodes[floor as usize].id));
-            self.dropped.push((key, base.unwrap_or(Version::Initial)));
+            bases.push((key, base.unwrap_or(Version::Initial)));
         }
-        // Maps have no order of their own.
-        self.dropped[dropped_before..].sort_unstable();
+        self.pin_bases(&bases);
+        dropped.extend(bases);
+        self.forget_versions(dropped);
         self.compact();
         true
     }
 
-    /// Closes the gaps that dropped and refused transactions leave.
+    /// Closes the gaps that dropped and refused transactions leave. Frozen ones are dropped when they are in no order any more.
     fn compact(&mut self) {
-        let keeps = |node: &Node| !node.frozen && node.state != State::Gone;
+        let keeps_frozen = !self.frozen.is_empty();
+        let keeps = |node: &Node| (keeps_frozen || !node.frozen) && node.state != State::Gone;
         let mut next = 0;
         let mut renamed = Vec::with_capacity(self.nodes.nodes.len());
         for node in &self.nodes.nodes {
@@ -128,8 +144,10 @@ impl GrowingHistory {
         self.nodes.rows.retain(|_, row| !row.writers.is_empty() || !row.readers.is_empty());
         let slots = self.nodes.nodes.iter().enumerate();
         self.nodes.slots = slots.map(|(slot, node)| (node.id, slot as Slot)).collect();
+        self.frozen = self.frozen.iter().filter_map(|&slot| renaming.slot(slot)).collect();
         self.settled = renaming.bits(&self.settled);
         self.connected.values_mut().for_each(|seen| *seen = renaming.bits(seen));
+        self.connected.retain(|_, seen| seen.iter().next().is_some());
         let last = std::mem::take(&mut self.last_of_session);
         self.last_of_session =
             last.into_iter().filter_map(|(session, slot)| Some((session, renaming.slot(slot)?))).collect();
@@ -139,7 +157,7 @@ impl GrowingHistory {
     /// Works out anew what is known, after something went.
     pub(super) fn rebuild(&mut self) {
         let gone = self.nodes.nodes.iter().filter(|node| node.state == State::Gone).count();
-        if gone > 8 + self.nodes.nodes.len() / 2 && self.frozen.is_empty() {
+        if gone > 8 + self.nodes.nodes.len() / 2 {
             return self.compact();
         }
         let mut knowledge = Knowledge::default();
@@ -234,6 +252,7 @@ impl Renaming {
     fn apply_to_row(&self, row: &mut Row) {
         let writers = row.writers.iter().filter_map(|&writer| self.slot(writer));
         row.writers = writers.collect();
+        row.floor = row.floor.and_then(|floor| self.slot(floor));
         let readers = row.readers.iter();
         let readers =
             readers.filter_map(|&(reader, source, locking)| Some((self.slot(reader)?, self.source(source), locking)));

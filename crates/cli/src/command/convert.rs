@@ -5,8 +5,8 @@
 use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::input::{self, Complaint, Input};
-use crate::output_file::{self, OutputFile, Stoppable};
+use crate::input::{self, Complaint, Input, Limits};
+use crate::output::{OutputFile, Stoppable};
 use skew_history::History;
 use skew_history::format::{self, Format};
 use skew_view::dot;
@@ -29,9 +29,8 @@ pub(crate) struct Arguments {
     /// elle-edn, elle-json, timekiller or viper
     #[arg(long, value_name = "FORMAT")]
     from: Option<Format>,
-    /// How large the input may be once unpacked
-    #[arg(long, value_parser = input::parse_size, default_value = "16GiB", value_name = "SIZE")]
-    max_size: u64,
+    #[command(flatten)]
+    limits: Limits,
 }
 
 /// What can be written.
@@ -94,7 +93,7 @@ impl Arguments {
         let several = || Complaint::new(&name, "this holds several histories".to_owned(), "name one of them");
         let mut locations = input::locate(&self.input)?;
         let location = locations.pop().filter(|_| locations.is_empty()).ok_or_else(several)?;
-        let mut inputs = location.open(self.max_size)?;
+        let mut inputs = location.open(self.limits)?;
         inputs.pop().filter(|_| inputs.is_empty()).ok_or_else(several)
     }
 
@@ -106,17 +105,9 @@ impl Arguments {
             clock::something_to_keep();
             return self.write_to(history, &mut Stoppable(console)).map_err(complain);
         }
-        if output_file::is_same(&self.input, &self.output) {
-            return Err(complain(("this is the input, which would be lost".to_owned(), "choose another place")));
-        }
         let mut out = OutputFile::create(&self.output).map_err(|error| complain(cannot_write(&error)))?;
-        match self.write_to(history, &mut out) {
-            Ok(losses) => out.keep().map(|()| losses).map_err(|error| complain(cannot_write(&error))),
-            Err(failure) => {
-                out.discard();
-                Err(complain(failure))
-            }
-        }
+        let losses = self.write_to(history, &mut out).map_err(complain)?;
+        out.keep().map(|()| losses).map_err(|error| complain(cannot_write(&error)))
     }
 
     fn write_to(&self, history: &History, out: &mut dyn Write) -> Result<Vec<String>, Failure> {

@@ -6,7 +6,7 @@ use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
-use crate::output_file::{OutputFile, Stoppable};
+use crate::output::{OutputFile, Stoppable};
 use skew_generate::{Distribution, GenerateError, InjectedAnomaly, OutputFormat, Parameters, Preset};
 use skew_history::IsolationLevel;
 use std::path::{Path, PathBuf};
@@ -151,13 +151,8 @@ impl Arguments {
         // Wishes that contradict each other are told before a file is made.
         parameters.validate().map_err(|error| complain(GenerateError::Parameters(error)))?;
         let mut out = OutputFile::create(&self.output).map_err(|error| cannot_write(&name, &error))?;
-        match skew_generate::write(parameters, self.format, &mut out) {
-            Ok(()) => out.keep().map_err(|error| cannot_write(&name, &error)),
-            Err(error) => {
-                out.discard();
-                Err(complain(error))
-            }
-        }
+        skew_generate::write(parameters, self.format, &mut out).map_err(complain)?;
+        out.keep().map_err(|error| cannot_write(&name, &error))
     }
 }
 

@@ -1,6 +1,8 @@
 //! A program file as `play` and `explore` read it, and the choices of semantics that both offer.
 
+use crate::clock::Moment;
 use crate::input::{Complaint, cannot};
+use crate::output::note_input;
 use sha2::{Digest, Sha256};
 use skew_mockdb::{Begin, Store, Updates};
 use skew_sql::program::{Program, ProgramError};
@@ -21,11 +23,11 @@ pub(super) struct ProgramFile {
 }
 
 impl ProgramFile {
-    /// Reads a file; `-` is standard input. A program whose sessions call nothing is refused.
-    pub(super) fn read(path: &Path) -> Result<ProgramFile, Complaint> {
+    /// Reads a file, whose time begins at a moment; `-` is standard input. A program whose sessions call nothing is refused.
+    pub(super) fn read(path: &Path, clock: Moment) -> Result<ProgramFile, Complaint> {
         let name = path.to_string_lossy().into_owned();
         let text = text_of(path, &name)?;
-        let program = Program::parse(&text).map_err(|error| complaint(&name, &error))?;
+        let program = Program::parse_at(&text, clock.0).map_err(|error| complaint(&name, &error))?;
         if program.scripts().is_empty() {
             let advice = "add lines like `SESSION alice: CALL withdraw(1, 60, @a);`";
             return Err(Complaint::new(&name, "no SESSION calls anything".to_owned(), advice));
@@ -50,6 +52,7 @@ impl ProgramFile {
 fn text_of(path: &Path, name: &str) -> Result<String, Complaint> {
     let advice = "check the name; `-` is standard input";
     let complain = |error: std::io::Error| Complaint::new(name, cannot("read", &error), advice);
+    note_input(path);
     let mut bytes = Vec::new();
     let read = match path == Path::new("-") {
         true => std::io::stdin().lock().take(LARGEST_PROGRAM + 1).read_to_end(&mut bytes),

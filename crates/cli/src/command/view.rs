@@ -3,7 +3,7 @@
 use super::Show;
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::input::{self, Complaint, Location};
+use crate::input::{Complaint, Limits, Location};
 use skew_view::{Finding, dot, human, svg};
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,7 @@ fn load(file: &Path) -> Result<Finding, Complaint> {
         let advice = "name one of the files in it";
         return Err(Complaint::new(&name, "this is a folder, not a counterexample file".to_owned(), advice));
     }
-    let mut inputs = location.open(input::LARGEST_INPUT)?;
+    let mut inputs = location.open(Limits::default())?;
     let file = inputs.pop().and_then(|mut input| input.files.pop());
     let bytes = file.map(|file| file.bytes).unwrap_or_default();
     Finding::from_json(&name, &bytes).map_err(|error| Complaint::of_file(&error))

@@ -8,10 +8,11 @@
 //! Archives are known by the word `ustar` in their first header, very old ones by their name. Files inside an archive may be packed
 //! themselves, and may be archives in turn, a few deep.
 
-use super::unpack::{self, UnpackError};
-use super::{Complaint, Input, NamedBytes, base_name};
+use super::unpack::{self, Bound, UnpackError};
+use super::{Complaint, Input, Limits, NamedBytes, base_name};
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
+use std::rc::Rc;
 use tar::Archive;
 
 /// The size of a header in a `.tar`, and where its magic word stands.
@@ -21,18 +22,25 @@ const MAGIC: std::ops::Range<usize> = 257..262;
 const DEEPEST: usize = 3;
 
 /// Reads one file or standard input.
-pub(super) fn open(name: &str, bytes: Box<dyn Read>, size: Option<u64>, limit: u64) -> Result<Vec<Input>, Complaint> {
-    let fail = |error: UnpackError| error.complaint(name);
-    let mut bytes = unpack::unpacked(bytes).map_err(|error| fail(UnpackError::Broken(0, error)))?;
+pub(super) fn open(
+    name: &str,
+    bytes: Box<dyn Read>,
+    size: Option<u64>,
+    limits: Limits,
+) -> Result<Vec<Input>, Complaint> {
+    let bound = Bound::new(limits);
+    let fail = |error: UnpackError| bound.explain(error).complaint(name);
+    let bytes = bound.drawn(bytes);
+    let mut bytes = unpack::unpacked(bytes, &bound).map_err(|error| fail(UnpackError::Broken(0, error)))?;
     let start = unpack::read_all(bytes.by_ref().take(HEADER), None, HEADER).map_err(fail)?;
     let is_archive = has_magic(&start) || is_named_archive(name);
     let whole = Cursor::new(start).chain(bytes);
     if is_archive {
-        let mut contents = Contents { folders: BTreeMap::new(), left: limit, limit };
+        let mut contents = Contents { folders: BTreeMap::new(), left: limits.size, bound: Rc::clone(&bound) };
         contents.take_apart(name, "", Box::new(whole), DEEPEST)?;
         return not_empty(name, contents.into_inputs(name));
     }
-    let bytes = unpack::read_all(whole, size, limit).map_err(fail)?;
+    let bytes = unpack::read_all(whole, size, limits.size).map_err(fail)?;
     let file = NamedBytes { name: without_packing(name).to_owned(), bytes };
     Ok(vec![Input { name: name.to_owned(), files: vec![file] }])
 }
@@ -53,15 +61,17 @@ fn has_magic(bytes: &[u8]) -> bool {
 /// The files of an archive, by folder and name.
 struct Contents {
     folders: BTreeMap<String, BTreeMap<String, Vec<u8>>>,
-    /// How many bytes may still come, of how many in all.
+    /// How many bytes may still come.
     left: u64,
-    limit: u64,
+    /// How many may come out of the whole file.
+    bound: Rc<Bound>,
 }
 
 impl Contents {
     /// Takes an archive apart, which stands in the folder `within` of the whole.
     fn take_apart(&mut self, name: &str, within: &str, bytes: Box<dyn Read>, depth: usize) -> Result<(), Complaint> {
-        let broken = |error| UnpackError::Broken(0, error).complaint(name);
+        let bound = Rc::clone(&self.bound);
+        let broken = |error| bound.explain(UnpackError::Broken(0, error)).complaint(name);
         let mut archive = Archive::new(bytes);
         for entry in archive.entries().map_err(broken)? {
             let entry = entry.map_err(broken)?;
@@ -72,9 +82,10 @@ impl Contents {
             }
             let inside = format!("{name}/{path}");
             let path = if within.is_empty() { path.to_owned() } else { format!("{within}/{path}") };
-            let bytes = read_entry(entry, self.left).map_err(|error| match error {
+            let bytes = read_entry(entry, self.left, &bound).map_err(|error| match bound.explain(error) {
                 // What counts is what the whole archive unpacks to.
-                UnpackError::TooLarge(_) => UnpackError::TooLarge(self.limit).complaint(name),
+                UnpackError::TooLarge(_) => UnpackError::TooLarge(bound.limits().size).complaint(name),
+                packed @ UnpackError::TooPacked(_) => packed.complaint(name),
                 broken => broken.complaint(&inside),
             })?;
             match has_magic(&bytes) {
@@ -97,12 +108,13 @@ impl Contents {
 }
 
 /// The unpacker asks for a stream of its own, which an entry is not: a packed entry is small enough to hold twice.
-fn read_entry(mut entry: impl Read, left: u64) -> Result<Vec<u8>, UnpackError> {
+fn read_entry(mut entry: impl Read, left: u64, bound: &Rc<Bound>) -> Result<Vec<u8>, UnpackError> {
     let packed = unpack::read_all(&mut entry, None, left)?;
     if !unpack::is_packed(&packed) {
         return Ok(packed);
     }
-    let bytes = unpack::unpacked(Box::new(Cursor::new(packed))).map_err(|error| UnpackError::Broken(0, error))?;
+    let packed: Box<dyn Read> = Box::new(Cursor::new(packed));
+    let bytes = unpack::unpacked(packed, bound).map_err(|error| UnpackError::Broken(0, error))?;
     unpack::read_all(bytes, None, left)
 }
 
@@ -174,7 +186,7 @@ mod tests {
             ("b".to_owned(), BTreeMap::from([file("T10.log"), file("T9.log"), file("T9.error")])),
             (String::new(), BTreeMap::from([file("x.jsonl.gz")])),
         ]);
-        let inputs = Contents { folders, left: 0, limit: 0 }.into_inputs("a.tar");
+        let inputs = Contents { folders, left: 0, bound: Bound::new(Limits::default()) }.into_inputs("a.tar");
         let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
         assert_eq!(names, ["a.tar/x.jsonl.gz", "a.tar/b"]);
         let files: Vec<&str> = inputs[1].files.iter().map(|file| file.name.as_str()).collect();

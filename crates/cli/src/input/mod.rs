@@ -17,6 +17,7 @@ mod unpack;
 pub(crate) use complaint::Complaint;
 
 use crate::clock;
+use crate::output::note_input;
 use sha2::{Digest, Sha256};
 use skew_history::History;
 use skew_history::format::{self, Format, Source, Unfinished};
@@ -24,8 +25,27 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+/// How much an input may hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::Args)]
+pub(crate) struct Limits {
+    /// How large an input may be once unpacked
+    #[arg(id = "max_size", long = "max-size", value_parser = parse_size, default_value = "16GiB", value_name = "SIZE")]
+    pub(crate) size: u64,
+    /// How many times its size a packed input may unpack to, beyond 64 MiB
+    #[arg(id = "max_ratio", long = "max-ratio", default_value_t = LARGEST_RATIO, value_name = "N")]
+    pub(crate) ratio: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { size: LARGEST_INPUT, ratio: LARGEST_RATIO }
+    }
+}
+
 /// The default limit on what an input may unpack to.
-pub(crate) const LARGEST_INPUT: u64 = 16 << 30;
+const LARGEST_INPUT: u64 = 16 << 30;
+/// The default limit on how many times its size that is.
+const LARGEST_RATIO: u64 = 200;
 
 /// One file in memory.
 pub(crate) struct NamedBytes {
@@ -166,18 +186,18 @@ impl Location {
         }
     }
 
-    /// Reads what is there: one input, or several from an archive. `limit` is on the bytes after unpacking.
-    pub(crate) fn open(&self, limit: u64) -> Result<Vec<Input>, Complaint> {
+    /// Reads what is there: one input, or several from an archive. The limits are on the bytes after unpacking.
+    pub(crate) fn open(&self, limits: Limits) -> Result<Vec<Input>, Complaint> {
         match self {
             Location::StandardInput => {
-                archive::open(&self.name(), Box::new(Stoppable(io::stdin().lock())), None, limit)
+                archive::open(&self.name(), Box::new(Stoppable(io::stdin().lock())), None, limits)
             }
             Location::File(path) => {
                 let (file, size) = open_file(path)?;
-                archive::open(&self.name(), file, size, limit)
+                archive::open(&self.name(), file, size, limits)
             }
             Location::Cobra(_, logs) => {
-                let files = logs.iter().map(|log| read_log(log, limit)).collect::<Result<_, _>>()?;
+                let files = logs.iter().map(|log| read_log(log, limits.size)).collect::<Result<_, _>>()?;
                 Ok(vec![Input { name: self.name(), files }])
             }
         }
@@ -202,6 +222,7 @@ impl<R: Read> Read for Stoppable<R> {
 fn open_file(path: &Path) -> Result<(Box<dyn Read>, Option<u64>), Complaint> {
     let open = || {
         let file = File::open(path)?;
+        note_input(path);
         let size = file.metadata()?.len();
         Ok((Box::new(Stoppable(file)) as Box<dyn Read>, Some(size)))
     };
@@ -226,7 +247,7 @@ fn base_name(name: &str) -> &str {
 }
 
 /// Reads `16GiB`, `100MB` or a number of bytes.
-pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
+fn parse_size(text: &str) -> Result<u64, String> {
     let units: [(&str, u64); 9] = [
         ("KiB", 1 << 10),
         ("MiB", 1 << 20),

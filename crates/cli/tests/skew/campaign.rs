@@ -139,8 +139,8 @@ fn the_line_that_repeats_a_run_says_all_that_matters() {
     let folder = Folder::new("serve-line");
     let said = ["--timeout", "90s", "--schedule", "serial", "--patience", "2s", "--against", "si"];
     let ran = serve(&folder, &[&["--runs", "2"], &said[..]].concat(), "false").expect(1);
-    let line = "\nskew serve --schedule serial --patience 2000ms --timeout 90000ms --against snapshot --replay 1 -- sh";
-    assert!(ran.out.contains(line), "{}", ran.out);
+    let line = "\nskew serve --schedule serial --patience 2000ms --timeout 90000ms --against snapshot --clock ";
+    assert!(ran.out.contains(line) && ran.out.contains("Z --replay 1 -- sh"), "{}", ran.out);
     let ran = serve(&folder, &["--runs", "2", "--chooser", "novel", "--record", "kept"], "false").expect(1);
     assert!(ran.out.contains("\nskew serve --replay kept/1.choices -- sh -c false"), "{}", ran.out);
 }

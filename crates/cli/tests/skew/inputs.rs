@@ -121,6 +121,76 @@ fn more_than_the_limit_is_refused_and_the_option_is_named() {
     folder.skew(&["check", "small.txt", "--max-size", &size]).accepted();
 }
 
+/// 64 MiB of blanks in one packed piece; pieces one after the other are one file.
+fn blanks(pack: fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
+    pack(&vec![b' '; 64 << 20])
+}
+
+fn gzip_well(bytes: &[u8]) -> Vec<u8> {
+    let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    out.write_all(bytes).unwrap();
+    out.finish().unwrap()
+}
+
+/// A frame of blocks that each say in four bytes: 128 KiB of blanks.
+fn zstd_of_repetition(blocks: usize) -> Vec<u8> {
+    let mut bytes = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 0x38];
+    for number in 1..=blocks {
+        let header = (128u32 << 10) << 3 | 1 << 1 | u32::from(number == blocks);
+        bytes.extend_from_slice(&header.to_le_bytes()[..3]);
+        bytes.push(b' ');
+    }
+    bytes
+}
+
+/// The header of an archive's only file, and the end of the archive, without what is between.
+fn archive_around(name: &str, size: u64) -> (Vec<u8>, Vec<u8>) {
+    let mut header = tar::Header::new_gnu();
+    header.set_path(name).unwrap();
+    header.set_size(size);
+    header.set_mode(0o644);
+    header.set_cksum();
+    (header.as_bytes().to_vec(), vec![0; 1024])
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_small_file_does_not_fill_the_memory() {
+    const PIECES: usize = 40;
+    let folder = Folder::new("bombs");
+    let (gzip_pieces, xz_pieces) = (blanks(gzip_well).repeat(PIECES), blanks(xz).repeat(PIECES));
+    let (start, end) = archive_around("a.txt", (PIECES as u64) << 26);
+    folder.write("bomb.gz", &gzip_pieces);
+    folder.write("bomb.xz", &xz_pieces);
+    folder.write("bomb.zst", zstd_of_repetition(23_500));
+    folder.write("bomb.tar.xz", [xz(&start), xz_pieces.clone(), xz(&end)].concat());
+    folder.write("bomb.tar.gz", [gzip_well(&start), gzip_pieces.clone(), gzip_well(&end)].concat());
+    folder.write("within.tar", tar(&[("a.gz", &gzip_pieces)]));
+    // Two layers, each of which alone would be within bounds of its own.
+    let inner = tar(&[("a.zst", &zstd_of_repetition(400)), ("b.zst", &zstd_of_repetition(23_500))]);
+    folder.write("within.tar.gz", gzip_well(&inner));
+    for name in ["bomb.gz", "bomb.xz", "bomb.zst", "bomb.tar.xz", "bomb.tar.gz", "within.tar", "within.tar.gz"] {
+        for arguments in ["check", "convert --to native"] {
+            // Half a gigabyte of addresses for everything, where each of these unpacks to more than two.
+            let ran = folder.shell(&format!("ulimit -v 524288; exec skew {arguments} {name}")).expect(2);
+            let told = ran.err.contains(&format!("{name}: it unpacks to more than 200 times its size"));
+            assert!(told && ran.err.contains("--max-ratio"), "{arguments} {name}: {}", ran.err);
+        }
+    }
+}
+
+#[test]
+fn what_is_packed_well_is_read_all_the_same() {
+    let folder = Folder::new("well_packed");
+    let text = format!("{SERIAL}{}", "\n".repeat(30 << 20));
+    folder.write("a.txt.xz", xz(text.as_bytes()));
+    folder.skew(&["check", "a.txt.xz", "--from", "notation"]).accepted();
+    let text = format!("{SERIAL}{}", "\n".repeat(80 << 20));
+    folder.write("b.txt.xz", xz(text.as_bytes()));
+    folder.skew(&["check", "b.txt.xz", "--from", "notation"]).expect(2);
+    folder.skew(&["check", "b.txt.xz", "--from", "notation", "--max-ratio", "1000000"]).accepted();
+}
+
 #[test]
 fn a_folder_of_logs_is_one_history_and_any_other_folder_is_its_files() {
     let folder = Folder::new("folders");

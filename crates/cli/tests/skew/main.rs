@@ -7,6 +7,7 @@ mod campaign;
 mod certificates;
 mod convert;
 mod corpus;
+mod database_clock;
 mod explore;
 mod explore_command;
 mod explore_minimal;
@@ -15,11 +16,13 @@ mod hostile;
 mod inputs;
 mod output;
 mod play;
+mod recording;
 mod run;
 mod run_faults;
 mod run_papers;
 mod run_servers;
 mod serve;
+mod signals;
 mod up;
 mod verdicts;
 
@@ -39,7 +42,10 @@ pub(crate) struct Folder {
 
 impl Folder {
     pub(crate) fn new(test: &str) -> Folder {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+        signals::let_children_hear_all();
+        // A test that runs others beside itself gives them folders of their own.
+        let apart = std::env::var("SKEW_TEST_APART").unwrap_or_default();
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}{apart}"));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
         Folder { path }

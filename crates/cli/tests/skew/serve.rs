@@ -103,6 +103,14 @@ impl Client {
         self.0.write_all(&[b"Q", &length[..], sql.as_bytes(), b"\0"].concat()).unwrap();
     }
 
+    /// The answer to what was sent; nothing when the server is gone.
+    pub(crate) fn heard(&mut self) -> Option<Result<String, String>> {
+        match self.0.peek(&mut [0]) {
+            Ok(1) => Some(self.answer()),
+            _ => None,
+        }
+    }
+
     /// Returns when the server is gone, in whatever way.
     pub(crate) fn wait_for_the_end(mut self) {
         let _ = self.0.read(&mut [0]);
@@ -252,7 +260,7 @@ fn failing_runs_are_told_with_their_output_and_how_to_repeat_them() {
         ran.out
     );
     assert!(ran.out.contains("output of seed 5\n  out\n  err\n"), "{}", ran.out);
-    assert!(ran.out.contains("\nskew serve --replay 5 -- sh -c '"), "{}", ran.out);
+    assert!(ran.out.contains("\nskew serve --clock 20") && ran.out.contains("Z --replay 5 -- sh -c '"), "{}", ran.out);
     let ran = folder.skew(&["serve", "--timeout", "100ms", "--", "sleep", "60"]).expect(1);
     assert!(ran.out.contains("seed 1: did not end in time"), "{}", ran.out);
     let killed = folder.skew(&["serve", "--runs", "2", "--", "sh", "-c", "kill -9 $$"]).expect(1);

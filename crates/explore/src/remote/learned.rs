@@ -11,6 +11,7 @@ use crate::requests::Requests;
 use crate::set::Number;
 use crate::shape::{Options, Shape};
 use skew_history::IsolationLevel;
+use skew_sql::rows::{Layout, SpaceShape};
 use skew_sql::{Datum, Row, RowKey, SpaceId};
 use std::collections::BTreeMap;
 
@@ -20,8 +21,8 @@ pub struct Learned {
     pub(crate) shape: Shape,
     pub(crate) keys: Keys,
     names: BTreeMap<RowKey, String>,
-    /// The columns of the rows of a space, and which of them the key repeats.
-    columns: BTreeMap<SpaceId, Vec<(String, bool)>>,
+    /// What rows are for whoever reads histories; their keys' names are told.
+    layout: Layout,
     pub(super) memory: Memory,
     /// Whether a run has said what there was before everything.
     has_initial: bool,
@@ -33,7 +34,7 @@ impl Learned {
             shape: Shape::unknown(options),
             keys: Keys::default(),
             names: BTreeMap::new(),
-            columns: BTreeMap::new(),
+            layout: Layout::default(),
             memory: Memory::default(),
             has_initial: false,
         }
@@ -93,9 +94,7 @@ impl Learned {
 
     /// What the rows of a space are for whoever reads histories. Columns may be added, not changed.
     pub(crate) fn describe(&mut self, space: SpaceId, columns: Vec<(String, bool)>) {
-        let known = self.columns.entry(space).or_default();
-        let more = columns.into_iter().skip(known.len());
-        known.extend(more);
+        self.layout.describe(space, SpaceShape { name: String::new(), columns, index: false });
     }
 
     /// The number of a key, whose name is this.
@@ -142,27 +141,8 @@ impl Explorable for Learned {
         }
     }
 
-    /// A row with one column besides its key is that column's value, any other is `balance=100 owner=ann`.
     fn shown(&self, key: &RowKey, row: &Row) -> Datum {
-        let columns = self.columns.get(&key.space).map_or(&[][..], |columns| columns);
-        let told: Vec<(Option<&str>, &Datum)> = row
-            .iter()
-            .enumerate()
-            .map(|(place, datum)| (columns.get(place), datum))
-            .filter(|(column, _)| column.is_none_or(|column| !column.1))
-            .map(|(column, datum)| (column.map(|column| column.0.as_str()), datum))
-            .collect();
-        match told.as_slice() {
-            [] => Datum::Boolean(true),
-            [(_, only)] => Datum::clone(only),
-            several => {
-                let text = |(name, datum): &(Option<&str>, &Datum)| match name {
-                    Some(name) => format!("{name}={}", crate::record::text(datum)),
-                    None => crate::record::text(datum),
-                };
-                Datum::text(several.iter().map(text).collect::<Vec<String>>().join(" "))
-            }
-        }
+        self.layout.shown(key, row)
     }
 }
 

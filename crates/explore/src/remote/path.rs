@@ -22,15 +22,16 @@ use crate::error::ExploreError;
 use crate::explorable::{Explorable, Interrupt};
 use crate::final_state::{FinalState, MOST_FINAL_STATES};
 use crate::keys::KeyNumber;
-use crate::log::{Event, Outcome};
+use crate::log::{Event, Manner, Outcome, Read, Sought};
 use crate::ordered::Ordered;
 use crate::requests::{Branch, Guide, Reason, Requests};
 use crate::run::Answer;
 use crate::set::{INITIAL, MOST_TRANSACTIONS, Number, Set};
-use crate::sql::reads::Reads;
+use crate::sql::view::own_in;
 use skew_check::Budget;
 use skew_history::IsolationLevel;
-use skew_sql::{KeyRange, Row, RowKey, SpaceId};
+use skew_sql::rows::{Found, Looked, Memory, Reader, Scanned};
+use skew_sql::{Fits, KeyRange, Row, RowKey, SpaceId};
 use std::collections::{BTreeMap, VecDeque};
 
 /// So much work it may be to find a state that a history may have left.
@@ -117,8 +118,9 @@ pub struct Path {
     prescribed: VecDeque<Prescribed>,
     /// What is prescribed of the transaction that has begun.
     current: Option<Prescribed>,
-    /// What it need not ask for.
-    reads: Reads,
+    /// What it need not ask for: what it wrote itself, and what its statement has read.
+    own: BTreeMap<RowKey, Option<Row>>,
+    memory: Memory,
     /// Whether the whole run was written down.
     is_written: bool,
     final_state: usize,
@@ -150,7 +152,8 @@ impl Path {
             learned,
             history: Ordered::new(MOST_TRANSACTIONS),
             current: None,
-            reads: Reads::default(),
+            own: BTreeMap::new(),
+            memory: Memory::default(),
             final_state: waiting.final_state,
             branches: Vec::new(),
             share: waiting.share,
@@ -251,7 +254,8 @@ impl Path {
             self.last = Some(session.to_owned());
         }
         self.history.begin(number, self.learned.shape.session_past(number));
-        self.reads = Reads::default();
+        self.own.clear();
+        self.memory = Memory::default();
         self.recall("another transaction", &())
     }
 
@@ -275,7 +279,12 @@ impl Path {
 
     /// A statement begins, which does not know what the ones before it read.
     pub fn begin_statement(&mut self) {
-        self.reads.begin_statement();
+        self.memory = Memory::default();
+    }
+
+    /// A subquery begins or ends; see [`Memory::enter`].
+    pub fn enter(&mut self, scope: usize) -> usize {
+        self.memory.enter(scope)
     }
 
     /// The number of the transaction that has begun: the same in every run, and no other transaction's.
@@ -285,43 +294,53 @@ impl Path {
 
     /// Reads the row under a key, whose name is this: an own write, what the statement has read already, or a new read.
     pub fn read(&mut self, key: &RowKey, name: &str, locking: bool) -> Result<Option<Row>, PathError> {
-        self.go_on()?;
-        let mut reads = std::mem::take(&mut self.reads);
-        let row = reads.read(key, locking, || self.read_anew(key, name, locking));
-        self.reads = reads;
-        row
+        self.key(key, name)?;
+        self.remembering(|memory, path| memory.read(key, locking, path))
     }
 
-    fn read_anew(&mut self, key: &RowKey, name: &str, locking: bool) -> Result<Option<Row>, PathError> {
-        let number = self.key(key, name)?;
-        self.expect(&format!("a read of {name}"), |event| match event {
-            Event::Read(read) => read.key == number && read.locking == locking && !read.scanned,
+    /// The row under a key, whose name is this, that a statement seeks to lock: nothing if it passes it over.
+    pub fn seek(&mut self, key: &RowKey, name: &str, fits: &mut Fits<'_>) -> Result<Option<Row>, PathError> {
+        self.key(key, name)?;
+        self.remembering(|memory, path| memory.seek(key, fits, path))
+    }
+
+    /// The rows of a range that a statement seeks to lock.
+    pub fn seek_range(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Vec<(RowKey, Row)>, PathError> {
+        self.go_on()?;
+        self.remembering(|memory, path| memory.seek_range(range, fits, path))
+    }
+
+    /// Asks the memory of the statement, which asks the path for what it does not know.
+    fn remembering<T>(&mut self, work: impl FnOnce(&mut Memory, &mut Path) -> T) -> T {
+        let mut memory = std::mem::take(&mut self.memory);
+        let answer = work(&mut memory, self);
+        self.memory = memory;
+        answer
+    }
+
+    /// A read that is to come next.
+    fn expect_read(&mut self, key: &RowKey, manner: Manner) -> Result<(), PathError> {
+        let number = self.learned.keys.number(key);
+        let asked = format!("a read of {}", self.learned.key_name(key));
+        self.expect(&asked, |event| match event {
+            Event::Read(read) => read.key == number && read.manner.is_like(manner) && !read.scanned,
             Event::Own { key, scanned } => *key == number && !scanned,
             _ => false,
         })?;
-        self.recall(&format!("a read of {name}"), &(key, locking))?;
-        let row = self.ask(|requests| requests.read(key, locking))?;
-        self.tell(&row);
-        Ok(row)
+        self.recall(&asked, &(key, told(manner)))
+    }
+
+    fn expect_scan(&mut self, range: &KeyRange, manner: Manner) -> Result<(), PathError> {
+        self.expect("a scan", |event| {
+            matches!(event, Event::Scan { range: before, manner: asked, .. } if **before == *range && asked.is_like(manner))
+        })?;
+        self.recall("a scan", &(range, told(manner)))
     }
 
     /// Reads the rows of a range, as far as they are not known.
     pub fn scan(&mut self, range: &KeyRange, locking: bool) -> Result<Vec<(RowKey, Row)>, PathError> {
         self.go_on()?;
-        let mut reads = std::mem::take(&mut self.reads);
-        let rows = reads.range(range, locking, |part| self.scan_anew(part, locking));
-        self.reads = reads;
-        rows
-    }
-
-    fn scan_anew(&mut self, range: &KeyRange, locking: bool) -> Result<Vec<(RowKey, Row)>, PathError> {
-        self.expect("a scan", |event| {
-            matches!(event, Event::Scan { range: before, locking: locked, .. } if **before == *range && *locked == locking)
-        })?;
-        self.recall("a scan", &(range, locking))?;
-        let rows = self.ask(|requests| requests.scan(range, locking))?;
-        self.tell(&rows);
-        Ok(rows)
+        self.remembering(|memory, path| memory.range(range, locking, path))
     }
 
     /// Writes a row under a key, whose name is this; nothing: deletes it.
@@ -333,7 +352,7 @@ impl Path {
         )?;
         self.recall(&format!("a write of {name}"), &(key, &value))?;
         self.ask(|requests| requests.write(key, value.clone()))?;
-        self.reads.write(key.clone(), value);
+        self.own.insert(key.clone(), value);
         Ok(())
     }
 
@@ -453,7 +472,7 @@ impl Path {
     }
 
     /// Asks as often as it takes: for every read that branches the first answer is written down, and the request made again.
-    fn ask<T>(&mut self, request: impl Fn(&mut Requests<'_>) -> Result<T, Interrupt>) -> Result<T, PathError> {
+    fn ask<T>(&mut self, mut request: impl FnMut(&mut Requests<'_>) -> Result<T, Interrupt>) -> Result<T, PathError> {
         let start = self.place();
         loop {
             let number = self.history.pending();
@@ -466,7 +485,9 @@ impl Path {
             let mut requests = Requests::new(&mut self.history, keys, shape, &names, guide).after(start);
             let answer = request(&mut requests);
             match (answer, requests.reason) {
-                (Ok(answer), None) => return Ok(answer),
+                (Ok(answer), None) => {
+                    return if self.is_blocked(start) { self.fail(PathError::Blocked) } else { Ok(answer) };
+                }
                 (_, Some(Reason::Branch(branch))) => self.branch(&branch)?,
                 (_, Some(Reason::EndOfList)) if !told.is_empty() => {}
                 (_, Some(Reason::Error(error))) if error != ExploreError::ForeignSubtree => return self.fail(error),
@@ -475,17 +496,24 @@ impl Path {
         }
     }
 
+    /// Whether a read from here on was prescribed to read what it cannot: that is known only when the versions are there.
+    fn is_blocked(&self, start: usize) -> bool {
+        let Some(number) = self.history.pending() else { return false };
+        let is_open = |read: &Read| matches!(read.manner, Manner::Sought(sought) if !sought.knows(read.source));
+        crate::log::reads_among(&self.history.log(number).events[start..]).any(is_open)
+    }
+
     /// Goes on with the first answer to a read; the others are histories that wait.
     fn branch(&mut self, branch: &Branch) -> Result<(), PathError> {
-        let Branch { key, locking, scanned, ref choices } = *branch;
+        let Branch { key, manner, scanned, ref choices } = *branch;
         let Some((&first, others)) = choices.split_first() else { return self.fail(PathError::Blocked) };
         self.share /= choices.len() as f64;
         for &source in others.iter().rev() {
             let mut history = self.history.clone();
-            history.push_read(key, locking, scanned, source);
+            history.push_read(key, manner, scanned, source);
             self.branches.push(Waiting { start: Start::History(history), final_state: 0, share: self.share });
         }
-        self.history.push_read(key, locking, scanned, first);
+        self.history.push_read(key, manner, scanned, first);
         Ok(())
     }
 
@@ -496,6 +524,60 @@ impl Path {
         let share = self.share;
         let swapped = |history| Waiting { start: Start::History(history), final_state: 0, share };
         self.branches.extend(swaps.into_iter().map(swapped));
+    }
+}
+
+/// What the path answers that no memory knows.
+impl Reader for Path {
+    type Stop = PathError;
+
+    fn own(&self, key: &RowKey) -> Option<Option<Row>> {
+        self.own.get(key).cloned()
+    }
+
+    fn own_in(&self, range: &KeyRange) -> Vec<(RowKey, Option<Row>)> {
+        own_in(&self.own, range)
+    }
+
+    fn read(&mut self, key: &RowKey, locking: bool) -> Result<Option<Row>, PathError> {
+        self.expect_read(key, if locking { Manner::Locking } else { Manner::Plain })?;
+        let row = self.ask(|requests| requests.read(key, locking))?;
+        self.tell(&row);
+        Ok(row)
+    }
+
+    fn scan(&mut self, range: &KeyRange, locking: bool) -> Result<Scanned, PathError> {
+        self.expect_scan(range, if locking { Manner::Locking } else { Manner::Plain })?;
+        let scanned = self.ask(|requests| requests.scan(range, locking))?;
+        self.tell(&scanned.rows);
+        Ok(scanned)
+    }
+
+    fn look(&mut self, key: &RowKey, fits: &mut Fits<'_>) -> Result<Found, PathError> {
+        self.expect_read(key, Manner::Sought(Sought::ABSENT))?;
+        let found = self.ask(|requests| requests.seek(key, fits))?;
+        self.tell(&found);
+        Ok(found)
+    }
+
+    fn look_over(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Looked, PathError> {
+        self.expect_scan(range, Manner::Sought(Sought::ABSENT))?;
+        let looked = self.ask(|requests| requests.look_over(range, fits))?;
+        self.tell(&looked.found);
+        Ok(looked)
+    }
+
+    fn claim(&mut self, key: &RowKey) -> Result<Option<Option<Row>>, PathError> {
+        Reader::read(self, key, true).map(Some)
+    }
+}
+
+/// How a read is asked for, whatever it then finds.
+fn told(manner: Manner) -> u8 {
+    match manner {
+        Manner::Plain => 0,
+        Manner::Locking => 1,
+        Manner::Sought(_) => 2,
     }
 }
 

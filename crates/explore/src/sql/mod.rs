@@ -13,18 +13,15 @@
 //!
 //! Assertions are asked in a final state: [`SqlProgram::violated`] puts the rows of one together and asks all of them.
 
-mod cells;
-mod memory;
-pub(crate) mod reads;
-mod view;
+pub(crate) mod view;
 
 use crate::explorable::{Ending, Explorable, Interrupt, Place};
 use crate::requests::Requests;
-use cells::Layout;
 use skew_check::Updates;
 use skew_history::IsolationLevel;
 use skew_sql::program::{CallOutcome, CallResult, Client, Ending as ProcedureEnding, MOST_STEPS, Program};
 use skew_sql::program::{Heard, ProgramError, Results, Run, Spoken, Step};
+use skew_sql::rows::Layout;
 use skew_sql::{Datum, Granularity, MemoryStorage, Row, RowKey, SequenceId, Session, SqlError, Stop, Storage, Write};
 use std::collections::{BTreeMap, BTreeSet};
 use view::{Counters, View};
@@ -99,9 +96,11 @@ impl SqlProgram {
     /// A program, with events as the options say.
     pub fn new(program: Program, options: SqlOptions) -> SqlProgram {
         let (catalog, rows) = program.initial();
-        let layout = Layout::new(catalog, options.granularity);
+        let mut layout = Layout::new(options.granularity);
+        layout.describe_catalog(catalog);
         let sequences = rows.sequences().map(|(sequence, value, called)| (sequence, (value, called)));
-        let counters = Counters { sequences: sequences.collect(), fresh_keys: rows.fresh_keys().collect() };
+        let fresh_keys = rows.fresh_keys().collect();
+        let counters = Counters { sequences: sequences.collect(), fresh_keys, clock: program.clock() };
         let mut transactions = 0;
         let before = |script: &skew_sql::program::Script| {
             transactions += script.calls.len();
@@ -251,7 +250,12 @@ impl Explorable for SqlProgram {
     }
 
     fn initial(&self) -> Vec<(RowKey, Row)> {
-        self.program.initial().1.rows().flat_map(|(key, row)| self.layout.split(key, row)).collect()
+        let (catalog, rows) = self.program.initial();
+        let complete = |key: &RowKey, row: &Row| {
+            let table = catalog.tables.values().find(|table| table.space == key.space);
+            table.map_or_else(|| row.clone(), |table| table.complete(row))
+        };
+        rows.rows().flat_map(|(key, row)| self.layout.split(key, &complete(key, row))).collect()
     }
 
     fn run(&self, place: Place, before: Option<&Left>, requests: &mut Requests<'_>) -> Result<Ending<Left>, Interrupt> {

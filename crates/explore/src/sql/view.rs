@@ -4,6 +4,7 @@
 //!   get, Lock::None          a plain read                  scan       one plain read per key of the range
 //!   get, with a lock         a locking read                present    one locking read per key of the range
 //!   put                      a write                       with --updates plain nothing locks, and present is a scan
+//!   seek                     a locking read of what fits, a plain one of what is passed over
 //! ```
 //!
 //! **Rows as they stand.** A check of a constraint asks for the rows of a range "as they stand now". There is no now in a history; but the
@@ -15,22 +16,26 @@
 //! thousand values of every sequence to itself; what follows from the order in which sequences are asked is not explored. What cannot be
 //! had in this way (setting a sequence, advisory locks, SKIP LOCKED, NOWAIT) is refused by name.
 
-use super::cells::Layout;
-use super::reads::Reads;
 use crate::explorable::Interrupt;
 use crate::requests::Requests;
 use rustc_hash::FxHashMap;
+use skew_sql::rows::{Found, Layout, Looked, Memory, Reader, Scanned};
+use skew_sql::storage::seek_by_scan;
 use skew_sql::{
-    AdvisoryRequest, Columns, Datum, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId, SqlError,
-    SqlState, Stop, Storage, Write, by_place,
+    AdvisoryRequest, Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SequenceId, SequenceRule,
+    SpaceId, SqlError, SqlState, Stop, Storage, Write, by_place,
 };
 use std::collections::BTreeMap;
 
-/// What the values of sequences are counted from: where they stood before the first call.
+const IMPATIENT: &str = "SKIP LOCKED or NOWAIT in a program that is explored";
+
+/// What the values of sequences and clocks are counted from: where they stood before the first call.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Counters {
     pub(crate) sequences: BTreeMap<SequenceId, (i64, bool)>,
     pub(crate) fresh_keys: BTreeMap<SpaceId, i128>,
+    /// When time begins.
+    pub(crate) clock: i64,
 }
 
 /// The storage of one run of a transaction.
@@ -44,8 +49,9 @@ pub(crate) struct View<'view, 'requests> {
     ordinal: i64,
     /// What this session last got from sequences.
     current_values: BTreeMap<SequenceId, i64>,
-    asked: FxHashMap<Asked, i64>,
-    reads: Reads,
+    asked: FxHashMap<Wanted, i64>,
+    own: BTreeMap<RowKey, Option<Row>>,
+    memory: Memory,
     /// Why the run cannot go on, if it was interrupted.
     interrupt: Option<Interrupt>,
     /// What this exploration cannot do, although the statement is sound.
@@ -54,7 +60,7 @@ pub(crate) struct View<'view, 'requests> {
 
 /// What was asked for how often.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Asked {
+enum Wanted {
     Sequence(SequenceId),
     FreshKey(SpaceId),
     Random,
@@ -78,7 +84,8 @@ impl<'view, 'requests> View<'view, 'requests> {
             ordinal,
             current_values,
             asked: FxHashMap::default(),
-            reads: Reads::default(),
+            own: BTreeMap::new(),
+            memory: Memory::default(),
             interrupt: None,
             refused: None,
         }
@@ -86,7 +93,7 @@ impl<'view, 'requests> View<'view, 'requests> {
 
     /// A statement begins: it knows nothing of what others read.
     pub(crate) fn begin_statement(&mut self) {
-        self.reads.begin_statement();
+        self.memory = Memory::default();
     }
 
     /// What the session last got from sequences, at the end.
@@ -113,35 +120,27 @@ impl<'view, 'requests> View<'view, 'requests> {
         Stop::Error(error)
     }
 
-    /// One key: an own write, what the statement knows, or a read.
+    /// What the statement remembers, and who answers what it does not.
+    fn asked(&mut self) -> (&mut Memory, Asked<'_, 'requests>) {
+        let View { memory, requests, interrupt, own, .. } = self;
+        (memory, Asked { requests, interrupt, own })
+    }
+
     fn read(&mut self, key: &RowKey, locking: bool) -> Result<Option<Row>, Stop> {
-        let View { reads, requests, interrupt, .. } = self;
-        reads.read(key, locking, || keep(interrupt, requests.read(key, locking)))
+        let (memory, mut asked) = self.asked();
+        memory.read(key, locking, &mut asked)
     }
 
-    /// The cells of a row that exists; columns that were not asked for are NULL.
+    /// The cells of a row that exists.
     fn cells(&mut self, key: &RowKey, columns: &Columns, locking: bool) -> Result<Row, Stop> {
-        let wanted: Vec<usize> = match columns {
-            Columns::All => (0..self.layout.width(key.space)).collect(),
-            Columns::Some(columns) => columns.clone(),
-        };
-        let mut values = Vec::new();
-        for column in wanted {
-            let Some(value) = self.read(&self.layout.cell(key, column), locking)? else { break };
-            values.resize(column, Datum::Null);
-            values.extend(value.first().cloned());
-        }
-        Ok(values.into())
-    }
-
-    /// The rows of a range that exist, as keys of the exploration, in the order of the range.
-    fn read_range(&mut self, range: &KeyRange, locking: bool) -> Result<Vec<(RowKey, Row)>, Stop> {
-        let View { reads, requests, interrupt, .. } = self;
-        reads.range(range, locking, |part| keep(interrupt, requests.scan(part, locking)))
+        let layout = self.layout;
+        let wanted = layout.wanted(key.space, columns);
+        layout.row_of_cells(wanted, |column| self.read(&layout.cell(key, column), locking))
     }
 
     fn rows(&mut self, range: &KeyRange, columns: &Columns, locking: bool) -> Result<Vec<(RowKey, Row)>, Stop> {
-        let found = self.read_range(range, locking)?;
+        let (memory, mut asked) = self.asked();
+        let found = memory.range(range, locking, &mut asked)?;
         if !self.layout.has_cells(range.space) {
             return Ok(found);
         }
@@ -152,9 +151,14 @@ impl<'view, 'requests> View<'view, 'requests> {
         found.into_iter().map(row).collect()
     }
 
+    /// Whether rows of a space are sought; else they are read, and read again with a lock where updates lock.
+    fn seeks(&self, space: SpaceId) -> bool {
+        self.atomic && !self.layout.has_cells(space)
+    }
+
     fn write(&mut self, key: RowKey, value: Option<Row>) -> Result<(), Stop> {
         keep(&mut self.interrupt, self.requests.write(&key, value.clone()))?;
-        self.reads.write(key, value);
+        self.own.insert(key, value);
         Ok(())
     }
 
@@ -168,14 +172,14 @@ impl<'view, 'requests> View<'view, 'requests> {
     }
 
     /// How often something was asked before, within the transaction.
-    fn count(&mut self, asked: Asked) -> i64 {
+    fn count(&mut self, asked: Wanted) -> i64 {
         let count = self.asked.entry(asked).or_default();
         *count += 1;
         *count - 1
     }
 
     /// The place of a value among those of all transactions.
-    fn place_of(&mut self, asked: Asked) -> Result<i64, Stop> {
+    fn place_of(&mut self, asked: Wanted) -> Result<i64, Stop> {
         let count = self.count(asked);
         by_place::place(self.ordinal, count).map_err(|error| self.refuse_for(error))
     }
@@ -193,11 +197,58 @@ impl Storage for View<'_, '_> {
         if lock == Lock::None || !self.atomic {
             return Ok(false);
         }
-        Err(self.refuse("SKIP LOCKED or NOWAIT in a program that is explored"))
+        Err(self.refuse(IMPATIENT))
     }
 
     fn scan(&mut self, range: &KeyRange, columns: &Columns) -> Result<Vec<(RowKey, Row)>, Stop> {
         self.rows(range, columns, false)
+    }
+
+    fn seek(
+        &mut self,
+        key: &RowKey,
+        columns: &Columns,
+        lock: Lock,
+        patience: Patience,
+        fits: &mut Fits<'_>,
+    ) -> Result<Option<Row>, Stop> {
+        if patience != Patience::Wait {
+            self.would_wait(key, lock)?;
+        }
+        if self.seeks(key.space) {
+            let (memory, mut asked) = self.asked();
+            return memory.seek(key, fits, &mut asked);
+        }
+        if self.atomic {
+            // Whether it fits, its cells say, which are read under the lock of a row that is there.
+            let (memory, mut asked) = self.asked();
+            if memory.seek(key, &mut |_, _| Fit::Yes, &mut asked)?.is_none() {
+                return Ok(None);
+            }
+        }
+        Ok(self.get(key, columns, lock)?.filter(|row| fits(key, row) != Fit::No))
+    }
+
+    fn seek_range(
+        &mut self,
+        range: &KeyRange,
+        columns: &Columns,
+        lock: Lock,
+        patience: Patience,
+        fits: &mut Fits<'_>,
+    ) -> Result<Vec<(RowKey, Row)>, Stop> {
+        if patience != Patience::Wait && self.atomic {
+            return Err(self.refuse(IMPATIENT));
+        }
+        if self.seeks(range.space) {
+            let (memory, mut asked) = self.asked();
+            return memory.seek_range(range, fits, &mut asked);
+        }
+        seek_by_scan(self, range, columns, lock, patience, fits)
+    }
+
+    fn enter(&mut self, scope: usize) -> usize {
+        self.memory.enter(scope)
     }
 
     fn present(&mut self, range: &KeyRange) -> Result<Option<Vec<(RowKey, Row)>>, Stop> {
@@ -222,7 +273,7 @@ impl Storage for View<'_, '_> {
     }
 
     fn next_value(&mut self, sequence: SequenceId, rule: &SequenceRule) -> Result<i64, Stop> {
-        let place = self.place_of(Asked::Sequence(sequence))?;
+        let place = self.place_of(Wanted::Sequence(sequence))?;
         let stood = self.counters.sequences.get(&sequence).copied();
         let value = by_place::sequence_value(rule, stood, place);
         let value =
@@ -245,7 +296,7 @@ impl Storage for View<'_, '_> {
     }
 
     fn fresh_key(&mut self, space: SpaceId) -> Result<KeyPart, Stop> {
-        let place = self.place_of(Asked::FreshKey(space))?;
+        let place = self.place_of(Wanted::FreshKey(space))?;
         Ok(by_place::fresh_key(self.counters.fresh_keys.get(&space).copied(), place))
     }
 
@@ -258,12 +309,57 @@ impl Storage for View<'_, '_> {
     }
 
     fn now(&self) -> i64 {
-        by_place::EPOCH + self.ordinal * by_place::SECOND
+        self.counters.clock + self.ordinal * by_place::SECOND
     }
 
     fn random(&mut self) -> u64 {
-        by_place::random(0, (self.ordinal as u64) << 32 | self.count(Asked::Random) as u64)
+        by_place::random(0, (self.ordinal as u64) << 32 | self.count(Wanted::Random) as u64)
     }
+}
+
+/// What the explorer answers.
+struct Asked<'view, 'requests> {
+    requests: &'view mut Requests<'requests>,
+    interrupt: &'view mut Option<Interrupt>,
+    own: &'view BTreeMap<RowKey, Option<Row>>,
+}
+
+impl Reader for Asked<'_, '_> {
+    type Stop = Stop;
+
+    fn own(&self, key: &RowKey) -> Option<Option<Row>> {
+        self.own.get(key).cloned()
+    }
+
+    fn own_in(&self, range: &KeyRange) -> Vec<(RowKey, Option<Row>)> {
+        own_in(self.own, range)
+    }
+
+    fn read(&mut self, key: &RowKey, locking: bool) -> Result<Option<Row>, Stop> {
+        keep(self.interrupt, self.requests.read(key, locking))
+    }
+
+    fn scan(&mut self, range: &KeyRange, locking: bool) -> Result<Scanned, Stop> {
+        keep(self.interrupt, self.requests.scan(range, locking))
+    }
+
+    fn look(&mut self, key: &RowKey, fits: &mut Fits<'_>) -> Result<Found, Stop> {
+        keep(self.interrupt, self.requests.seek(key, fits))
+    }
+
+    fn look_over(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Looked, Stop> {
+        keep(self.interrupt, self.requests.look_over(range, fits))
+    }
+
+    fn claim(&mut self, key: &RowKey) -> Result<Option<Option<Row>>, Stop> {
+        keep(self.interrupt, self.requests.read(key, true)).map(Some)
+    }
+}
+
+/// What a transaction wrote in a range.
+pub(crate) fn own_in(own: &BTreeMap<RowKey, Option<Row>>, range: &KeyRange) -> Vec<(RowKey, Option<Row>)> {
+    let inside = own.iter().filter(|(key, _)| range.contains(key));
+    inside.map(|(key, row)| (key.clone(), row.clone())).collect()
 }
 
 /// An answer, or a stop for the SQL engine; why it stops is kept.

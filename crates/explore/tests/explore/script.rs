@@ -122,7 +122,7 @@ impl Explorable for Script {
                 Op::Delete(name) => requests.write(&key(name), None)?,
                 Op::Scan(range) => {
                     let rows = requests.scan(range, false)?;
-                    last = rows.iter().map(|(_, row)| value(&Some(row.clone()))).sum();
+                    last = rows.rows.iter().map(|(_, row)| value(&Some(row.clone()))).sum();
                 }
                 Op::Abort => return Ok(Ending { commits: false, left: last }),
                 Op::If if last % 2 != 0 => break,

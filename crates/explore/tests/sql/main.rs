@@ -7,4 +7,5 @@ mod explored;
 mod following;
 mod mock;
 mod random;
+mod sought;
 mod without;

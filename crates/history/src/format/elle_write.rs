@@ -20,6 +20,7 @@ use std::collections::BinaryHeap;
 use std::io::{self, Write};
 
 pub(super) fn write(history: &History, format: Format, out: &mut dyn Write) -> Result<Vec<String>, WriteError> {
+    refuse_initial_lists(history, format)?;
     let mut losses = losses(history, true);
     let processes = processes(history, &mut losses);
     let values = Values::new(history, format, &mut losses)?;
@@ -40,6 +41,16 @@ pub(super) fn write(history: &History, format: Format, out: &mut dyn Write) -> R
     out.write_all(if writer.is_edn { b"\n" } else { b"]\n" })?;
     losses.push("Transactions are named by the index of their invocation.".to_owned());
     Ok(losses)
+}
+
+/// Lists of Jepsen begin without elements: those that others begin with would be out of thin air.
+fn refuse_initial_lists(history: &History, format: Format) -> Result<(), WriteError> {
+    let Some(key) = history.keys().find(|&key| !history.elements(history.initial(key)).is_empty()) else {
+        return Ok(());
+    };
+    let reason =
+        format!("key {} is a list that begins with elements, and its lists begin empty", history.key_name(key));
+    Err(WriteError::Unsupported { format, reason, advice: "write native or notation" })
 }
 
 /// Processes are integers: others are taken for Jepsen's own.

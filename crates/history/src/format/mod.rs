@@ -36,6 +36,7 @@ mod native;
 mod native_line;
 mod native_scanner;
 mod native_write;
+mod notation_write;
 mod plume;
 mod plume_write;
 mod text;
@@ -267,7 +268,7 @@ pub fn write(history: &History, format: Format, out: &mut dyn io::Write) -> Resu
     let mut out = io::BufWriter::with_capacity(1 << 16, out);
     let losses = match format {
         Format::Native => native_write::write(history, &mut out)?,
-        Format::Notation => text::write_notation(history, &mut out)?,
+        Format::Notation => notation_write::write(history, &mut out)?,
         Format::Plume => plume_write::write_plume(history, &mut out)?,
         Format::DbcopBincode => plume_write::write_bincode(history, &mut out)?,
         Format::IsoPredict => isopredict_write::write(history, &mut out)?,

@@ -67,7 +67,7 @@ impl<'t> LineReader<'t> {
             return Err(self.taker.refuse(initial, "`initial` that is not an object of keys and values", HEADER));
         };
         for (key, value) in members {
-            let (key, value) = (self.taker.key(key)?, self.taker.scalar(value)?);
+            let (key, value) = (self.taker.key(key)?, self.taker.read_value(value)?);
             self.taker.builder.initial(key, value);
         }
         Ok(())
@@ -229,18 +229,29 @@ impl<'t> LineReader<'t> {
             })?),
             Some((sealed, _)) => return Err(self.taker.refuse(sealed, "`sealed` that is not an integer", SCAN)),
         };
-        let extra = self.extra(members, &["scan", "reads", "lo", "hi", "sealed", "lock"]);
+        let extra = self.extra(members, &["scan", "reads", "lo", "hi", "sealed", "lock", "except"]);
+        let except = op.member("except").map(|except| self.left_out(except)).transpose()?.unwrap_or_default();
+        let except: Vec<&str> = except.iter().map(String::as_str).collect();
         let spec = ScanSpec {
             prefix,
             low: low.as_ref().map(OwnedName::as_name),
             high: high.as_ref().map(OwnedName::as_name),
             sealed,
             locking: self.locking(op)?,
+            except: &except,
             note: Some(extra.as_str()).filter(|extra| !extra.is_empty()),
         };
         let listed = op.member("reads").map(|reads| self.listed(reads)).transpose()?.unwrap_or_default();
         let listed: Vec<ScannedKey<'_>> = listed.iter().map(Listed::as_scanned).collect();
         self.taker.builder.scan(spec, &listed)
+    }
+
+    /// The keys that a scan left out.
+    fn left_out(&self, except: &Datum<'_>) -> Result<Vec<String>, Refusal> {
+        let Some(keys) = except.list() else {
+            return Err(self.taker.refuse(except, "`except` that is not a list", SCAN));
+        };
+        keys.iter().map(|key| Ok(self.name(key)?.as_name().to_string())).collect()
     }
 
     fn listed<'d>(&mut self, reads: &'d Datum<'_>) -> Result<Vec<Listed<'d>>, Refusal> {

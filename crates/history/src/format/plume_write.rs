@@ -4,7 +4,7 @@
 //! only if they mean the same when read back: Plume takes a written 0 as a sign that 0 is not initial, dbcop does not. Unknown
 //! outcomes are decided as a checker decides them: committed if somebody read from it, aborted if not.
 
-use super::versions::{Versions, losses, natural, refuse_lists};
+use super::versions::{Versions, losses, natural, refuse_lists, refuse_nothing};
 use super::{Format, WriteError};
 use crate::history::{Action, History, KeyId, Outcome, SessionId, TransactionId, TransactionName};
 use crate::name::Name;
@@ -12,6 +12,7 @@ use std::io::Write;
 
 pub(super) fn write_plume(history: &History, out: &mut dyn Write) -> Result<Vec<String>, WriteError> {
     let numbers = Numbers::new(history, Format::Plume)?;
+    refuse_nothing(history, &vec![true; history.transaction_count()], Format::Plume)?;
     for transaction in history.transactions() {
         let session = numbers.sessions[history.session_of(transaction).index()];
         let id = if numbers.committed[transaction.index()] { numbers.transactions[transaction.index()] } else { -1 };

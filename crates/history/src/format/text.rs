@@ -3,11 +3,8 @@
 //! A text is checked for UTF-8 once, as a whole, which costs almost nothing and lets every scanner cut names out of it. A byte
 //! order mark at the start and `\r` before `\n` are not part of any format and are dropped.
 
-use super::WriteError;
 use crate::builder::{Place, Problem, Refusal};
-use crate::history::History;
 use std::cell::Cell;
-use std::io::Write;
 
 /// The text, or the line of the first byte that is none.
 pub(super) fn utf8(bytes: &[u8]) -> Result<&str, Refusal> {
@@ -125,12 +122,6 @@ impl<'a> Lines<'a> {
     pub(super) fn refuse(&self, at: usize, what: impl Into<String>, advice: &'static str) -> Refusal {
         Refusal { place: self.place(at), problem: Problem::malformed(what, advice) }
     }
-}
-
-/// Writes the one-line notation.
-pub(super) fn write_notation(history: &History, out: &mut dyn Write) -> Result<Vec<String>, WriteError> {
-    out.write_all(crate::notation::write(history).as_bytes())?;
-    Ok(vec!["Transaction ids, notes and writers that reads name are left out.".to_owned()])
 }
 
 #[cfg(test)]

@@ -133,7 +133,9 @@ fn origin(history: &History, reader: TransactionId, read: EventId, writes: Optio
     let before = history.numbered_events_of(reader).take_while(|&(number, _)| number != read);
     let own = before.filter(|(_, own)| own.action == Action::Write && own.key == event.key).last();
     if let Some((own, _)) = own.filter(|(_, own)| own.value == event.value) {
-        return Origin::Write(own);
+        // Whoever has written a key reads its own version: a read that names another writer is as impossible as one of another value.
+        let is_own = history.claim(read).is_none_or(|claim| claim == Writer::Transaction(reader));
+        return if is_own { Origin::Write(own) } else { Origin::ThinAir };
     }
     match history.claim(read) {
         Some(Writer::Initial) if is_initial => Origin::Initial,
@@ -152,6 +154,16 @@ fn origin(history: &History, reader: TransactionId, read: EventId, writes: Optio
             Some(_) => Origin::Several { or_initial: is_initial },
         },
     }
+}
+
+/// Refuses to write a file in which nothing would stand: transactions that do not count, or have no events, are not in it.
+pub(super) fn refuse_nothing(history: &History, written: &[bool], format: Format) -> Result<(), WriteError> {
+    let has_events = |transaction: TransactionId| !history.events_of(transaction).is_empty();
+    if history.transactions().any(|transaction| written[transaction.index()] && has_events(transaction)) {
+        return Ok(());
+    }
+    let reason = "no transaction that it would name has an event, and nothing would be written".to_owned();
+    Err(WriteError::Unsupported { format, reason, advice: "write native" })
 }
 
 /// Refuses appends and lists.

@@ -67,6 +67,8 @@ pub struct Reading<'a> {
     pub(crate) key: KeyId,
     /// The read of an update: checked together with its write.
     pub(crate) updating: bool,
+    /// The version that a lock would show: whoever seeks a row to lock may have it although a plain read may not.
+    pub(crate) under_lock: Option<Version>,
     pub(crate) versions: Vec<Version>,
     pub(crate) writers: Vec<VersionWriter>,
     pub(crate) sessions: &'a [SessionState],
@@ -99,6 +101,9 @@ impl Reading<'_> {
     /// Whether the level allows the version at this place of [`Reading::versions`].
     pub fn allows(&mut self, place: usize) -> bool {
         let version = self.versions[place];
+        if self.under_lock == Some(version) {
+            return true;
+        }
         if self.updating {
             self.growing.allows_update(self.transaction, self.key, version, false)
         } else {

@@ -6,9 +6,10 @@
 //!   an error        E; the rest of the Query is not run, of a series nothing more until Sync
 //! ```
 //!
-//! Between two statements nothing of the database is held. A statement that has to wait is put aside until its bell rings, the client
+//! Between two statements nothing of the database is held, nor between two calls of one that takes long ([`super::desk`]). A statement that has to wait is put aside until its bell rings, the client
 //! goes away, somebody cancels it or its time is over; then it is run again from its beginning, which the store makes look like going on.
 
+use super::desk::WireDesk;
 use super::extended::{Portal, Statement};
 use super::hall::{Hall, Member};
 use super::line::{Gone, Line};
@@ -16,8 +17,7 @@ use super::message::{self, Format, Message};
 use super::reply::Severity;
 use super::running::Reason;
 use super::{settings, value};
-use crate::connection::{Connection, Status, error_of};
-use crate::database::Database;
+use crate::connection::{Connection, Desk, Status, error_of};
 use crate::shared::Bell;
 use crate::store::Awaited;
 use skew_history::SessionId;
@@ -25,7 +25,7 @@ use skew_sql::session::{Answer, Prepared, Rows};
 use skew_sql::{Datum, Interrupt, SqlError, SqlState, Stop};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A client.
 pub(crate) struct Client {
@@ -45,6 +45,24 @@ pub(crate) struct Client {
     pub(crate) skipping: bool,
     /// Where the connection stood before the last statement.
     before: Status,
+}
+
+/// What came of an attempt to carry out a statement.
+struct Attempted<T> {
+    result: Result<T, Stop>,
+    /// Why it was stopped, if it was.
+    stopped: Option<Reason>,
+    /// Whether it waits for nothing but a thread of its own.
+    wants_aside: bool,
+}
+
+/// What a statement waits for, and until when.
+struct Waits {
+    deadline: Option<Instant>,
+    /// How long it waits for a lock.
+    lock: Option<Duration>,
+    /// Being woken in vain does not make the wait a new one.
+    wait: Option<(Awaited, Option<Instant>)>,
 }
 
 /// What goes wrong: with a statement, or with the client.
@@ -270,7 +288,7 @@ impl Client {
     pub(crate) async fn run(&mut self, prepared: &Prepared, parameters: &[Datum]) -> Result<Answer, Trouble> {
         self.take_turn().await?;
         self.before = self.connection.status();
-        let answer = self.until_done(|connection, database| connection.execute(database, prepared, parameters)).await;
+        let answer = self.until_answered(prepared, parameters).await;
         if let Some(level) = self.connection.take_overruled() {
             tracing::warn!("a client asked for {level:?}; all transactions are at the level that was asked for here");
             if let Some(gate) = &self.hall.gate {
@@ -294,7 +312,7 @@ impl Client {
 
     /// Commits the transaction of statements that stayed together.
     pub(crate) async fn finish(&mut self) -> Result<(), Trouble> {
-        let finished = self.until_done(Connection::end_block).await;
+        let finished = self.until_done(|connection, desk| connection.end_block(desk.database())).await;
         self.follow_session();
         finished
     }
@@ -345,40 +363,111 @@ impl Client {
         }
     }
 
+    /// Does a step of the connection that takes no long time, however often it has to wait.
     async fn until_done<T>(
         &mut self,
-        mut attempt: impl FnMut(&mut Connection, &mut Database) -> Result<T, Stop>,
+        mut attempt: impl FnMut(&mut Connection, &mut WireDesk<'_>) -> Result<T, Stop>,
     ) -> Result<T, Trouble> {
+        let mut waits = self.begin_waits();
+        loop {
+            let attempted = self.attempt(&waits, &mut attempt);
+            if let Some(done) = self.settle_attempt(attempted, &mut waits).await? {
+                return Ok(done);
+            }
+        }
+    }
+
+    /// Executes a statement: at once, and if that takes long, on a thread of its own.
+    async fn until_answered(&mut self, prepared: &Prepared, parameters: &[Datum]) -> Result<Answer, Trouble> {
+        let mut waits = self.begin_waits();
+        let mut aside = None;
+        loop {
+            let attempted = match &aside {
+                None => self.attempt(&waits, &mut |connection, desk| execute(connection, desk, prepared, parameters)),
+                Some(statement) => self.attempt_aside(&waits, Arc::clone(statement)).await?,
+            };
+            if attempted.wants_aside {
+                aside = Some(Arc::new((prepared.clone(), parameters.to_vec())));
+                continue;
+            }
+            if let Some(answer) = self.settle_attempt(attempted, &mut waits).await? {
+                return Ok(answer);
+            }
+        }
+    }
+
+    fn begin_waits(&self) -> Waits {
         let timeouts = settings::timeouts(&self.connection);
         let deadline = timeouts.statement.and_then(|limit| Instant::now().checked_add(limit));
-        // What the statement waits for, and until when: being woken in vain does not make the wait a new one.
-        let mut wait: Option<(Awaited, Option<Instant>)> = None;
-        loop {
-            self.hall.running.begin(&self.member, deadline);
-            let result = attempt(&mut self.connection, &mut self.hall.database.work());
-            let stopped = self.hall.running.end();
-            match result {
-                Ok(done) => return Ok(done),
-                Err(Stop::Error(error)) => return Err(error.into()),
-                Err(Stop::Interrupted(Interrupt::Wait)) => {
-                    if let Some(turnstile) = &self.hall.turnstile {
-                        turnstile.rest(self.process, false);
-                    }
-                    let awaited = self.hall.database.work().store.awaited(self.connection.id());
-                    let patience = match wait {
-                        Some((same, patience)) if same == awaited => patience,
-                        _ => timeouts.lock.and_then(|limit| Instant::now().checked_add(limit)),
-                    };
-                    wait = Some((awaited, patience));
-                    self.wait(deadline, patience).await?;
-                    self.wait_for_turn().await?;
-                }
-                Err(Stop::Interrupted(Interrupt::Cancelled)) => {
-                    self.member.take_cancelled();
-                    return Err(stopped.unwrap_or(Reason::Cancelled).error().into());
-                }
-                Err(Stop::Interrupted(interrupt)) => return Err(error_of(interrupt).into()),
+        Waits { deadline, lock: timeouts.lock, wait: None }
+    }
+
+    fn attempt<T>(
+        &mut self,
+        waits: &Waits,
+        attempt: &mut dyn FnMut(&mut Connection, &mut WireDesk<'_>) -> Result<T, Stop>,
+    ) -> Attempted<T> {
+        let mut desk = WireDesk::new(&self.hall, &self.member, self.session, waits.deadline, false);
+        let result = attempt(&mut self.connection, &mut desk);
+        Attempted { result, stopped: desk.stopped(), wants_aside: desk.wants_aside() }
+    }
+
+    /// Lets the statement work elsewhere, and looks meanwhile whether the client is still there.
+    async fn attempt_aside(
+        &mut self,
+        waits: &Waits,
+        statement: Arc<(Prepared, Vec<Datum>)>,
+    ) -> Result<Attempted<Answer>, Trouble> {
+        let stand_in = self.connection.stand_in();
+        let mut connection = std::mem::replace(&mut self.connection, stand_in);
+        let (hall, member, session) = (Arc::clone(&self.hall), Arc::clone(&self.member), self.session);
+        let (deadline, working) = (waits.deadline, self.hall.running.step_aside());
+        let mut work = tokio::task::spawn_blocking(move || {
+            let mut desk = WireDesk::new(&hall, &member, session, deadline, true);
+            let result = execute(&mut connection, &mut desk, &statement.0, &statement.1);
+            let attempted = Attempted { result, stopped: desk.stopped(), wants_aside: false };
+            drop((desk, working));
+            (connection, attempted)
+        });
+        let done = tokio::select! {
+            done = &mut work => done,
+            () = self.line.hung_up() => {
+                self.member.go();
+                work.await
             }
+        };
+        // A statement that panicked took its connection with it: the stand-in is closed in its place.
+        let (connection, attempted) = done.map_err(|_| Trouble::Gone)?;
+        self.connection = connection;
+        Ok(attempted)
+    }
+
+    /// What came of an attempt; nothing if there is to be another one.
+    async fn settle_attempt<T>(&mut self, attempted: Attempted<T>, waits: &mut Waits) -> Result<Option<T>, Trouble> {
+        let Attempted { result, stopped, .. } = attempted;
+        match result {
+            Ok(done) => Ok(Some(done)),
+            Err(Stop::Error(error)) => Err(error.into()),
+            Err(Stop::Interrupted(Interrupt::Wait)) => {
+                if let Some(turnstile) = &self.hall.turnstile {
+                    turnstile.rest(self.process, false);
+                }
+                let awaited = self.hall.database.work().store.awaited(self.connection.id());
+                let patience = match waits.wait {
+                    Some((same, patience)) if same == awaited => patience,
+                    _ => waits.lock.and_then(|limit| Instant::now().checked_add(limit)),
+                };
+                waits.wait = Some((awaited, patience));
+                self.wait(waits.deadline, patience).await?;
+                self.wait_for_turn().await?;
+                Ok(None)
+            }
+            Err(Stop::Interrupted(Interrupt::Cancelled)) if stopped == Some(Reason::Gone) => Err(Trouble::Gone),
+            Err(Stop::Interrupted(Interrupt::Cancelled)) => {
+                self.member.take_cancelled();
+                Err(stopped.unwrap_or(Reason::Cancelled).error().into())
+            }
+            Err(Stop::Interrupted(interrupt)) => Err(error_of(interrupt).into()),
         }
     }
 
@@ -471,6 +560,19 @@ impl Drop for Client {
         }
         tracing::debug!(client = self.process, "disconnected");
     }
+}
+
+/// One attempt to carry out a statement.
+fn execute(
+    connection: &mut Connection,
+    desk: &mut WireDesk<'_>,
+    prepared: &Prepared,
+    parameters: &[Datum],
+) -> Result<Answer, Stop> {
+    if prepared.defines() {
+        desk.define()?;
+    }
+    connection.execute_at(desk, prepared, parameters)
 }
 
 /// Waits until a moment, or for ever.

@@ -24,6 +24,7 @@ impl HasStore for Database {
 pub(crate) struct Member {
     secret: i32,
     cancelled: AtomicBool,
+    gone: AtomicBool,
     bell: Arc<Bell>,
 }
 
@@ -31,6 +32,16 @@ impl Member {
     /// Whether somebody asked to stop its statement.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is not there any more.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Relaxed)
+    }
+
+    /// It has gone while a statement of it was at work.
+    pub(crate) fn go(&self) {
+        self.gone.store(true, Ordering::Relaxed);
     }
 
     /// Whether somebody asked to stop its statement since this was last asked.
@@ -45,8 +56,10 @@ pub(crate) struct Hall {
     pub(crate) settings: WireSettings,
     pub(crate) turnstile: Option<Turnstile>,
     pub(crate) gate: Option<Gate>,
-    /// The statement that runs.
+    /// The statements that run.
     pub(crate) running: Arc<Running>,
+    /// Whoever changes the schema has this.
+    pub(crate) defining: Mutex<()>,
     members: Mutex<FxHashMap<i32, Arc<Member>>>,
     last_process: AtomicI32,
     delays: Mutex<Chance>,
@@ -67,13 +80,14 @@ impl Hall {
         let seed = database.store.options().seed;
         let running = Arc::new(Running::default());
         let asked = Arc::clone(&running);
-        database.store.brake = Some(Box::new(move || asked.should_stop().is_some()));
+        database.store.brake = Some(Box::new(move || asked.is_closing()));
         Hall {
             database: Shared::new(database),
             settings,
             turnstile,
             gate,
             running,
+            defining: Mutex::default(),
             members: Mutex::default(),
             last_process: AtomicI32::new(0),
             delays: Mutex::new(Chance::new(seed, Stream::Delays)),
@@ -99,7 +113,7 @@ impl Hall {
 
     /// A client comes in; the secret is for whoever wants to cancel its statement.
     pub(crate) fn enter(&self, process: i32, secret: i32, bell: Arc<Bell>) -> Arc<Member> {
-        let member = Arc::new(Member { secret, cancelled: AtomicBool::new(false), bell });
+        let member = Arc::new(Member { secret, cancelled: AtomicBool::new(false), gone: AtomicBool::new(false), bell });
         self.members().insert(process, Arc::clone(&member));
         member
     }

@@ -124,6 +124,11 @@ impl Line {
 
     /// Sends what there is if it is much; returns when the client has taken it.
     pub(crate) async fn flush_much(&mut self) -> Result<(), Gone> {
-        if self.replies.len() >= MOST_UNSENT { self.flush().await } else { Ok(()) }
+        if self.replies.len() >= MOST_UNSENT {
+            self.flush().await?;
+            // A socket that takes all at once would never let others go on.
+            tokio::task::yield_now().await;
+        }
+        Ok(())
     }
 }

@@ -9,12 +9,14 @@
 //!                                     ├── settings   SET, SHOW, what clients are told of
 //!                                     ├── value      values as text and as bytes
 //!                                     ├── schedule   whose turn it is; gate: where somebody else decides that; attendance: who takes part
-//!                                     └── running    the statement that runs, and whether it should stop
+//!                                     ├── desk       where a statement works: short ones at once, long ones aside
+//!                                     └── running    the statements that run, and whether they should stop
 //! ```
 //!
 //! One thread serves all clients, each by a task of its own; another one stands at the door and hears first messages, so that a statement
-//! can be cancelled however busy the first is. A task works on the database for as long as one statement takes; a statement that
-//! has to wait lets go and is woken (`shared`). A client that is gone, in whatever way, is rolled back when its task ends.
+//! can be cancelled however busy the first is. A task works on the database for as long as a short statement takes; a long one gets a
+//! thread of its own and shares the database with the others (`desk`); one that has to wait lets go and is woken (`shared`). A
+//! client that is gone, in whatever way, is rolled back when its task ends, and its statement ends soon after it went.
 //!
 //! The protocol is version 3.0 as PostgreSQL 15 speaks it, without TLS, replication and function calls by number. Messages are decoded here and
 //! not by `pgwire` 0.42: that panics on truncated Parse, Bind, Execute and password messages, reads a text without its zero byte on into
@@ -23,6 +25,7 @@
 mod attendance;
 mod client;
 mod copy;
+mod desk;
 mod extended;
 mod gate;
 mod hall;
@@ -89,6 +92,8 @@ pub struct WireActivity {
     pub clients: usize,
     /// How many there ever were.
     pub connections: u64,
+    /// How many statements have been at work for so long that they are on threads of their own, or sleep.
+    pub working: usize,
     /// How transactions ended.
     pub counts: Counts,
 }
@@ -130,14 +135,17 @@ pub struct RunningServer {
 const LAST_MOMENT: Duration = Duration::from_millis(500);
 /// How long somebody waits for the server to end.
 const LONGEST_END: Duration = Duration::from_secs(5);
+/// So many threads there may be for statements that work for long; clients there are fewer.
+const MOST_ASIDE: usize = 10_000;
 /// After a failure to accept a connection, so long a pause: usually there are too many.
 const BREATH: Duration = Duration::from_millis(50);
 
 impl WireServer {
     /// Starts to listen.
     pub fn bind(database: Database, settings: WireSettings) -> io::Result<WireServer> {
-        let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let (door, inside) = (runtime()?, runtime()?);
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().max_blocking_threads(MOST_ASIDE);
+        let (door, inside) = (runtime.build()?, runtime.build()?);
         let listener = door.block_on(TcpListener::bind(settings.address))?;
         let address = listener.local_addr()?;
         Ok(WireServer { door, inside, listener, address, hall: Arc::new(Hall::new(database, settings)) })
@@ -208,7 +216,8 @@ impl RunningServer {
 
     fn activity_of(&self, counts: Counts) -> WireActivity {
         let connections = self.hall.connections.load(Ordering::Relaxed);
-        WireActivity { clients: self.hall.population(), connections, counts }
+        let working = self.hall.running.working();
+        WireActivity { clients: self.hall.population(), connections, working, counts }
     }
 
     /// Stops; connections are closed and what they left open is rolled back.

@@ -1,20 +1,18 @@
-//! The statement that runs, and whether it should stop.
+//! The statements that run, and whether they should stop.
 //!
 //! ```text
-//!   thread that serves   begin ── rows … rows … should_stop? … rows … should_stop? ── Cancelled ── end
+//!   a statement          rows … pause … rows … pause ── Cancelled
 //!   thread at the door            CancelRequest ── the member is marked ──┘
 //!   whoever stops the server      close ───────────────────────────────────┘
 //! ```
 //!
-//! One thread runs all statements, so one of them that works for long keeps everybody waiting and nobody on that thread can stop it.
-//! It asks for itself, every so many rows: was it cancelled, is its time over, is the server about to end?
+//! Nobody can stop a statement that works but itself. It asks every so many rows ([`super::desk`]): was it cancelled, is its time over, is
+//! its client gone, is the server about to end?
 
-use super::hall::Member;
 use crate::connection::error_of;
 use skew_sql::{Interrupt, SqlError, SqlState};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Why a statement should stop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,6 +23,8 @@ pub(crate) enum Reason {
     Late,
     /// The server ends.
     Closing,
+    /// Its client is not there any more.
+    Gone,
 }
 
 impl Reason {
@@ -34,49 +34,46 @@ impl Reason {
             Reason::Cancelled => error_of(Interrupt::Cancelled),
             Reason::Late => SqlError::new(SqlState("57014"), "canceling statement due to statement timeout"),
             Reason::Closing => SqlError::new(SqlState("57P01"), "terminating connection due to administrator command"),
+            Reason::Gone => SqlError::new(SqlState("08006"), "connection to client lost"),
         }
     }
 }
 
-/// The statement that runs, if any.
+/// All statements of a server.
 #[derive(Default, Debug)]
 pub(crate) struct Running {
-    current: Mutex<Option<(Arc<Member>, Option<Instant>)>>,
+    aside: AtomicUsize,
     closing: AtomicBool,
 }
 
 impl Running {
-    fn current(&self) -> MutexGuard<'_, Option<(Arc<Member>, Option<Instant>)>> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    /// How many statements work on threads of their own.
+    pub(crate) fn working(&self) -> usize {
+        self.aside.load(Ordering::Relaxed)
     }
 
-    /// A statement of a client begins, or begins again; it may run until then.
-    pub(crate) fn begin(&self, member: &Arc<Member>, deadline: Option<Instant>) {
-        *self.current() = Some((Arc::clone(member), deadline));
-    }
-
-    /// The statement is over; why it should have stopped, if it should.
-    pub(crate) fn end(&self) -> Option<Reason> {
-        let reason = self.should_stop();
-        *self.current() = None;
-        reason
-    }
-
-    /// Why the statement that runs should stop, if it should.
-    pub(crate) fn should_stop(&self) -> Option<Reason> {
-        if self.closing.load(Ordering::Relaxed) {
-            return Some(Reason::Closing);
-        }
-        let current = self.current();
-        let (member, deadline) = current.as_ref()?;
-        if member.is_cancelled() {
-            return Some(Reason::Cancelled);
-        }
-        deadline.is_some_and(|deadline| Instant::now() >= deadline).then_some(Reason::Late)
+    /// A statement works on a thread of its own from now on.
+    pub(crate) fn step_aside(self: &Arc<Running>) -> Aside {
+        self.aside.fetch_add(1, Ordering::Relaxed);
+        Aside(Arc::clone(self))
     }
 
     /// From now on every statement should stop.
     pub(crate) fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether every statement should stop.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Relaxed)
+    }
+}
+
+/// A statement that works on a thread of its own, until this is dropped.
+pub(crate) struct Aside(Arc<Running>);
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        self.0.aside.fetch_sub(1, Ordering::Relaxed);
     }
 }

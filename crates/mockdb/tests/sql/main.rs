@@ -3,6 +3,7 @@
 mod advisory;
 mod locks;
 mod settings;
+mod steady;
 
 use skew_check::{Budget, check};
 use skew_history::History;

@@ -69,3 +69,27 @@ fn a_copy_may_be_prepared() {
     assert_eq!(client.query("SELECT count(*) FROM account")[0], "D 3");
     served.stop();
 }
+
+#[test]
+fn bytes_that_end_without_the_mark_are_whole_where_a_row_could_begin() {
+    let served = Served::new();
+    let mut client = served.with_accounts();
+    let start = [&b"PGCOPY\n\xff\r\n\0"[..], &[0; 8]].concat();
+    let row = |id: u8| [&[0, 2, 0, 0, 0, 4, 0, 0, 0, id][..], &[0, 0, 0, 4, 0, 0, 0, 9]].concat();
+    let mut copied = |bytes: &[u8]| {
+        client.send(&message(b'Q', &text("COPY account FROM STDIN (FORMAT binary)")));
+        client.send(&[message(b'd', bytes), message(b'c', b"")].concat());
+        client.told()
+    };
+    assert_eq!(copied(&[&start[..], &row(3), &row(4)].concat()), ["G", "C COPY 2", "Z I"]);
+    assert_eq!(copied(&start), ["G", "C COPY 0", "Z I"]);
+    assert_eq!(copied(&[&start[..], &row(5), &[0]].concat()), ["G", "C COPY 1", "Z I"]);
+    assert_eq!(copied(&[&start[..], &row(6), &[0xff, 0xff]].concat()), ["G", "C COPY 1", "Z I"]);
+    // In the middle of a row or of the signature something is missing, and behind the mark something is too much.
+    assert_eq!(copied(&[&start[..], &row(7)[..9]].concat()), ["G", "E 22P04", "Z I"]);
+    assert_eq!(copied(&start[..12]), ["G", "E 22P04", "Z I"]);
+    assert_eq!(copied(b""), ["G", "E 22P04", "Z I"]);
+    assert_eq!(copied(&[&start[..], &[0xff, 0xff], &row(7)].concat()), ["G", "E 22P04", "Z I"]);
+    assert_eq!(client.query("SELECT count(*) FROM account")[0], "D 6");
+    served.stop();
+}

@@ -63,7 +63,7 @@ fn a_deadlock_is_found() {
     served.stop();
 }
 
-fn cancel(client: &Raw, secret: i32) {
+pub(crate) fn cancel(client: &Raw, secret: i32) {
     let mut other = Raw::open(client.address);
     other.send(&startup(80_877_102, &[client.key.0.to_be_bytes(), secret.to_be_bytes()].concat()));
     assert!(other.hear().is_none());

@@ -7,12 +7,14 @@
 //! | `values` | every type as text and as bytes, both ways |
 //! | `copy` | COPY both ways |
 //! | `leaving` | clients that go, wait, cancel, never read, or make no sense |
+//! | `long` | statements that work for long, or sleep |
 //! | `zones` | the time zone of a connection |
 //! | `steered` | a database that somebody else steers |
 //! | `ways_in` | startup, passwords, whose turn it is |
 
 mod copy;
 mod leaving;
+mod long;
 mod raw;
 mod series;
 mod simple;

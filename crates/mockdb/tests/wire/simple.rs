@@ -192,3 +192,42 @@ fn settings_of_one_query_are_taken_back_with_it() {
     assert_eq!(client.query("SHOW lock_timeout")[0], "D 0");
     assert_eq!(client.query("SHOW skew.level")[0], "D read-committed");
 }
+
+#[test]
+fn a_table_of_a_schema_that_is_not_there_is_not_there_either() {
+    let served = Served::new();
+    let mut client = served.with_accounts();
+    let undefined_table = [
+        "SELECT * FROM nope.t",
+        "TABLE nope.t",
+        "INSERT INTO nope.t VALUES (1)",
+        "UPDATE nope.t SET a = 1",
+        "DELETE FROM nope.t",
+        "WITH x AS (SELECT * FROM nope.t) SELECT 1",
+        "INSERT INTO account SELECT 1, 1 FROM nope.t",
+        "CREATE VIEW v AS SELECT * FROM nope.t",
+        "EXPLAIN SELECT * FROM nope.t",
+    ];
+    for statement in undefined_table {
+        assert_eq!(client.query(statement), ["E 42P01", "Z I"], "{statement}");
+    }
+    let undefined_schema = [
+        "CREATE TABLE nope.t (a INT)",
+        "CREATE VIEW nope.v AS SELECT 1",
+        "CREATE SEQUENCE nope.s",
+        "CREATE INDEX i ON nope.t (a)",
+        "ALTER TABLE nope.t ADD COLUMN b INT",
+        "TRUNCATE nope.t",
+        "COPY nope.t FROM STDIN",
+        "COPY nope.t TO STDOUT",
+        "DROP TABLE nope.t",
+        "SELECT nextval('nope.s')",
+        "SELECT 'nope.account'::regclass",
+    ];
+    for statement in undefined_schema {
+        assert_eq!(client.query(statement), ["E 3F000", "Z I"], "{statement}");
+    }
+    assert_eq!(client.query("ALTER TABLE IF EXISTS nope.t ADD COLUMN b INT")[0], "C ALTER TABLE");
+    assert_eq!(client.query("SELECT to_regclass('nope.account')")[0], "D NULL");
+    served.stop();
+}

@@ -3,7 +3,7 @@
 use crate::raw::{Raw, message, text};
 use skew_mockdb::wire::{Attendance, Roll, RunningServer, Schedule, WireServer, WireSettings};
 use skew_mockdb::{Database, Level, Options, Steering, Store};
-use skew_sql::{Catalog, KeyRange, Row, RowKey, SpaceId, SqlError};
+use skew_sql::{Catalog, Fit, Fits, KeyRange, Row, RowKey, SpaceId, SqlError};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -59,6 +59,18 @@ impl Steering for Clerk {
             .filter(|(key, _)| range.contains(key))
             .map(|(key, row)| (key.clone(), row.clone()))
             .collect())
+    }
+
+    fn seek(&mut self, key: &RowKey, name: &str, fits: &mut Fits<'_>) -> Result<Option<Row>, SqlError> {
+        Ok(self.read(key, name, true)?.filter(|row| fits(key, row) != Fit::No))
+    }
+
+    fn seek_range(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        Ok(self.scan(range, true)?.into_iter().filter(|(key, row)| fits(key, row) != Fit::No).collect())
+    }
+
+    fn enter(&mut self, _: usize) -> usize {
+        0
     }
 
     fn write(&mut self, key: &RowKey, _: &str, value: Option<Row>) -> Result<(), SqlError> {

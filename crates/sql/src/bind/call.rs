@@ -1,7 +1,7 @@
 //! Calls of functions: forms that do not evaluate all their arguments, functions of sequences, aggregates, plain functions.
 
 use super::enumeration::enumeration_of;
-use super::expression::{CatalogCall, Expression, Node, SequenceCall, SequenceOperation};
+use super::expression::{CatalogCall, Expression, Node, SequenceCall, SequenceOperation, Sleep};
 use super::scalar::boolean;
 use super::{Binder, Clause, Scope, visit};
 use crate::dialect::Dialect;
@@ -113,6 +113,11 @@ impl Binder<'_> {
             ("skew_settle", _) if arguments.is_empty() => {
                 let call = SequenceCall { operation: SequenceOperation::Settle, arguments };
                 Ok(boolean(Node::Sequence(Box::new(call))))
+            }
+            ("pg_sleep", Dialect::Postgres) => self.sleep(Sleep::Seconds, name, arguments, &SqlType::Double),
+            ("pg_sleep_for", Dialect::Postgres) => self.sleep(Sleep::For, name, arguments, &SqlType::Interval),
+            ("pg_sleep_until", Dialect::Postgres) => {
+                self.sleep(Sleep::Until, name, arguments, &SqlType::TimestampZoned(None))
             }
             ("lastval", _) => self.sequence(SequenceOperation::Last, arguments, &[]),
             ("setval", _) => {
@@ -250,6 +255,22 @@ impl Binder<'_> {
         Ok(Expression { node: Node::Sequence(Box::new(call)), sql_type })
     }
 
+    fn sleep(
+        &mut self,
+        sleep: Sleep,
+        name: &str,
+        mut arguments: Vec<Expression>,
+        parameter: &SqlType,
+    ) -> Result<Expression, SqlError> {
+        if arguments.len() != 1 {
+            let message = format!("function {name} with {} arguments does not exist", arguments.len());
+            return Err(SqlError::new(SqlState::UNDEFINED_FUNCTION, message));
+        }
+        let arguments = vec![self.coerce(arguments.remove(0), parameter)?];
+        let call = SequenceCall { operation: SequenceOperation::Sleep(sleep), arguments };
+        Ok(Expression { node: Node::Sequence(Box::new(call)), sql_type: SqlType::Void })
+    }
+
     fn aggregate_call(
         &mut self,
         name: &str,
@@ -335,7 +356,11 @@ impl Binder<'_> {
 
     /// How values of a type sort. PostgreSQL takes NULL for the greatest value, MySQL for the least.
     pub(crate) fn direction(&self, options: &ast::OrderByOptions, sql_type: &SqlType) -> Result<Direction, SqlError> {
-        let descending = matches!(options.sort, Some(ast::OrderBySort::Desc));
+        let descending = match &options.sort {
+            Some(ast::OrderBySort::Desc) => true,
+            Some(ast::OrderBySort::Asc) | None => false,
+            Some(ast::OrderBySort::Using(operator)) => is_descending(operator, sql_type)?,
+        };
         let default = match self.dialect {
             Dialect::Postgres => descending,
             Dialect::MySql => !descending,
@@ -417,4 +442,30 @@ pub(super) fn arguments<'call>(arguments: &'call FunctionArguments, name: &str) 
         }
     }
     Ok(taken)
+}
+
+/// Whether an operator of ORDER BY … USING sorts the greatest first; only `<`, `>` and their kin for text sort at all.
+fn is_descending(operator: &ast::ObjectName, sql_type: &SqlType) -> Result<bool, SqlError> {
+    let parts: Vec<&str> = operator.0.iter().filter_map(|part| Some(part.as_ident()?.value.as_str())).collect();
+    let symbol = match parts.as_slice() {
+        [symbol] => *symbol,
+        [schema, symbol] if schema.eq_ignore_ascii_case("pg_catalog") => *symbol,
+        [schema, ..] => {
+            return Err(SqlError::new(SqlState("3F000"), format!("schema \"{schema}\" does not exist")));
+        }
+        [] => return Err(SqlError::unsupported("this operator of ORDER BY")),
+    };
+    let is_text = matches!(sql_type, SqlType::Text(_) | SqlType::Character(_) | SqlType::Name | SqlType::Unknown);
+    match symbol {
+        "<" => Ok(false),
+        ">" => Ok(true),
+        "~<~" if is_text => Ok(false),
+        "~>~" if is_text => Ok(true),
+        _ => {
+            function::operator(symbol, &[sql_type.clone(), sql_type.clone()], Dialect::Postgres)?;
+            let message = format!("operator {symbol} is not a valid ordering operator");
+            Err(SqlError::new(SqlState("42809"), message)
+                .with_hint("Ordering operators must be \"<\" or \">\" members of btree operator families."))
+        }
+    }
 }

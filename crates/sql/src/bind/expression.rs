@@ -15,7 +15,7 @@
 //! so the executor converts nothing by itself.
 
 use crate::function::Routine;
-use crate::plan::Query;
+use crate::plan::{Identity, Query};
 use crate::storage::{AdvisoryRequest, SequenceId};
 use crate::value::types::SqlType;
 use crate::value::{CastKind, Datum};
@@ -112,6 +112,8 @@ pub(crate) struct InList {
     pub(crate) list: Vec<Expression>,
     /// The equality of their common type.
     pub(crate) equality: Routine,
+    /// Which list it is.
+    pub(crate) identity: Identity,
 }
 
 /// `left operator ANY/ALL (array)`.
@@ -125,6 +127,8 @@ pub(crate) struct Quantified {
     pub(crate) comparison: Routine,
     /// ALL rather than ANY.
     pub(crate) all: bool,
+    /// Which array it is.
+    pub(crate) identity: Identity,
 }
 
 /// A call of a function that reads the catalog.
@@ -162,6 +166,19 @@ pub(crate) enum SequenceOperation {
     Settle,
     /// `pg_advisory_lock(key)` and its kin, likewise.
     Advisory(AdvisoryRequest),
+    /// `pg_sleep(seconds)` and its kin, likewise.
+    Sleep(Sleep),
+}
+
+/// How the end of a sleep is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sleep {
+    /// `pg_sleep(seconds)`.
+    Seconds,
+    /// `pg_sleep_for(interval)`.
+    For,
+    /// `pg_sleep_until(moment)`.
+    Until,
 }
 
 /// A call of a function or operator.

@@ -232,6 +232,7 @@ impl Binder<'_> {
             lateral: right.lateral,
             hashed: Vec::new(),
             condition,
+            kept: None,
         };
         Ok(Item {
             plan: Some(Plan::Join(Box::new(join))),
@@ -292,7 +293,7 @@ impl Binder<'_> {
         if let (Some("pg_catalog" | "information_schema"), Dialect::Postgres) = (namespace.as_deref(), self.dialect) {
             return Err(SqlError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")));
         }
-        let resolved = self.catalog.resolve(name, self.dialect)?;
+        let resolved = self.catalog.resolve_existing(name, self.dialect)?;
         if let Some(table) = self.catalog.tables.get(&resolved).cloned() {
             let mut scope = Scope::empty(None);
             scope.add_table(&table, qualifier.clone());

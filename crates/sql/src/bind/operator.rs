@@ -6,6 +6,7 @@ use super::{Binder, Scope};
 use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState};
 use crate::function;
+use crate::plan::Identity;
 use crate::value::Datum;
 use crate::value::types::SqlType;
 use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
@@ -375,7 +376,13 @@ impl Binder<'_> {
         let comparison = function::operator(&symbol, &[operand.sql_type.clone(), *element], self.dialect)?;
         let operand = self.coerce(operand, &comparison.parameters[0])?;
         let array = self.coerce(array, &SqlType::Array(Box::new(comparison.parameters[1].clone())))?;
-        Ok(boolean(Node::Quantified(Box::new(Quantified { operand, array, comparison, all }))))
+        Ok(boolean(Node::Quantified(Box::new(Quantified {
+            operand,
+            array,
+            comparison,
+            all,
+            identity: Identity::default(),
+        }))))
     }
 }
 

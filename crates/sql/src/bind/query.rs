@@ -56,8 +56,8 @@ impl Binder<'_> {
         self.locks = locks;
         self.common.truncate(mark);
         let (plan, columns) = bound?;
-        let correlated = visit::plan_columns(&plan).outer;
-        Ok(Query { plan, columns, correlated })
+        let found = visit::dependence(&plan);
+        Ok(Query { plan, columns, correlated: found.columns.outer, common: found.common })
     }
 
     fn with_query(
@@ -76,7 +76,7 @@ impl Binder<'_> {
         check_changes(&definitions, &plan)?;
         let plan = match definitions.is_empty() {
             true => plan,
-            false => Plan::With(Box::new(With { definitions, body: plan })),
+            false => Plan::With(Box::new(With::new(definitions, plan))),
         };
         Ok((plan, columns))
     }
@@ -220,7 +220,7 @@ impl Binder<'_> {
     pub(crate) fn query_of_types(&mut self, query: Query, types: &[SqlType]) -> Result<Query, SqlError> {
         let draft = Draft { plan: query.plan, columns: query.columns, keys: Vec::new() };
         let draft = self.draft_of_types(draft, types)?;
-        Ok(Query { plan: draft.plan, columns: draft.columns, correlated: query.correlated })
+        Ok(Query { plan: draft.plan, columns: draft.columns, ..query })
     }
 
     fn draft_of_types(&mut self, mut draft: Draft, types: &[SqlType]) -> Result<Draft, SqlError> {

@@ -7,6 +7,7 @@ use super::{Binder, Clause, Scope};
 use crate::dialect::Dialect;
 use crate::error::{SqlError, SqlState};
 use crate::function;
+use crate::plan::Identity;
 use crate::value::types::SqlType;
 use crate::value::{CastKind, Datum, common_type};
 use sqlparser::ast::{self, Expr};
@@ -341,7 +342,7 @@ impl Binder<'_> {
         }
         let list = operands.split_off(1);
         let operand = operands.remove(0);
-        Ok(boolean(Node::InList(Box::new(InList { operand, list, equality }))))
+        Ok(boolean(Node::InList(Box::new(InList { operand, list, equality, identity: Identity::default() }))))
     }
 
     fn between(&mut self, operand: &Expr, low: &Expr, high: &Expr, scope: &Scope<'_>) -> Result<Expression, SqlError> {

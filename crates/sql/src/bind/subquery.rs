@@ -4,7 +4,7 @@ use super::expression::{Expression, Node, Subquery, SubqueryKind};
 use super::scalar::{boolean, negate};
 use super::{Binder, Scope, visit};
 use crate::error::{SqlError, SqlState};
-use crate::plan::{Query, optimise};
+use crate::plan::{Query, optimise, optimise_repeated};
 use crate::value::common_type;
 use crate::value::types::SqlType;
 use sqlparser::ast::{self, Expr};
@@ -13,7 +13,8 @@ use std::sync::Arc;
 impl Binder<'_> {
     fn subquery(&mut self, query: Query, kind: SubqueryKind, sql_type: SqlType) -> Expression {
         let number = self.next_subquery();
-        let query = Query { plan: optimise(query.plan), ..query };
+        let plan = if query.correlated { optimise_repeated(query.plan) } else { optimise(query.plan) };
+        let query = Query { plan, ..query };
         Expression { node: Node::Subquery(Box::new(Subquery { query: Arc::new(query), number, kind })), sql_type }
     }
 
@@ -34,7 +35,11 @@ impl Binder<'_> {
     /// ARRAY(SELECT …).
     pub(super) fn array_subquery(&mut self, query: &ast::Query, scope: &Scope<'_>) -> Result<Expression, SqlError> {
         let query = self.query(query, Some(scope))?;
-        let sql_type = SqlType::Array(Box::new(Binder::only_column(&query)?));
+        let element = Binder::only_column(&query)?;
+        if matches!(element, SqlType::Array(_) | SqlType::Vector(_)) {
+            return Err(SqlError::unsupported("an array of more than one dimension"));
+        }
+        let sql_type = SqlType::Array(Box::new(element));
         Ok(self.subquery(query, SubqueryKind::Array, sql_type))
     }
 

@@ -47,6 +47,9 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// Physical columns of the primary key; none: rows have generated keys.
     pub primary_key: Option<PrimaryKey>,
+    /// Where the entries of the primary key live, once a foreign key points to it. A child that looks for its parent reads and locks the
+    /// entry, which an update of other columns does not write.
+    pub key_entries: Option<SpaceId>,
     /// Unique constraints and indexes.
     pub indexes: Vec<Index>,
     /// CHECK constraints.

@@ -52,6 +52,19 @@ impl Catalog {
         }
     }
 
+    /// The name in the catalog of a table that a statement reads or changes rows of: in a namespace that is not there, no table is.
+    pub(crate) fn resolve_existing(&self, name: &ObjectName, dialect: Dialect) -> Result<String, SqlError> {
+        self.resolve(name, dialect).map_err(|error| match error.state {
+            SqlState::INVALID_NAMESPACE => {
+                let parts: Vec<String> =
+                    name.0.iter().filter_map(|part| Some(identifier(part.as_ident()?, dialect))).collect();
+                let message = format!("relation \"{}\" does not exist", parts.join("."));
+                SqlError::new(SqlState::UNDEFINED_TABLE, message)
+            }
+            _ => error,
+        })
+    }
+
     /// The name in the catalog of a thing in a namespace.
     pub(crate) fn qualify(&self, namespace: &str, name: String, dialect: Dialect) -> Result<String, SqlError> {
         if self.namespaces.iter().any(|known| known == namespace) {

@@ -34,8 +34,8 @@ pub(crate) fn bind(statement: &Statement, binder: &mut Binder<'_>) -> Result<Cha
 
 /// The table of a name, which must be one whose rows can be changed.
 pub(super) fn target(name: &ObjectName, binder: &Binder<'_>) -> Result<Arc<Table>, SqlError> {
-    let resolved = match binder.catalog.resolve(name, binder.dialect) {
-        Err(error) if error.state == SqlState::INVALID_NAMESPACE => {
+    let resolved = match binder.catalog.resolve_existing(name, binder.dialect) {
+        Err(error) if error.state == SqlState::UNDEFINED_TABLE => {
             let (namespace, table) = crate::catalog::name::parts(name, binder.dialect)?;
             match crate::virtual_tables::find(namespace.as_deref(), &table, binder.dialect) {
                 Some(_) => return Err(read_only(&table)),

@@ -1,8 +1,8 @@
 //! Binding of UPDATE and DELETE: which rows, found how.
 //!
 //! The table comes first in a FROM of its own, with whatever FROM, USING or MySQL's joins bring along behind it, and the planner finds
-//! the path as for any query. Where that path is the whole key, the row is read with its lock at once; otherwise rows are found plainly
-//! and locked one by one ([`rows`](super::rows)).
+//! the path as for any query. Where the plan is one read whose condition is a function of the row, rows are sought and locked by it; otherwise
+//! they are found plainly and locked one by one ([`rows`](super::rows)).
 
 use super::bind::{bind_assignments, bind_returning, target};
 use super::{Delete, RowSource, Update};
@@ -11,7 +11,7 @@ use crate::bind::{Binder, Scope};
 use crate::catalog::Table;
 use crate::catalog::name::{identifier, is_same, parts};
 use crate::error::{SqlError, SqlState};
-use crate::plan::{Access, Limit, Plan, SortKey, optimise};
+use crate::plan::{Asks, Limit, Plan, SortKey, optimise};
 use crate::storage::Lock;
 use crate::value::types::SqlType;
 use sqlparser::ast::{
@@ -159,7 +159,7 @@ fn row_source(
         plan = ordered(plan, order, limit, scope, binder)?;
     }
     let mut plan = optimise(plan);
-    let locked = lock_points(&mut plan);
+    let locked = seek_rows(&mut plan);
     Ok(RowSource { table, plan, start, condition, locked, joined: scope.relations.len() > 1 })
 }
 
@@ -193,14 +193,13 @@ fn ordered(
     Ok(plan)
 }
 
-/// A plan that reads rows by their whole key takes their locks at once.
-fn lock_points(plan: &mut Plan) -> bool {
+/// A plan that only reads one table takes its rows as it finds them.
+fn seek_rows(plan: &mut Plan) -> bool {
     match plan {
-        Plan::Read(read) if matches!(read.access, Access::Points(_) | Access::UniquePoints(..)) => {
+        Plan::Read(read) if read.asks != Asks::PerRow => {
             read.lock = Lock::Update;
             true
         }
-        Plan::Filter(input, _) => lock_points(input),
         _ => false,
     }
 }

@@ -155,6 +155,7 @@ impl Writer<'_, '_> {
         table.primary_key.is_some()
             && table.indexes.is_empty()
             && table.foreign_keys.is_empty()
+            && table.key_entries.is_none()
             && table.exclusions.is_empty()
             && self.catalog.references_to(&table.name).next().is_none()
     }

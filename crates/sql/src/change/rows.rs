@@ -1,8 +1,9 @@
 //! UPDATE and DELETE: the rows that qualify, one after the other.
 //!
 //! ```text
-//!   by key     the plan reads the row with a lock: nothing more to look at
-//!   otherwise  the plan reads plainly; each row found is locked, read again, and must qualify again
+//!   one table, a condition on the row      the plan seeks the rows and locks them: nothing more to look at
+//!   otherwise (joins, correlated           the plan reads plainly; each row found is locked, read again, and must qualify again
+//!   subqueries, ORDER BY)
 //! ```
 //!
 //! All rows are found and locked before the first is changed, so a statement never meets its own writes. A row that a join finds several

@@ -158,12 +158,28 @@ impl<'run, 'storage> Writer<'run, 'storage> {
         entries: Vec<Option<Entry>>,
     ) -> Result<(), Stop> {
         self.execution.storage().put(key, Write::Row(row.clone()))?;
+        self.put_key_entry(&rules.table, key)?;
         for (entry_key, entry) in entries.into_iter().flatten() {
             self.execution.storage().put(&entry_key, Write::Row(entry))?;
         }
         self.check_exclusions(rules, key, row)?;
         self.expect_parents(rules, key, row, None);
         Ok(())
+    }
+
+    /// The entry of a row's primary key, where foreign keys point to it.
+    pub(crate) fn put_key_entry(&mut self, table: &Table, key: &RowKey) -> Result<(), Stop> {
+        match key_entry(table, key) {
+            Some(entry) => self.execution.storage().put(&entry, Write::Row(Row::from([]))),
+            None => Ok(()),
+        }
+    }
+
+    fn delete_key_entry(&mut self, table: &Table, key: &RowKey) -> Result<(), Stop> {
+        match key_entry(table, key) {
+            Some(entry) => self.execution.storage().put(&entry, Write::Delete),
+            None => Ok(()),
+        }
     }
 
     /// Inserts a row that is checked: an error if a key is taken.
@@ -198,10 +214,12 @@ impl<'run, 'storage> Writer<'run, 'storage> {
             self.execution.storage().put(key, Write::Columns(new.clone(), columns))?;
         } else {
             self.execution.storage().put(key, Write::Delete)?;
+            self.delete_key_entry(&rules.table, key)?;
             if self.execution.storage().get(&new_key, &Columns::All, Lock::Update)?.is_some() {
                 return Err(self.duplicate(rules, Arbiter::Primary, &new));
             }
             self.execution.storage().put(&new_key, Write::Row(new.clone()))?;
+            self.put_key_entry(&rules.table, &new_key)?;
         }
         self.move_entries(rules, &new, old_entries, new_entries)?;
         self.check_exclusions(rules, &new_key, &new)?;
@@ -240,6 +258,7 @@ impl<'run, 'storage> Writer<'run, 'storage> {
     pub(crate) fn delete(&mut self, rules: &Rules, key: &RowKey, old: &Row) -> Result<(), Stop> {
         let entries = rules.entries(key, old, self.execution)?;
         self.execution.storage().put(key, Write::Delete)?;
+        self.delete_key_entry(&rules.table, key)?;
         for (entry_key, _) in entries.into_iter().flatten() {
             self.execution.storage().put(&entry_key, Write::Delete)?;
         }
@@ -269,6 +288,12 @@ impl<'run, 'storage> Writer<'run, 'storage> {
             if foreign_key.deferred { self.deferred.push(check) } else { self.children.push(check) }
         }
     }
+}
+
+/// Where the entry of a row's primary key stands, if the table has such entries.
+fn key_entry(table: &Table, key: &RowKey) -> Option<RowKey> {
+    let space = table.key_entries.filter(|_| table.primary_key.is_some())?;
+    Some(RowKey { space, parts: Arc::clone(&key.parts) })
 }
 
 /// A second change of one row by one upsert.

@@ -1,7 +1,8 @@
 //! Foreign keys: does a child have its parent, which children has a parent.
 //!
 //! ```text
-//!   child  item(shop 3)     get shop/3 for share                       the parent cannot go while the child's transaction is open
+//!   child  item(shop 3)     get shop@pkey/3 for share                  the parent cannot go while the child's transaction is open,
+//!                                                                       but its other columns may change
 //!   parent shop/3           item@shop/3/…  or, without an index,       each child found is read again with a lock before anything
 //!                           scan item/                                  happens to it
 //! ```
@@ -60,7 +61,7 @@ fn converted(
         .collect()
 }
 
-/// The key under which a parent with these values stands: its row, or its entry in a unique index.
+/// The key under which a parent with these values stands: the entry of its primary key, or that in a unique index.
 fn parent_place(parent: &Table, key: &ForeignKey, values: &[Datum]) -> Result<RowKey, SqlError> {
     let parts = |columns: &[usize]| -> Result<Option<Arc<[KeyPart]>>, SqlError> {
         if columns.len() != values.len() {
@@ -80,7 +81,7 @@ fn parent_place(parent: &Table, key: &ForeignKey, values: &[Datum]) -> Result<Ro
     if let Some(primary_key) = &parent.primary_key
         && let Some(parts) = parts(&primary_key.columns)?
     {
-        return Ok(RowKey { space: parent.space, parts });
+        return Ok(RowKey { space: parent.key_entries.unwrap_or(parent.space), parts });
     }
     for index in parent.indexes.iter().filter(|index| index.is_plain_unique()) {
         if let Some(parts) = parts(&index.plain_columns())? {

@@ -3,7 +3,7 @@
 //! ```text
 //!   PGCOPY\n\377\r\n\0   flags (4)   length of an extension (4)     once
 //!   count of fields (2)   length (4, -1 for NULL)   bytes …         per row
-//!   -1 (2)                                                          the end
+//!   -1 (2)                                                          the end, which may be left out
 //! ```
 
 use super::{CopyReader, Fields, bad};
@@ -79,7 +79,24 @@ impl CopyReader {
             done = cursor.place;
         }
         self.pending = pending[done..].to_vec();
-        Ok(rows)
+        match self.ended && !self.pending.is_empty() {
+            true => Err(bad("received copy data after EOF marker")),
+            false => Ok(rows),
+        }
+    }
+
+    /// Nothing more comes. As in PostgreSQL that ends the data as well as the mark does, wherever the count of a row is expected.
+    pub(super) fn binary_end(&self) -> Result<(), SqlError> {
+        let count = self.pending.len();
+        match (self.ended, self.started) {
+            (true, _) => Ok(()),
+            (false, true) if count < 2 => Ok(()),
+            (false, true) => Err(bad("unexpected EOF in COPY data")),
+            (false, false) if count < SIGNATURE.len() => Err(bad("COPY file signature not recognized")),
+            (false, false) if count < SIGNATURE.len() + 4 => Err(bad("invalid COPY file header (missing flags)")),
+            (false, false) if count < SIGNATURE.len() + 8 => Err(bad("invalid COPY file header (missing length)")),
+            (false, false) => Err(bad("invalid COPY file header (wrong length)")),
+        }
     }
 
     /// One row; nothing if it is not whole yet, or if this is the end.

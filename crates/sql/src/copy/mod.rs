@@ -243,7 +243,7 @@ pub struct CopyReader {
 impl CopyReader {
     /// The rows that these bytes complete.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Fields>, SqlError> {
-        if self.ended {
+        if self.ended && self.format.kind != CopyKind::Binary {
             return Ok(Vec::new());
         }
         self.pending.extend_from_slice(bytes);
@@ -260,8 +260,7 @@ impl CopyReader {
     /// The client has sent everything: the rows that were not complete yet.
     pub fn finish(&mut self) -> Result<Vec<Fields>, SqlError> {
         match self.format.kind {
-            CopyKind::Binary if self.ended => Ok(Vec::new()),
-            CopyKind::Binary => Err(bad("unexpected EOF in COPY data")),
+            CopyKind::Binary => self.binary_end().map(|()| Vec::new()),
             CopyKind::Text | CopyKind::Csv => self.line_rows(true),
         }
     }

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 impl Definition<'_> {
     pub(super) fn alter_table(&mut self, alter: &AlterTable) -> Result<&'static str, Stop> {
-        let mut name = self.catalog.resolve(&alter.name, self.dialect)?;
+        let Some(mut name) = self.resolve_or_missing(&alter.name, alter.if_exists)? else { return Ok("ALTER TABLE") };
         if alter.if_exists && !self.has_relation(&name) {
             return Ok("ALTER TABLE");
         }
@@ -227,6 +227,7 @@ impl Definition<'_> {
         }
         if table.primary_key.as_ref().is_some_and(|key| key.columns.contains(&place)) {
             table.primary_key = None;
+            table.key_entries = None;
             self.rewrite(&before, &mut table, |_, row| Ok(row))?;
         }
         Ok(table)

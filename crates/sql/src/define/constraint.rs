@@ -15,7 +15,7 @@ use super::Definition;
 use crate::catalog::name::{identifier, is_same};
 use crate::catalog::{Check, Exclusion, ForeignKey, Index, IndexColumn, PrimaryKey, ReferentialAction, Table};
 use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState};
+use crate::error::{SqlError, SqlState, Stop};
 use sqlparser::ast::{
     self, CheckConstraint, ConstraintCharacteristics, ConstraintReferenceMatchKind, DeferrableInitial,
     ExcludeConstraint, ExcludeConstraintOperator, Expr, ForeignKeyConstraint, Ident, NullsDistinctOption,
@@ -24,8 +24,16 @@ use sqlparser::ast::{
 use std::sync::Arc;
 
 impl Definition<'_> {
-    /// Adds a constraint to a table; rows are not looked at.
-    pub(super) fn add_constraint(&mut self, table: &mut Table, constraint: &TableConstraint) -> Result<(), SqlError> {
+    /// Adds a constraint to a table; its rows are not looked at.
+    pub(super) fn add_constraint(&mut self, table: &mut Table, constraint: &TableConstraint) -> Result<(), Stop> {
+        if let TableConstraint::ForeignKey(key) = constraint {
+            return self.add_foreign_key(table, key);
+        }
+        Ok(self.add_own_constraint(table, constraint)?)
+    }
+
+    /// The same for one that looks at no other table.
+    fn add_own_constraint(&mut self, table: &mut Table, constraint: &TableConstraint) -> Result<(), SqlError> {
         match constraint {
             TableConstraint::PrimaryKey(key) => {
                 refuse_deferred(key.characteristics.as_ref(), "PRIMARY KEY")?;
@@ -37,7 +45,7 @@ impl Definition<'_> {
                 let together = unique.nulls_distinct == NullsDistinctOption::NotDistinct;
                 self.add_unique(table, name, &unique.columns, together)
             }
-            TableConstraint::ForeignKey(key) => self.add_foreign_key(table, key),
+            TableConstraint::ForeignKey(_) => Ok(()),
             TableConstraint::Check(check) => self.add_check(table, check),
             TableConstraint::Index(index) => {
                 let columns = self.index_columns(table, &index.columns)?;
@@ -156,9 +164,9 @@ impl Definition<'_> {
         Ok(())
     }
 
-    fn add_foreign_key(&mut self, table: &mut Table, key: &ForeignKeyConstraint) -> Result<(), SqlError> {
+    fn add_foreign_key(&mut self, table: &mut Table, key: &ForeignKeyConstraint) -> Result<(), Stop> {
         if key.match_kind == Some(ConstraintReferenceMatchKind::Full) && key.columns.len() > 1 {
-            return Err(SqlError::unsupported("MATCH FULL"));
+            return Err(SqlError::unsupported("MATCH FULL").into());
         }
         let parent_name = self.catalog.resolve(&key.foreign_table, self.dialect)?;
         let columns = self.named_columns(table, &key.columns)?;
@@ -169,12 +177,21 @@ impl Definition<'_> {
         let parent_columns = self.parent_columns(&parent, &key.referred_columns)?;
         if columns.len() != parent_columns.len() {
             let message = "number of referencing and referenced columns for foreign key disagree";
-            return Err(SqlError::new(SqlState::INVALID_FOREIGN_KEY, message));
+            return Err(SqlError::new(SqlState::INVALID_FOREIGN_KEY, message).into());
         }
         let name = self.foreign_key_name(table, key, &columns);
         self.refuse_duplicate_constraint(table, &name)?;
         if self.dialect == Dialect::MySql {
             self.index_foreign_key(table, &name, &columns)?;
+        }
+        let is_key = parent.primary_key.as_ref().is_some_and(|primary_key| {
+            let (mut key, mut referred) = (primary_key.columns.clone(), parent_columns.clone());
+            key.sort_unstable();
+            referred.sort_unstable();
+            key == referred
+        });
+        if is_key {
+            self.give_key_entries(&parent_name, table)?;
         }
         table.foreign_keys.push(ForeignKey {
             name,

@@ -239,7 +239,7 @@ impl Definition<'_> {
     }
 
     /// The name in the catalog; with IF EXISTS a namespace that is not there is no error.
-    fn resolve_or_missing(&self, name: &ObjectName, if_exists: bool) -> Result<Option<String>, SqlError> {
+    pub(super) fn resolve_or_missing(&self, name: &ObjectName, if_exists: bool) -> Result<Option<String>, SqlError> {
         match self.catalog.resolve(name, self.dialect) {
             Ok(name) => Ok(Some(name)),
             Err(error) if if_exists && error.state == SqlState::INVALID_NAMESPACE => Ok(None),
@@ -291,6 +291,7 @@ impl Definition<'_> {
     fn empty_out(&mut self, name: &str, restart: bool) -> Result<(), Stop> {
         let mut table = self.catalog.expect_table(name)?.as_ref().clone();
         table.space = self.fresh_space();
+        table.key_entries = table.key_entries.map(|_| self.fresh_space());
         for index in &mut table.indexes {
             index.space = crate::storage::SpaceId(self.catalog.fresh_number());
         }

@@ -140,6 +140,35 @@ impl Definition<'_> {
         Ok(())
     }
 
+    /// A foreign key points to the primary key of a table: from now on its rows have entries.
+    pub(super) fn give_key_entries(&mut self, parent: &str, table: &mut Table) -> Result<(), Stop> {
+        if parent == table.name {
+            if table.key_entries.is_none() {
+                table.key_entries = Some(self.fresh_space());
+                self.fill_key_entries(&table.clone())?;
+            }
+            return Ok(());
+        }
+        let mut parent = self.catalog.expect_table(parent)?.as_ref().clone();
+        if parent.key_entries.is_none() {
+            parent.key_entries = Some(self.fresh_space());
+            self.fill_key_entries(&parent)?;
+            self.keep(parent);
+        }
+        Ok(())
+    }
+
+    fn fill_key_entries(&mut self, table: &Table) -> Result<(), Stop> {
+        if !self.catalog.tables.contains_key(&table.name) {
+            return Ok(());
+        }
+        let rows = self.rows(table)?;
+        let catalog = Arc::new(self.catalog.clone());
+        let mut execution = self.execution();
+        let mut writer = Writer::new(&mut execution, catalog);
+        rows.iter().try_for_each(|(key, _)| writer.put_key_entry(table, key))
+    }
+
     /// Looks at every row with the constraints that a table has now and had not before.
     pub(super) fn check_rows(&mut self, before: &Table, after: &Table) -> Result<(), Stop> {
         let mut added = after.clone();
@@ -176,6 +205,7 @@ impl Definition<'_> {
             rows.push(change(self, row)?);
         }
         after.space = self.fresh_space();
+        after.key_entries = after.key_entries.map(|_| self.fresh_space());
         for place in 0..after.indexes.len() {
             after.indexes[place].space = self.fresh_space();
         }
@@ -283,6 +313,7 @@ impl Writer<'_, '_> {
             return Err(self.duplicate(rules, *arbiter, &row));
         }
         self.execution.storage().put(&key, Write::Row(row))?;
+        self.put_key_entry(&rules.table, &key)?;
         for (entry_key, entry) in entries.into_iter().flatten() {
             self.execution.storage().put(&entry_key, Write::Row(entry))?;
         }

@@ -175,7 +175,8 @@ pub(super) fn apply_options(plain: SequenceRule, options: &[SequenceOptions]) ->
             SequenceOptions::MinValue(bound) => least = bound.as_ref().map(literal_number).transpose()?,
             SequenceOptions::MaxValue(bound) => greatest = bound.as_ref().map(literal_number).transpose()?,
             SequenceOptions::StartWith(value, _) => start = Some(literal_number(value)?),
-            SequenceOptions::Cycle(cycles) => rule.cycles = *cycles,
+            // The parser's flag is the NO before CYCLE.
+            SequenceOptions::Cycle(no) => rule.cycles = !*no,
             // How many values a session takes at once changes nothing that is promised.
             SequenceOptions::Cache(_) => {}
         }

@@ -52,6 +52,7 @@ impl Definition<'_> {
             primary_key: None,
             indexes: Vec::new(),
             checks: Vec::new(),
+            key_entries: None,
             foreign_keys: Vec::new(),
             exclusions: Vec::new(),
             temporary,
@@ -59,7 +60,7 @@ impl Definition<'_> {
         }
     }
 
-    fn add_columns(&mut self, table: &mut Table, create: &CreateTable) -> Result<(), SqlError> {
+    fn add_columns(&mut self, table: &mut Table, create: &CreateTable) -> Result<(), Stop> {
         let mut constraints = Vec::new();
         for column in &create.columns {
             self.add_column(table, column, &mut constraints)?;

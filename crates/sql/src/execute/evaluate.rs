@@ -138,6 +138,9 @@ impl Execution<'_> {
         if operand.is_null() && !list.list.is_empty() {
             return Ok(Datum::Null);
         }
+        if let Some(found) = self.in_constants(list, &operand, frame)? {
+            return Ok(found);
+        }
         let mut pair = [operand, Datum::Null];
         let mut unknown = false;
         for element in &list.list {
@@ -174,6 +177,9 @@ impl Execution<'_> {
 
     fn quantified(&mut self, quantified: &Quantified, frame: &Frame<'_>) -> Result<Datum, Stop> {
         let operand = self.evaluate(&quantified.operand, frame)?;
+        if let Some(found) = self.in_array(quantified, &operand, frame)? {
+            return Ok(found);
+        }
         let Datum::Array(elements) = self.evaluate(&quantified.array, frame)? else { return Ok(Datum::Null) };
         let mut pair = [operand, Datum::Null];
         let mut unknown = false;

@@ -6,13 +6,31 @@ use crate::error::Stop;
 use crate::plan::{Join, JoinKind};
 use crate::value::{Datum, GroupKey};
 use rustc_hash::FxHashMap;
+use std::rc::Rc;
 
 /// The right side of a join that is read once.
-struct Side {
+pub(super) struct Side {
     rows: Vec<Vec<Datum>>,
     /// By the values of the hashed expressions; rows with a NULL among them have no partner.
     by_key: Option<FxHashMap<Vec<GroupKey>, Vec<usize>>>,
+}
+
+/// A side as one execution of the join sees it.
+struct Partners {
+    side: Rc<Side>,
+    /// Which rows have found a partner; nothing where nobody asks.
     matched: Vec<bool>,
+}
+
+impl Side {
+    /// The places of the rows that may be partners of a left row with this key.
+    fn candidates(&self, key: Option<Vec<GroupKey>>) -> Box<dyn Iterator<Item = usize> + '_> {
+        match (&self.by_key, key) {
+            (None, _) => Box::new(0..self.rows.len()),
+            (Some(map), Some(key)) => Box::new(map.get(&key).into_iter().flatten().copied()),
+            (Some(_), None) => Box::new(std::iter::empty()),
+        }
+    }
 }
 
 impl<'run> Execution<'run> {
@@ -26,10 +44,10 @@ impl<'run> Execution<'run> {
             return self.lateral(join, outer, sink);
         }
         let right_width = join.right.width();
-        let mut side: Option<Side> = None;
+        let mut side: Option<Partners> = None;
         let flow = self.each(&join.left, outer, &mut |execution, left| {
             if side.is_none() {
-                side = Some(execution.side(join, outer)?);
+                side = Some(execution.partners_of(join, outer)?);
             }
             match &mut side {
                 Some(side) => execution.partners(join, left, side, right_width, outer, sink),
@@ -41,9 +59,23 @@ impl<'run> Execution<'run> {
         }
         let side = match side {
             Some(side) => side,
-            None => self.side(join, outer)?,
+            None => self.partners_of(join, outer)?,
         };
         self.unmatched(join, &side, sink)
+    }
+
+    fn partners_of(&mut self, join: &Join, outer: Option<&Frame<'_>>) -> Result<Partners, Stop> {
+        let known = join.kept.as_ref().and_then(|kept| self.kept.side(&kept.identity));
+        let side = match known {
+            Some(side) => side,
+            None => Rc::new(self.side(join, outer)?),
+        };
+        if let Some(kept) = &join.kept {
+            self.kept.keep_side(&kept.identity, &kept.common, &side);
+        }
+        let asked = matches!(join.kind, JoinKind::Right | JoinKind::Full);
+        let matched = if asked { vec![false; side.rows.len()] } else { Vec::new() };
+        Ok(Partners { side, matched })
     }
 
     fn side(&mut self, join: &Join, outer: Option<&Frame<'_>>) -> Result<Side, Stop> {
@@ -59,11 +91,10 @@ impl<'run> Execution<'run> {
             }
             by_key = Some(map);
         }
-        let matched = vec![false; rows.len()];
-        Ok(Side { rows, by_key, matched })
+        Ok(Side { rows, by_key })
     }
 
-    fn hash_key<'expressions>(
+    pub(super) fn hash_key<'expressions>(
         &mut self,
         expressions: impl Iterator<Item = &'expressions Expression>,
         frame: &Frame<'_>,
@@ -84,22 +115,19 @@ impl<'run> Execution<'run> {
         &mut self,
         join: &Join,
         left: &[Datum],
-        side: &mut Side,
+        partners: &mut Partners,
         right_width: usize,
         outer: Option<&Frame<'_>>,
         sink: &mut Sink<'_, 'run>,
     ) -> Result<Flow, Stop> {
         let mut pair = left.to_vec();
-        let candidates: Vec<usize> = match &side.by_key {
-            None => (0..side.rows.len()).collect(),
-            Some(map) => {
-                let keys = join.hashed.iter().map(|(left, _)| left);
-                let key = self.hash_key(keys, &Frame { row: left, outer })?;
-                key.and_then(|key| map.get(&key).cloned()).unwrap_or_default()
-            }
+        let side = Rc::clone(&partners.side);
+        let key = match &side.by_key {
+            None => None,
+            Some(_) => self.hash_key(join.hashed.iter().map(|(left, _)| left), &Frame { row: left, outer })?,
         };
         let mut found = false;
-        for number in candidates {
+        for number in side.candidates(key) {
             self.step()?;
             pair.truncate(left.len());
             pair.extend_from_slice(&side.rows[number]);
@@ -107,7 +135,9 @@ impl<'run> Execution<'run> {
                 continue;
             }
             found = true;
-            side.matched[number] = true;
+            if let Some(matched) = partners.matched.get_mut(number) {
+                *matched = true;
+            }
             if sink(self, &pair)? == Flow::Enough {
                 return Ok(Flow::Enough);
             }
@@ -123,9 +153,9 @@ impl<'run> Execution<'run> {
     }
 
     /// Right rows without a partner.
-    fn unmatched(&mut self, join: &Join, side: &Side, sink: &mut Sink<'_, 'run>) -> Result<Flow, Stop> {
+    fn unmatched(&mut self, join: &Join, partners: &Partners, sink: &mut Sink<'_, 'run>) -> Result<Flow, Stop> {
         let left_width = join.left.width();
-        for (row, _) in side.rows.iter().zip(&side.matched).filter(|(_, matched)| !**matched) {
+        for (row, _) in partners.side.rows.iter().zip(&partners.matched).filter(|(_, matched)| !**matched) {
             let mut pair = vec![Datum::Null; left_width];
             pair.extend_from_slice(row);
             if sink(self, &pair)? == Flow::Enough {

@@ -11,9 +11,11 @@
 mod aggregate;
 mod evaluate;
 mod join;
+mod kept;
 mod operator;
 mod read;
 mod sequence;
+mod sort;
 mod subquery;
 mod window;
 mod with;
@@ -22,7 +24,7 @@ use crate::bind::expression::Expression;
 use crate::catalog::Catalog;
 use crate::change::ChildCheck;
 use crate::dialect::Dialect;
-use crate::error::{Interrupt, SqlError, SqlState, Stop};
+use crate::error::{SqlError, SqlState, Stop};
 use crate::function::Environment;
 use crate::plan::Plan;
 use crate::storage::{SequenceId, Storage};
@@ -35,8 +37,8 @@ use std::sync::Arc;
 
 /// So many rows may a statement handle.
 const STEP_LIMIT: u64 = 50_000_000;
-/// After so many rows a statement asks whether it should stop: soon enough for whoever waits, too seldom to cost anything.
-const STEPS_BETWEEN_QUESTIONS: u64 = 1024;
+/// After so many rows a statement pauses: soon enough for whoever waits, too seldom to cost anything.
+const STEPS_BETWEEN_PAUSES: u64 = 64;
 
 /// Rows that are kept.
 pub(crate) type Rows = Arc<Vec<Vec<Datum>>>;
@@ -77,6 +79,10 @@ pub(crate) struct Execution<'run> {
     lookups: FxHashMap<usize, Rc<subquery::Lookup>>,
     /// Rows of common table expressions, by number.
     common: FxHashMap<usize, Rows>,
+    /// What is kept of what was read, for when it is asked for again.
+    kept: kept::KeptParts,
+    /// Lists of constants as sets.
+    lists: kept::Lists,
     /// Foreign keys that changes inside of queries leave to the commit.
     pub(crate) deferred: Vec<ChildCheck>,
     /// The sequence that gave the last value, for `lastval`.
@@ -101,6 +107,8 @@ impl<'run> Execution<'run> {
             answers: FxHashMap::default(),
             lookups: FxHashMap::default(),
             common: FxHashMap::default(),
+            kept: kept::KeptParts::default(),
+            lists: kept::Lists::default(),
             deferred: Vec::new(),
             last_sequence: None,
         }
@@ -142,8 +150,9 @@ impl<'run> Execution<'run> {
         &self.environment
     }
 
-    /// The store.
+    /// The store, for whoever changes or locks rows: what was read before may be answered otherwise after that.
     pub(crate) fn storage(&mut self) -> &mut dyn Storage {
+        self.kept.forget_reads();
         self.storage
     }
 
@@ -187,8 +196,8 @@ impl<'run> Execution<'run> {
     /// Counts a row.
     fn step(&mut self) -> Result<(), Stop> {
         self.steps += 1;
-        if self.steps.is_multiple_of(STEPS_BETWEEN_QUESTIONS) && self.storage.is_cancelled() {
-            return Err(Interrupt::Cancelled.into());
+        if self.steps.is_multiple_of(STEPS_BETWEEN_PAUSES) {
+            self.storage.pause()?;
         }
         match self.steps > STEP_LIMIT {
             true => {

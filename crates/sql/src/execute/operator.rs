@@ -65,6 +65,7 @@ impl<'run> Execution<'run> {
                 self.give(rows.iter().map(Vec::as_slice), sink)
             }
             Plan::With(with) => self.with(with, outer, sink),
+            Plan::Kept(kept) => self.each_kept(kept, outer, sink),
             _ => Err(super::internal("an operator without rows")),
         }
     }
@@ -133,9 +134,9 @@ impl<'run> Execution<'run> {
         outer: Option<&Frame<'_>>,
         sink: &mut Sink<'_, 'run>,
     ) -> Result<Flow, Stop> {
-        let mut rows = self.collect(input, outer)?;
+        let rows = self.collect(input, outer)?;
         let collation = self.collation();
-        rows.sort_by(|left, right| compare_rows(left, right, keys, collation));
+        let rows = self.sorted(rows, |left, right| compare_rows(left, right, keys, collation))?;
         self.give(rows.iter().map(Vec::as_slice), sink)
     }
 

@@ -1,15 +1,17 @@
 //! Reading a table: by points, by ranges, by a scan.
 //!
-//! Whatever the path, the condition is evaluated on the row that was read. A row that is to be locked is read with its lock at once
-//! when its key is known; found by a range it is read plainly, then, if it qualifies, again with its lock, and must qualify again.
+//! Whatever the path, the condition is evaluated on the row that was read. Rows that are to be locked are *sought*: the store is told which
+//! versions fit, and locks those; what it passes over was read plainly. A condition that asks subqueries about each row is no function of
+//! the row alone: there a row is read plainly, then, if it qualifies, again with its lock, and must qualify again.
 
 use super::{Execution, Flow, Frame, Sink};
 use crate::bind::expression::Expression;
 use crate::catalog::{Index, IndexColumn, Table};
 use crate::error::{SqlError, SqlState, Stop};
 use crate::key::{column_part, entry_target, key_part};
-use crate::plan::{Access, Bound, Bounds, Order, Read, Values, row_width};
-use crate::storage::{Columns, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SpaceId};
+use crate::no_storage::NoStorage;
+use crate::plan::{Access, Asks, Bound, Bounds, Order, Read, Values, row_width};
+use crate::storage::{Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SpaceId, Storage};
 use crate::value::Datum;
 use crate::value::number::integer_of_decimal;
 use crate::value::types::SqlType;
@@ -17,6 +19,9 @@ use bigdecimal::num_bigint::Sign;
 use bigdecimal::{RoundingMode, ToPrimitive};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+/// What NOWAIT answers.
+const LOCKED: SqlState = SqlState("55P03");
 
 /// Beyond so many combinations of values it is no lookup any more.
 const POINT_LIMIT: usize = 100_000;
@@ -31,6 +36,12 @@ impl<'run> Execution<'run> {
         outer: Option<&Frame<'_>>,
         sink: &mut Sink<'_, 'run>,
     ) -> Result<Flow, Stop> {
+        if read.seeks()
+            && read.asks == Asks::Once
+            && let Some(condition) = &read.condition
+        {
+            self.answer_subqueries(std::slice::from_ref(condition))?;
+        }
         match &read.access {
             Access::Scan(order) => {
                 let range = KeyRange::of_prefix(read.table.space, Vec::new());
@@ -75,7 +86,47 @@ impl<'run> Execution<'run> {
         outer: Option<&Frame<'_>>,
         sink: &mut Sink<'_, 'run>,
     ) -> Result<Flow, Stop> {
-        self.read_supply(read, range, &read.columns, outer, sink, &mut |_, key, row| Ok(Some((key, row))))
+        if !read.seeks() {
+            return self.read_supply(read, range, &read.columns, outer, sink, &mut |_, key, row| Ok(Some((key, row))));
+        }
+        let rows = self.seek(read, outer, |storage, fits| {
+            storage.seek_range(range, &read.columns, read.lock, read.patience, fits)
+        })?;
+        for (key, row) in rows {
+            if self.deliver(read, &key, &row, true, outer, sink)? == Flow::Enough {
+                return Ok(Flow::Enough);
+            }
+        }
+        Ok(Flow::More)
+    }
+
+    /// Asks the store for rows to lock; meanwhile the condition is evaluated without a store, for it needs none.
+    fn seek<T>(
+        &mut self,
+        read: &Read,
+        outer: Option<&Frame<'_>>,
+        ask: impl FnOnce(&mut dyn Storage, &mut Fits<'_>) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
+        // It has no size, so nothing is allocated that could leak.
+        let nothing: &'run mut dyn Storage = Box::leak(Box::new(NoStorage(|| false)));
+        let storage = std::mem::replace(&mut self.storage, nothing);
+        let is_certain = read.exact && matches!(read.access, Access::Points(_));
+        let answer = ask(storage, &mut |key, row| {
+            if is_certain {
+                return Fit::Yes;
+            }
+            let values = whole_row(read, key, row);
+            match self.holds(read.condition.as_ref(), &Frame { row: &values, outer }) {
+                Ok(true) => Fit::Yes,
+                Ok(false) => Fit::No,
+                Err(_) => Fit::Fails,
+            }
+        });
+        self.storage = storage;
+        answer.map_err(|stop| match stop {
+            Stop::Error(error) if error.state == LOCKED => locked(&read.table).into(),
+            stop => stop,
+        })
     }
 
     /// Entries, then the rows they point to. A store may show an old entry beside a new one: a row comes once.
@@ -93,9 +144,19 @@ impl<'run> Execution<'run> {
             if !seen.insert(target.clone()) {
                 return Ok(None);
             }
-            let row = execution.storage.get(&target, &read.columns, Lock::None)?;
+            let row = execution.target(read, &target, outer)?;
             Ok(row.map(|row| (target, row)))
         })
+    }
+
+    /// The row that an entry or a key leads to: sought, if it is to be locked, else read.
+    fn target(&mut self, read: &Read, key: &RowKey, outer: Option<&Frame<'_>>) -> Result<Option<Row>, Stop> {
+        match read.seeks() {
+            true => {
+                self.seek(read, outer, |storage, fits| storage.seek(key, &read.columns, read.lock, read.patience, fits))
+            }
+            false => self.storage.get(key, &read.columns, Lock::None),
+        }
     }
 
     /// Delivers the rows that a range leads to, and asks for more of it as long as they are taken.
@@ -117,7 +178,7 @@ impl<'run> Execution<'run> {
                     continue;
                 }
                 let Some((key, row)) = lead(self, key, row)? else { continue };
-                let flow = self.deliver(read, &key, &row, false, outer, &mut |execution, row| {
+                let flow = self.deliver(read, &key, &row, read.seeks(), outer, &mut |execution, row| {
                     supply.taken += 1;
                     sink(execution, row)
                 })?;
@@ -160,14 +221,14 @@ impl<'run> Execution<'run> {
             let key = RowKey { space, parts: parts.into() };
             let target = match index {
                 None => Some(key),
-                Some(index) => match self.taken(read, &key, &Columns::All)? {
+                Some(index) => match self.storage.get(&key, &Columns::All, Lock::None)? {
                     Some(entry) => Some(entry_target(&read.table, index, &key, &entry)?),
                     None => None,
                 },
             };
             let Some(target) = target else { continue };
-            if let Some(row) = self.taken(read, &target, &read.columns)?
-                && self.deliver(read, &target, &row, true, outer, sink)? == Flow::Enough
+            if let Some(row) = self.target(read, &target, outer)?
+                && self.deliver(read, &target, &row, read.seeks(), outer, sink)? == Flow::Enough
             {
                 return Ok(Flow::Enough);
             }
@@ -205,10 +266,7 @@ impl<'run> Execution<'run> {
     fn taken(&mut self, read: &Read, key: &RowKey, columns: &Columns) -> Result<Option<Row>, Stop> {
         if read.patience != Patience::Wait && self.storage.would_wait(key, read.lock)? {
             return match read.patience {
-                Patience::Refuse => {
-                    let message = format!("could not obtain lock on row in relation \"{}\"", read.table.name);
-                    Err(SqlError::new(SqlState("55P03"), message).into())
-                }
+                Patience::Refuse => Err(locked(&read.table).into()),
                 Patience::Skip | Patience::Wait => Ok(None),
             };
         }
@@ -392,6 +450,11 @@ fn bound_part(
         KeyPart::Text(_) if inwards < 0 && matches!(sql_type, SqlType::Character(_)) => key_part(value, &SqlType::TEXT),
         part => Ok(part),
     }
+}
+
+/// NOWAIT, and somebody else has the row.
+fn locked(table: &Table) -> SqlError {
+    SqlError::new(LOCKED, format!("could not obtain lock on row in relation \"{}\"", table.name))
 }
 
 fn index_columns(index: &Index) -> Vec<usize> {

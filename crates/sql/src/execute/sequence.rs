@@ -1,12 +1,30 @@
-//! Sequences: what `nextval` and its kin ask of the store; so do advisory locks.
+//! Sequences: what `nextval` and its kin ask of the store; so do advisory locks and `pg_sleep`.
 
 use super::{Execution, Frame, internal};
-use crate::bind::expression::{SequenceCall, SequenceOperation};
+use crate::bind::expression::{SequenceCall, SequenceOperation, Sleep};
 use crate::catalog::Sequence;
 use crate::error::{SqlError, SqlState, Stop};
 use crate::storage::AdvisoryRequest;
 use crate::value::Datum;
+use crate::virtual_tables::function::missing_namespace;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// In a second.
+const MICROSECONDS: f64 = 1e6;
+/// A hundred years, in seconds.
+const LONGEST_SLEEP: f64 = 3e9;
+
+/// The error of a sequence that is at its end, with the name that the rule does not know.
+fn named(stop: Stop, name: &str) -> Stop {
+    match stop {
+        Stop::Error(error) if error.state == SqlState("2200H") => {
+            let message = error.message.replace("of sequence (", &format!("of sequence \"{name}\" ("));
+            Stop::Error(SqlError { message, ..error })
+        }
+        other => other,
+    }
+}
 
 impl Execution<'_> {
     pub(super) fn sequence(&mut self, call: &SequenceCall, frame: &Frame<'_>) -> Result<Datum, Stop> {
@@ -21,6 +39,9 @@ impl Execution<'_> {
         if let SequenceOperation::Advisory(request) = call.operation {
             return self.advisory(request, &arguments);
         }
+        if let SequenceOperation::Sleep(sleep) = call.operation {
+            return self.sleep(sleep, &arguments);
+        }
         let sequence = match (call.operation, arguments.first()) {
             (SequenceOperation::Default(id), _) => {
                 let known = self.catalog.sequence_by_id(id).cloned();
@@ -33,11 +54,11 @@ impl Execution<'_> {
         let value = match call.operation {
             SequenceOperation::Next | SequenceOperation::Default(_) => {
                 self.last_sequence = Some(sequence.id);
-                self.storage.next_value(sequence.id, &sequence.rule)?
+                self.storage.next_value(sequence.id, &sequence.rule).map_err(|stop| named(stop, &sequence.name))?
             }
             SequenceOperation::Current | SequenceOperation::Last => self.current_value(&sequence)?,
             SequenceOperation::Set => self.set_value(&sequence, &arguments)?,
-            SequenceOperation::Settle | SequenceOperation::Advisory(_) => {
+            SequenceOperation::Settle | SequenceOperation::Advisory(_) | SequenceOperation::Sleep(_) => {
                 return Err(internal("a sequence that is none"));
             }
         };
@@ -58,6 +79,20 @@ impl Execution<'_> {
         })
     }
 
+    /// What lies in the past is no sleep.
+    fn sleep(&mut self, sleep: Sleep, arguments: &[Datum]) -> Result<Datum, Stop> {
+        let now = self.storage.now();
+        let until = |moment: i64| moment.saturating_sub(now) as f64 / MICROSECONDS;
+        let seconds = match (sleep, arguments.first()) {
+            (Sleep::Seconds, Some(Datum::Real(seconds))) => *seconds,
+            (Sleep::For, Some(Datum::Interval(interval))) => until(interval.after(now)?),
+            (Sleep::Until, Some(Datum::TimestampZoned(moment))) => until(*moment),
+            _ => return Err(internal("a sleep without an end")),
+        };
+        self.storage.sleep(Duration::try_from_secs_f64(seconds.clamp(0.0, LONGEST_SLEEP)).unwrap_or_default())?;
+        Ok(Datum::text(""))
+    }
+
     /// A sequence by the text of its name, which is written as in SQL.
     fn find_sequence(&self, text: &str) -> Result<Arc<Sequence>, Stop> {
         let name = text.strip_prefix("public.").unwrap_or(text);
@@ -65,6 +100,10 @@ impl Execution<'_> {
             Some(quoted) => quoted.replace("\"\"", "\""),
             None => name.to_lowercase(),
         };
+        if let Some(namespace) = missing_namespace(&self.catalog, text) {
+            let message = format!("schema \"{namespace}\" does not exist");
+            return Err(SqlError::new(SqlState::INVALID_NAMESPACE, message).into());
+        }
         self.catalog.sequences.get(&name).cloned().ok_or_else(|| {
             SqlError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{text}\" does not exist")).into()
         })
@@ -78,7 +117,9 @@ impl Execution<'_> {
     }
 
     fn last_value(&mut self) -> Result<Datum, Stop> {
-        let last = self.last_sequence.and_then(|sequence| self.storage.current_value(sequence));
+        // Of a sequence that was dropped nobody knows any more.
+        let last = self.last_sequence.filter(|sequence| self.catalog.sequence_by_id(*sequence).is_some());
+        let last = last.and_then(|sequence| self.storage.current_value(sequence));
         last.map(|value| Datum::Integer(value.into())).ok_or_else(|| {
             SqlError::new(SqlState::OBJECT_NOT_IN_STATE, "lastval is not yet defined in this session").into()
         })
@@ -91,7 +132,14 @@ impl Execution<'_> {
         };
         let rule = &sequence.rule;
         let Some(value) = value.filter(|value| (rule.least..=rule.greatest).contains(value)) else {
-            let message = format!("setval: value is out of bounds for sequence \"{}\"", sequence.name);
+            let given = match arguments.get(1) {
+                Some(Datum::Integer(value)) => value.to_string(),
+                _ => String::new(),
+            };
+            let (least, greatest) = (rule.least, rule.greatest);
+            let name = &sequence.name;
+            let message =
+                format!("setval: value {given} is out of bounds for sequence \"{name}\" ({least}..{greatest})");
             return Err(SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, message).into());
         };
         let called = !matches!(arguments.get(2), Some(Datum::Boolean(false)));

@@ -2,10 +2,12 @@
 //!
 //! One that does not look at outer rows is evaluated once per statement; `IN` over it looks its values up in a set.
 
+use super::kept::Dependent;
 use super::{Execution, Flow, Frame, Rows};
 use crate::bind::expression::{Expression, Node, Subquery, SubqueryKind};
 use crate::bind::visit;
 use crate::error::{SqlError, SqlState, Stop};
+use crate::plan::{Plan, have_equal_keys};
 use crate::value::{Datum, GroupKey};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
@@ -36,14 +38,32 @@ impl Execution<'_> {
     /// All rows of a subquery.
     fn subquery_rows(&mut self, subquery: &Subquery, frame: &Frame<'_>) -> Result<Rows, Stop> {
         if subquery.query.correlated {
-            return Ok(Arc::new(self.collect(&subquery.query.plan, Some(frame))?));
+            return Ok(Arc::new(self.by_itself(subquery, |execution, plan| execution.collect(plan, Some(frame)))?));
         }
         if let Some(rows) = self.answers.get(&subquery.number) {
             return Ok(rows.clone());
         }
-        let rows = Arc::new(self.collect(&subquery.query.plan, Some(frame))?);
-        self.answers.insert(subquery.number, rows.clone());
+        let rows = Arc::new(self.by_itself(subquery, |execution, plan| execution.collect(plan, Some(frame)))?);
+        self.keep_answer(subquery, rows.clone());
         Ok(rows)
+    }
+
+    /// Runs the plan of a subquery, which reads for itself: not what the statement around it has locked.
+    fn by_itself<T>(
+        &mut self,
+        subquery: &Subquery,
+        run: impl FnOnce(&mut Self, &Plan) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
+        let around = self.storage.enter(subquery.number + 1);
+        let answer = run(self, &subquery.query.plan);
+        self.storage.enter(around);
+        answer
+    }
+
+    /// Keeps what a subquery answered, as long as the common table expressions that it reads stay as they are.
+    fn keep_answer(&mut self, subquery: &Subquery, rows: Rows) {
+        self.answers.insert(subquery.number, rows);
+        self.kept.note(&subquery.query.common, Dependent::Answer(subquery.number));
     }
 
     /// Answers the subqueries of some expressions now, as far as they depend on no row.
@@ -82,37 +102,47 @@ impl Execution<'_> {
             return Ok(Datum::Boolean(!rows.is_empty()));
         }
         let mut first = None;
-        self.each(&subquery.query.plan, Some(frame), &mut |_, row| {
-            first = Some(row.to_vec());
-            Ok(Flow::Enough)
+        self.by_itself(subquery, |execution, plan| {
+            execution.each(plan, Some(frame), &mut |_, row| {
+                first = Some(row.to_vec());
+                Ok(Flow::Enough)
+            })
         })?;
         let found = first.is_some();
         if !subquery.query.correlated {
-            self.answers.insert(subquery.number, Arc::new(first.into_iter().collect()));
+            self.keep_answer(subquery, Arc::new(first.into_iter().collect()));
         }
         Ok(Datum::Boolean(found))
     }
 
     fn is_in(&mut self, subquery: &Subquery, operands: &[Expression], frame: &Frame<'_>) -> Result<Datum, Stop> {
-        let lookup = match self.lookups.get(&subquery.number) {
-            Some(lookup) => lookup.clone(),
-            None => {
-                let rows = self.subquery_rows(subquery, frame)?;
-                let lookup = Rc::new(self.lookup(&rows));
-                if !subquery.query.correlated {
-                    self.lookups.insert(subquery.number, lookup.clone());
-                }
-                lookup
-            }
-        };
+        let lookup = self.lookup_of(subquery, frame)?;
         if lookup.empty {
             return Ok(Datum::Boolean(false));
         }
         let values = self.evaluate_row(operands, frame)?;
-        if !values.iter().any(Datum::is_null) && lookup.keys.contains(&self.group_key(&values)) {
+        self.find(&lookup, &values)
+    }
+
+    /// The rows of a subquery as a set.
+    fn lookup_of(&mut self, subquery: &Subquery, frame: &Frame<'_>) -> Result<Rc<Lookup>, Stop> {
+        if let Some(lookup) = self.lookups.get(&subquery.number) {
+            return Ok(lookup.clone());
+        }
+        let rows = self.subquery_rows(subquery, frame)?;
+        let lookup = Rc::new(self.lookup(&rows));
+        if !subquery.query.correlated {
+            self.lookups.insert(subquery.number, lookup.clone());
+        }
+        Ok(lookup)
+    }
+
+    /// Whether values are among the rows of a set.
+    fn find(&self, lookup: &Lookup, values: &[Datum]) -> Result<Datum, Stop> {
+        if !values.iter().any(Datum::is_null) && lookup.keys.contains(&self.group_key(values)) {
             return Ok(Datum::Boolean(true));
         }
-        Ok(if self.may_be_in(&lookup, &values) { Datum::Null } else { Datum::Boolean(false) })
+        Ok(if self.may_be_in(lookup, values) { Datum::Null } else { Datum::Boolean(false) })
     }
 
     fn lookup(&self, rows: &[Vec<Datum>]) -> Lookup {
@@ -145,6 +175,9 @@ impl Execution<'_> {
         all: bool,
         frame: &Frame<'_>,
     ) -> Result<Datum, Stop> {
+        if let Some(operand) = looked_up(comparison, all).filter(|_| !subquery.query.correlated) {
+            return self.compare_equal(subquery, operand, all, frame);
+        }
         let rows = self.subquery_rows(subquery, frame)?;
         let mut unknown = false;
         for row in rows.iter() {
@@ -157,4 +190,31 @@ impl Execution<'_> {
         }
         Ok(if unknown { Datum::Null } else { Datum::Boolean(all) })
     }
+    /// `operand = ANY` and `operand <> ALL` of rows that do not depend on the operand: by hash.
+    fn compare_equal(
+        &mut self,
+        subquery: &Subquery,
+        operand: &Expression,
+        all: bool,
+        frame: &Frame<'_>,
+    ) -> Result<Datum, Stop> {
+        let lookup = self.lookup_of(subquery, frame)?;
+        if lookup.empty {
+            return Ok(Datum::Boolean(all));
+        }
+        let value = self.evaluate(operand, &Frame { row: &[], outer: Some(frame) })?;
+        Ok(match self.find(&lookup, &[value])? {
+            Datum::Boolean(found) => Datum::Boolean(found != all),
+            other => other,
+        })
+    }
+}
+
+/// The operand of a comparison with the only column of a subquery's row, if the set of these columns decides it.
+fn looked_up(comparison: &Expression, all: bool) -> Option<&Expression> {
+    let Node::Call(call) = &comparison.node else { return None };
+    let [operand, column] = call.arguments.as_slice() else { return None };
+    let symbol = if all { "<>" } else { "=" };
+    let plain = matches!(column.node, Node::Column { depth: 0, index: 0 });
+    (call.routine.name == symbol && plain && have_equal_keys(&operand.sql_type, &column.sql_type)).then_some(operand)
 }

@@ -1,5 +1,6 @@
 //! Common table expressions, recursive ones, and changes among them.
 
+use super::kept::Dependent;
 use super::{Execution, Flow, Frame, Sink};
 use crate::error::{SqlError, SqlState, Stop};
 use crate::plan::{Definition, Plan, With};
@@ -17,7 +18,12 @@ impl<'run> Execution<'run> {
         outer: Option<&Frame<'_>>,
         sink: &mut Sink<'_, 'run>,
     ) -> Result<Flow, Stop> {
-        self.define(&with.definitions, outer)?;
+        for ((number, definition), needs) in with.definitions.iter().zip(&with.needs) {
+            if needs.outer || !self.common.contains_key(number) {
+                self.define_one(*number, definition, outer)?;
+                self.kept.note(&needs.common, Dependent::Common(*number));
+            }
+        }
         self.each(&with.body, outer, sink)
     }
 
@@ -27,20 +33,28 @@ impl<'run> Execution<'run> {
         definitions: &[(usize, Definition)],
         outer: Option<&Frame<'_>>,
     ) -> Result<(), Stop> {
-        for (number, definition) in definitions {
-            let rows = match definition {
-                Definition::Query(plan) => self.collect(plan, outer)?,
-                Definition::Recursive { base, step, all } => self.recurse(*number, base, step, *all, outer)?,
-                Definition::Change(change) => {
-                    let catalog = self.catalog.clone();
-                    let outcome = change.carry_out(&catalog, self)?;
-                    self.deferred.extend(outcome.deferred);
-                    outcome.returned
-                }
-            };
-            self.common.insert(*number, Arc::new(rows));
-        }
+        definitions.iter().try_for_each(|(number, definition)| self.define_one(*number, definition, outer))
+    }
+
+    fn define_one(&mut self, number: usize, definition: &Definition, outer: Option<&Frame<'_>>) -> Result<(), Stop> {
+        let rows = match definition {
+            Definition::Query(plan) => self.collect(plan, outer)?,
+            Definition::Recursive { base, step, all } => self.recurse(number, base, step, *all, outer)?,
+            Definition::Change(change) => {
+                let catalog = self.catalog.clone();
+                let outcome = change.carry_out(&catalog, self)?;
+                self.deferred.extend(outcome.deferred);
+                outcome.returned
+            }
+        };
+        self.set_common(number, rows);
         Ok(())
+    }
+
+    /// Gives a common table expression its rows; what was found with other rows is forgotten.
+    fn set_common(&mut self, number: usize, rows: Vec<Vec<Datum>>) {
+        self.forget_dependents(number);
+        self.common.insert(number, Arc::new(rows));
     }
 
     /// The base, then what follows from the last rows, until nothing new does.
@@ -66,10 +80,7 @@ impl<'run> Execution<'run> {
                 self.step()?;
             }
             rows.extend(fresh.iter().cloned());
-            self.common.insert(number, Arc::new(fresh));
-            // A subquery of the step that was answered once sees other rows now.
-            self.answers.clear();
-            self.lookups.clear();
+            self.set_common(number, fresh);
             fresh = self.collect(step, outer)?;
         }
         let message = format!("a recursive query went on for more than {ROUND_LIMIT} rounds");

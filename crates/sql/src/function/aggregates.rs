@@ -71,6 +71,9 @@ pub(super) fn aggregate(
     dialect: Dialect,
 ) -> Result<Aggregate, SqlError> {
     let known = name_of(name, dialect).ok_or_else(|| undefined(name, arguments))?;
+    if known == "array_agg" && matches!(arguments, [SqlType::Array(_) | SqlType::Vector(_)]) {
+        return Err(SqlError::unsupported("an array of more than one dimension"));
+    }
     let (parameters, result, start) = match known {
         "sum" | "avg" => sums(known, arguments, dialect),
         "stddev" | "stddev_samp" | "stddev_pop" | "variance" | "var_samp" | "var_pop" | "std" => {

@@ -73,7 +73,12 @@ fn escape_of(arguments: &[Datum]) -> Result<Option<char>, SqlError> {
     if arguments.len() < 3 {
         return Ok(Some('\\'));
     }
-    let mut letters = text(arguments, 2)?.chars();
+    one_escape(text(arguments, 2)?)
+}
+
+/// The letter of an ESCAPE; none where it is empty, and then nothing is escaped.
+fn one_escape(text: &str) -> Result<Option<char>, SqlError> {
+    let mut letters = text.chars();
     match (letters.next(), letters.next()) {
         (escape, None) => Ok(escape),
         _ => Err(SqlError::new(SqlState("22025"), "invalid escape string")
@@ -169,14 +174,25 @@ fn like_matches(subject: &[String], pattern: &[Token]) -> Result<bool, SqlError>
 }
 
 fn like_escape(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    let escape = text(arguments, 1)?.chars().next();
+    let escape = one_escape(text(arguments, 1)?)?;
+    let pattern = text(arguments, 0)?;
+    if escape == Some('\\') {
+        return answer(pattern.to_owned());
+    }
     let mut plain = String::new();
-    for letter in text(arguments, 0)?.chars() {
+    // The letter behind an escape is itself, also if it is the escape or what LIKE escapes by.
+    let mut escaped = false;
+    for letter in pattern.chars() {
         match letter {
-            letter if Some(letter) == escape => plain.push('\\'),
-            '\\' => plain.push_str("\\\\"),
+            letter if Some(letter) == escape && !escaped => {
+                plain.push('\\');
+                escaped = true;
+                continue;
+            }
+            '\\' if !escaped => plain.push_str("\\\\"),
             letter => plain.push(letter),
         }
+        escaped = false;
     }
     answer(plain)
 }

@@ -27,7 +27,6 @@ pub(super) const FUNCTIONS: &[Row] = &[
     row("connection_id", &[], Big, connection).mysql(),
     row("pg_backend_pid", &[], Integer, connection).postgres(),
     row("pg_notify", &[Text, Text], Text, nothing).postgres(),
-    row("pg_sleep", &[Double], Text, nothing).volatile().postgres(),
     row("current_setting", &[Text], Text, setting).postgres(),
     row("current_setting", &[Text, Boolean], Text, setting).postgres(),
     row("set_config", &[Text, Text, Boolean], Text, set_setting).volatile().postgres(),
@@ -82,7 +81,7 @@ fn connection(_: &[Datum], call: Invocation<'_>) -> Answer {
     Ok(Datum::Integer(call.environment.connection.into()))
 }
 
-/// Nobody listens, and time is the server's own affair: done at once.
+/// Nobody listens: done at once.
 fn nothing(_: &[Datum], _: Invocation<'_>) -> Answer {
     answer("")
 }

@@ -13,7 +13,7 @@
 //! Keys are equal where values are equal; they are ordered as values are only for types that say so ([`column_keeps_order`]), so only
 //! those have bounds.
 
-use super::{Access, Bound, Bounds, Order, Plan, Read, SortKey, Values};
+use super::{Access, Asks, Bound, Bounds, Order, Plan, Read, SortKey, Values};
 use crate::bind::expression::{Expression, Node, Subquery, SubqueryKind};
 use crate::bind::visit;
 use crate::catalog::{Index, IndexColumn, Table};
@@ -43,7 +43,19 @@ pub(super) fn choose(mut read: Read, conditions: Vec<Expression>) -> Read {
     read.exact = is_exact(&read.table, &facts, &used, &access);
     read.access = access;
     read.condition = Expression::all(all);
+    read.asks = read.condition.as_ref().map_or(Asks::Nothing, asks);
     read
+}
+
+/// What a condition reads besides the row that it is about.
+fn asks(condition: &Expression) -> Asks {
+    let mut asks = Asks::Nothing;
+    visit::expression(&mut condition.clone(), 0, &mut |one, level| match &one.node {
+        Node::Subquery(subquery) if level == 0 && subquery.query.correlated => asks = Asks::PerRow,
+        Node::Subquery(_) if asks == Asks::Nothing => asks = Asks::Once,
+        _ => {}
+    });
+    asks
 }
 
 /// Whether the path finds exactly the rows that fulfil the conditions: every condition is one of the facts that it rests on.

@@ -72,6 +72,8 @@ fn need(plan: &mut Plan, mut needed: BTreeSet<usize>) {
         }
         // What is computed once for several readers gives all its columns.
         Plan::With(with) => need(&mut with.body, needed),
+        // Rows are kept only when this is known.
+        Plan::Kept(_) => {}
         Plan::OneRow | Plan::Virtual(_) | Plan::Values(_) | Plan::Function(_) | Plan::Common(_) => {}
     }
 }

@@ -49,6 +49,10 @@ fn tell(plan: &Plan, depth: usize, lines: &mut Vec<String>) {
             };
             under(name, &[&operation.left, &operation.right], depth, lines);
         }
+        Plan::Kept(kept) => {
+            let how = if kept.equalities.is_empty() { "rows once" } else { "rows once, looked up" };
+            under(how, &[&kept.input], depth, lines);
+        }
         Plan::With(with) => {
             line("with".to_owned());
             for (number, definition) in &with.definitions {

@@ -230,12 +230,12 @@ impl Chain {
 fn connect(kind: JoinKind, left: Plan, right: Plan, conditions: Vec<Expression>, left_width: usize) -> Plan {
     if let Some(read) = looked_up(&right, &conditions, left_width) {
         let right = Plan::Read(Box::new(read));
-        let join = Join { kind, left, right, lateral: true, hashed: Vec::new(), condition: None };
+        let join = Join { left, right, ..empty(kind, true) };
         return Plan::Join(Box::new(join));
     }
     let hashed = hashed(&conditions, left_width);
     let condition = Expression::all(conditions);
-    Plan::Join(Box::new(Join { kind, left, right, lateral: false, hashed, condition }))
+    Plan::Join(Box::new(Join { left, right, hashed, condition, ..empty(kind, false) }))
 }
 
 /// The read of a table for one left row, if that row binds a key of it better than the conditions that it has by itself.
@@ -277,7 +277,7 @@ fn hashed(conditions: &[Expression], left_width: usize) -> Vec<(Expression, Expr
 fn hashed_pair(condition: &Expression, left_width: usize) -> Option<(Expression, Expression)> {
     let Node::Call(call) = &condition.node else { return None };
     let [first, second] = call.arguments.as_slice() else { return None };
-    if call.routine.name != "=" || !is_hashable(&first.sql_type) || !is_hashable(&second.sql_type) {
+    if call.routine.name != "=" || !have_equal_keys(&first.sql_type, &second.sql_type) {
         return None;
     }
     let side = |expression: &Expression| {
@@ -293,6 +293,17 @@ fn hashed_pair(condition: &Expression, left_width: usize) -> Option<(Expression,
     };
     visit::renumber(&mut right, &|index| index - left_width);
     Some((left, right))
+}
+
+/// Whether values of two types are equal just where their keys are. Where the types differ a comparison may convert by more than the values
+/// (a TIMESTAMP becomes a TIMESTAMP WITH TIME ZONE by the zone of the session), except among exact numbers and among texts.
+pub(crate) fn have_equal_keys(one: &SqlType, other: &SqlType) -> bool {
+    let is_exact = |sql_type: &SqlType| matches!(sql_type, SqlType::Integer { .. } | SqlType::Decimal(_));
+    let is_text = |sql_type: &SqlType| matches!(sql_type, SqlType::Text(_) | SqlType::Name);
+    let alike = std::mem::discriminant(one) == std::mem::discriminant(other)
+        || (is_exact(one) && is_exact(other))
+        || (is_text(one) && is_text(other));
+    alike && is_hashable(one) && is_hashable(other)
 }
 
 /// Types whose equal values have equal keys; CHAR(n) compares without the blanks at its end.
@@ -344,7 +355,8 @@ fn lateral_join(join: Join, outside: Vec<Expression>) -> Plan {
 }
 
 fn empty(kind: JoinKind, lateral: bool) -> Join {
-    Join { kind, left: Plan::OneRow, right: Plan::OneRow, lateral, hashed: Vec::new(), condition: None }
+    let (left, right) = (Plan::OneRow, Plan::OneRow);
+    Join { kind, left, right, lateral, hashed: Vec::new(), condition: None, kept: None }
 }
 
 /// Left rows stay whatever the partner: a condition outside that is about the left side goes down; one inside that is about the right
@@ -383,14 +395,7 @@ fn right_join(join: Join, outside: Vec<Expression>) -> Plan {
         condition
     };
     let condition = join.condition.map(swap);
-    let mirrored = Join {
-        kind: JoinKind::Left,
-        left: join.right,
-        right: join.left,
-        lateral: false,
-        hashed: Vec::new(),
-        condition,
-    };
+    let mirrored = Join { left: join.right, right: join.left, condition, ..empty(JoinKind::Left, false) };
     let plan = left_join(mirrored, outside.into_iter().map(swap).collect());
     let columns =
         (0..left_width + right_width).map(|index| Expression::column(swapped(index), SqlType::Unknown)).collect();

@@ -18,12 +18,15 @@ mod access;
 mod columns;
 mod explain;
 mod join;
+mod keep;
 mod optimise;
 
 pub(crate) use explain::explain;
-pub(crate) use optimise::optimise;
+pub(crate) use join::have_equal_keys;
+pub(crate) use optimise::{optimise, optimise_repeated};
 
 use crate::bind::expression::Expression;
+use crate::bind::visit;
 use crate::catalog::Table;
 use crate::function::{Aggregate, TableRoutine, WindowRoutine};
 use crate::storage::{Columns, Lock, Patience};
@@ -40,6 +43,8 @@ pub(crate) struct Query {
     pub(crate) columns: Vec<OutputColumn>,
     /// Whether it refers to rows of queries around it.
     pub(crate) correlated: bool,
+    /// The common table expressions of queries around it that it reads, by number.
+    pub(crate) common: Vec<usize>,
 }
 
 /// A column of a query's answer.
@@ -88,6 +93,45 @@ pub(crate) enum Plan {
     Common(CommonReference),
     /// Common table expressions and the query that uses them.
     With(Box<With>),
+    /// Rows that do not depend on the rows outside, read once in a statement however often they are asked for.
+    Kept(Box<Kept>),
+}
+
+/// Tells a part of a plan from all others, so that a statement can keep what it found there. Copies of a part have the same one.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Identity(Arc<()>);
+
+impl Identity {
+    /// A number that no other part has, as long as this one is there.
+    pub(crate) fn number(&self) -> usize {
+        Arc::as_ptr(&self.0) as usize
+    }
+}
+
+/// Rows that are read once, and those of them that fulfil a condition on the rows outside.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    /// Which one it is.
+    pub(crate) identity: Identity,
+    /// Where the rows come from.
+    pub(crate) input: Plan,
+    /// The common table expressions that the input reads: with them its rows change.
+    pub(crate) common: Vec<usize>,
+    /// Equal parts, by which rows are found; the condition is evaluated all the same.
+    pub(crate) equalities: Vec<Equality>,
+    /// Whether rows for which an equality is NULL are asked about the rest of the condition, because that reads.
+    pub(crate) asks_about_null: bool,
+    /// What a row must fulfil.
+    pub(crate) condition: Option<Expression>,
+}
+
+/// Two parts of a condition that must be equal.
+#[derive(Clone, Debug)]
+pub(crate) struct Equality {
+    /// Over the row itself.
+    pub(crate) inner: Expression,
+    /// Over the rows outside alone.
+    pub(crate) outer: Expression,
 }
 
 /// A reference to a common table expression.
@@ -116,6 +160,26 @@ pub(crate) struct Read {
     pub(crate) patience: Patience,
     /// Whether the path finds exactly the rows that fulfil the condition.
     pub(crate) exact: bool,
+    /// What the condition reads besides the row.
+    pub(crate) asks: Asks,
+}
+
+impl Read {
+    /// Whether rows are sought: locked if they fit, which is a function of the row alone.
+    pub(crate) fn seeks(&self) -> bool {
+        self.lock != Lock::None && self.asks != Asks::PerRow
+    }
+}
+
+/// What a condition reads besides the row that it is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Asks {
+    /// Nothing.
+    Nothing,
+    /// Subqueries that are the same for every row: once they are answered it is a function of the row.
+    Once,
+    /// Subqueries that look at the row.
+    PerRow,
 }
 
 /// Which keys of a table are looked at. The expressions in it do not refer to the table's own row, which has depth 0; they are
@@ -207,6 +271,17 @@ pub(crate) struct Join {
     pub(crate) hashed: Vec<(Expression, Expression)>,
     /// What a pair must fulfil.
     pub(crate) condition: Option<Expression>,
+    /// Where the join is asked for again and again, and its right side has the same rows every time: how these are kept.
+    pub(crate) kept: Option<KeptSide>,
+}
+
+/// How a statement keeps the right side of a join.
+#[derive(Clone, Debug)]
+pub(crate) struct KeptSide {
+    /// Which join it is.
+    pub(crate) identity: Identity,
+    /// The common table expressions that the side reads.
+    pub(crate) common: Vec<usize>,
 }
 
 /// What happens to rows without a partner.
@@ -377,8 +452,19 @@ pub(crate) enum SetOperator {
 pub(crate) struct With {
     /// The expressions by number.
     pub(crate) definitions: Vec<(usize, Definition)>,
+    /// For each of them what its rows depend on.
+    pub(crate) needs: Vec<Needs>,
     /// The query that uses them.
     pub(crate) body: Plan,
+}
+
+/// What the rows of a common table expression depend on.
+#[derive(Clone, Debug)]
+pub(crate) struct Needs {
+    /// Whether on rows outside: then it is evaluated for each of them, else once.
+    pub(crate) outer: bool,
+    /// On which other common table expressions, by number.
+    pub(crate) common: Vec<usize>,
 }
 
 /// What a common table expression is.
@@ -397,6 +483,28 @@ pub(crate) enum Definition {
     },
     /// INSERT, UPDATE or DELETE … RETURNING, carried out once whether it is used or not.
     Change(Arc<crate::change::Change>),
+}
+
+impl With {
+    /// Common table expressions and the query that uses them.
+    pub(crate) fn new(definitions: Vec<(usize, Definition)>, body: Plan) -> With {
+        let needs = definitions.iter().map(|(number, definition)| Needs::of(*number, definition)).collect();
+        With { definitions, needs, body }
+    }
+}
+
+impl Needs {
+    fn of(number: usize, definition: &Definition) -> Needs {
+        let plans: Vec<&Plan> = match definition {
+            Definition::Query(plan) => vec![plan],
+            Definition::Recursive { base, step, .. } => vec![base, step],
+            Definition::Change(_) => Vec::new(),
+        };
+        let found: Vec<visit::Dependence> = plans.into_iter().map(visit::dependence).collect();
+        let outer = found.iter().any(|found| found.columns.outer);
+        let common = found.into_iter().flat_map(|found| found.common).filter(|other| *other != number).collect();
+        Needs { outer, common }
+    }
 }
 
 /// How wide the row of a table is when it is read: its physical columns, then, without a primary key, the key it was given.
@@ -427,6 +535,7 @@ impl Plan {
             Plan::SetOperation(operation) => operation.left.width(),
             Plan::Common(reference) => reference.width,
             Plan::With(with) => with.body.width(),
+            Plan::Kept(kept) => kept.input.width(),
         }
     }
 
@@ -440,6 +549,7 @@ impl Plan {
             lock: Lock::None,
             patience: Patience::Wait,
             exact: true,
+            asks: Asks::Nothing,
         }))
     }
 }

@@ -11,15 +11,24 @@
 //! the side whose rows are kept. It never goes through LIMIT or window functions, and a condition that may differ between two
 //! evaluations stays where it was written.
 
-use super::{Definition, Plan, SetOperation, With, access, join};
+use super::{Definition, Plan, SetOperation, With, access, join, keep};
 use crate::bind::expression::{Expression, Node};
 use crate::bind::visit;
 
 /// A plan with the same rows that looks at fewer keys. Subqueries in expressions are optimised when they are bound.
 pub(crate) fn optimise(plan: Plan) -> Plan {
+    finished(plan, false)
+}
+
+/// The same for a plan that is carried out again and again, for each of the rows outside.
+pub(crate) fn optimise_repeated(plan: Plan) -> Plan {
+    finished(plan, true)
+}
+
+fn finished(plan: Plan, repeated: bool) -> Plan {
     let mut plan = push(plan, Vec::new());
     super::columns::narrow(&mut plan);
-    plan
+    keep::keep(plan, repeated)
 }
 
 /// The rows of a plan that fulfil some conditions, each over the plan's row.
@@ -161,7 +170,7 @@ fn push_with(mut with: With, conditions: Vec<Expression>) -> Plan {
     let body = push(with.body, conditions);
     match definitions.is_empty() {
         true => body,
-        false => Plan::With(Box::new(With { definitions, body })),
+        false => Plan::With(Box::new(With::new(definitions, body))),
     }
 }
 

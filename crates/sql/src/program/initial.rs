@@ -10,10 +10,10 @@ use crate::memory::MemoryStorage;
 use crate::session::{Answer, Control, Session};
 use std::sync::Arc;
 
-/// The catalog and the rows after these statements.
-pub(crate) fn run(source: &Source, schema: &[Piece]) -> Result<(Arc<Catalog>, MemoryStorage), SqlError> {
+/// The catalog and the rows after these statements, which all ran at one moment.
+pub(crate) fn run(source: &Source, schema: &[Piece], clock: i64) -> Result<(Arc<Catalog>, MemoryStorage), SqlError> {
     let mut session = Session::new(source.dialect, Arc::new(Catalog::default()));
-    let mut storage = MemoryStorage::new();
+    let mut storage = MemoryStorage::at_time(clock);
     for piece in schema {
         let place = source.place_of(piece);
         statement(&mut session, &mut storage, &source.text_of(piece)).map_err(|error| in_file(error, place, 0))?;

@@ -68,6 +68,7 @@ pub use run::{Ending, MOST_STEPS, Run, Step};
 pub use spoken::{Heard, Speaker, Spoken, TextRows};
 pub use syntax::ParameterMode;
 
+use crate::by_place;
 use crate::catalog::Catalog;
 use crate::dialect::Dialect;
 use crate::error::{Place, SqlError, SqlState};
@@ -87,19 +88,25 @@ pub struct Program {
     scripts: Vec<Script>,
     assertions: Vec<Assertion>,
     warnings: Vec<Warning>,
+    clock: i64,
 }
 
 impl Program {
     /// Reads a program, runs its schema, and binds everything else.
     pub fn parse(text: &str) -> Result<Program, ProgramError> {
-        let start = Place { line: 1, column: 1 };
-        Program::load(text).map_err(|error| ProgramError::new(error, start, text))
+        Program::parse_at(text, by_place::EPOCH)
     }
 
-    fn load(text: &str) -> Result<Program, SqlError> {
+    /// The same where time begins at a moment, in microseconds since 1970.
+    pub fn parse_at(text: &str, clock: i64) -> Result<Program, ProgramError> {
+        let start = Place { line: 1, column: 1 };
+        Program::load(text, clock).map_err(|error| ProgramError::new(error, start, text))
+    }
+
+    fn load(text: &str, clock: i64) -> Result<Program, SqlError> {
         let source = Source::new(text)?;
         let parsed = file_parser::parse(&source)?;
-        let (catalog, rows) = initial::run(&source, &parsed.schema)?;
+        let (catalog, rows) = initial::run(&source, &parsed.schema, clock)?;
         let mut binder = Binder::new(&source, Arc::clone(&catalog));
         let mut procedures: Vec<Arc<Procedure>> = Vec::new();
         for procedure in &parsed.procedures {
@@ -114,7 +121,12 @@ impl Program {
         let assertions = assertion::assertions(&mut binder, &parsed.assertions, &scripts, &procedures)?;
         let mut warnings = std::mem::take(&mut binder.warnings);
         warnings.dedup();
-        Ok(Program { catalog, rows, procedures, scripts, assertions, warnings, source })
+        Ok(Program { catalog, rows, procedures, scripts, assertions, warnings, source, clock })
+    }
+
+    /// When its time begins, in microseconds since 1970.
+    pub fn clock(&self) -> i64 {
+        self.clock
     }
 
     /// The dialect of its first line.

@@ -29,6 +29,13 @@ pub(super) fn bind(
         return Err(SqlError::unsupported("COPY with a file or program of the server")
             .with_hint("use COPY … FROM STDIN or TO STDOUT, or \\copy of psql"));
     }
+    if let CopySource::Table { table_name, .. } = source {
+        // Unlike other statements on rows COPY says that it is the namespace that is missing.
+        let (namespace, name) = crate::catalog::name::parts(table_name, binder.dialect)?;
+        if crate::virtual_tables::find(namespace.as_deref(), &name, binder.dialect).is_none() {
+            binder.catalog.resolve(table_name, binder.dialect)?;
+        }
+    }
     match source {
         CopySource::Table { table_name, columns } if !to => {
             let insert = change::bind_copy(table_name, columns, binder)?;

@@ -104,6 +104,11 @@ impl Prepared {
         !matches!(&*self.action, Action::Control(_) | Action::Set(..) | Action::Show(_) | Action::Nothing(_))
     }
 
+    /// Whether it changes the schema.
+    pub fn defines(&self) -> bool {
+        matches!(&*self.action, Action::Define)
+    }
+
     /// What the author may not have meant: a variable that hides a column.
     pub fn warnings(&self) -> &[String] {
         &self.warnings

@@ -322,6 +322,15 @@ pub(crate) fn resolved(catalog: &Catalog, written: &str) -> String {
     }
 }
 
+/// The namespace that a name is written with, if there is none such.
+pub(crate) fn missing_namespace(catalog: &Catalog, written: &str) -> Option<String> {
+    let words = split_name(written);
+    let [namespace, _] = words.as_slice() else { return None };
+    let built_in = ["public", "pg_catalog", "information_schema"].contains(&namespace.as_str());
+    let known = built_in || namespace.starts_with("pg_temp") || catalog.namespaces.contains(namespace);
+    (!known).then(|| namespace.clone())
+}
+
 /// The words of a qualified name.
 fn split_name(written: &str) -> Vec<String> {
     let mut words = vec![String::new()];
@@ -346,6 +355,9 @@ fn split_name(written: &str) -> Vec<String> {
 pub(crate) fn relation_number(catalog: &Catalog, written: &str) -> Option<i128> {
     if let Ok(oid) = written.parse::<i128>() {
         return Some(oid);
+    }
+    if missing_namespace(catalog, written).is_some() {
+        return None;
     }
     let name = resolved(catalog, written);
     if let Some(table) = catalog.tables.get(&name) {

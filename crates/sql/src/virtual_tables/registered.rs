@@ -8,7 +8,7 @@
 //! The values are numbers, so that catalogs are joined by them; they are written as names, which needs the catalog: the binder puts the
 //! functions of this file where such a cast is written, and [`Session::text_of`](crate::Session::text_of) is asked for values of answers.
 
-use super::function::{CatalogFunction, relation_number, resolved, to_regtype};
+use super::function::{CatalogFunction, missing_namespace, relation_number, resolved, to_regtype};
 use super::object::{
     OWNER, namespace_number, number_of, primary_index_number, quoted, row_type_number, table_number, type_name,
 };
@@ -81,7 +81,10 @@ fn undefined(kind: &str, name: &str) -> SqlError {
 }
 
 fn read_relation(arguments: &[Datum], catalog: &Catalog, _: &Environment) -> Result<Datum, SqlError> {
-    let missing = |name: &str| SqlError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"));
+    let missing = |name: &str| match missing_namespace(catalog, name) {
+        Some(namespace) => SqlError::new(SqlState::INVALID_NAMESPACE, format!("schema \"{namespace}\" does not exist")),
+        None => SqlError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")),
+    };
     read(arguments, |name| relation_number(catalog, name), missing)
 }
 

@@ -2,7 +2,7 @@
 
 use super::Subject;
 use crate::input::{Complaint, cannot};
-use crate::output_file::{self, OutputFile};
+use crate::output::{OutputFile, note_input};
 use skew_check::LevelReport;
 use skew_history::History;
 use skew_view::certificate;
@@ -21,9 +21,8 @@ impl CertificateFile {
     /// Begins the file, which may not be one of the inputs.
     pub(super) fn create(path: &Path, inputs: &[PathBuf]) -> Result<CertificateFile, Complaint> {
         let refuse = |what: &str| Err(Complaint::new(&path.to_string_lossy(), what.to_owned(), ADVICE));
-        if inputs.iter().any(|input| output_file::is_same(input, path)) {
-            return refuse("this is the history: certificates would overwrite it");
-        }
+        // Before they are read: a check may take hours.
+        inputs.iter().for_each(|input| note_input(input));
         if path == Path::new("-") {
             return refuse("standard output has the results already");
         }

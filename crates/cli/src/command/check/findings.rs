@@ -5,6 +5,7 @@ use super::settings::quote;
 use crate::command::Show;
 use crate::console::Console;
 use crate::input::{Complaint, cannot};
+use crate::output::write_whole;
 use skew_check::Counterexample;
 use skew_view::Finding;
 use skew_view::finding::FoundIn;
@@ -36,7 +37,7 @@ impl Findings {
             sha256: subject.sha256.clone(),
         };
         let text = Finding::new(found, found_in, replay).to_json().map_err(|error| complain(error.to_string()))?;
-        fs::write(&path, text).map_err(|error| complain(cannot("write", &error)))?;
+        write_whole(&path, text).map_err(|error| complain(cannot("write", &error)))?;
         self.saved.push(path);
         Ok(())
     }

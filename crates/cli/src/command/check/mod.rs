@@ -19,7 +19,7 @@ use super::Show;
 use crate::clock::{self, ProgressLine, Stopwatch};
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::input::{self, Complaint, Input};
+use crate::input::{self, Complaint, Input, Limits};
 use certificates::CertificateFile;
 use findings::Findings;
 use output::Output;
@@ -78,9 +78,8 @@ pub(crate) struct Arguments {
     /// Leave out the counterexample, and save the time of making it small
     #[arg(long, conflicts_with = "save")]
     no_explain: bool,
-    /// How large an input may be once unpacked
-    #[arg(long, value_parser = input::parse_size, default_value = "16GiB", value_name = "SIZE")]
-    max_size: u64,
+    #[command(flatten)]
+    limits: Limits,
 }
 
 impl Arguments {
@@ -209,7 +208,7 @@ impl<'a> Run<'a> {
             return self.skip(&location.name());
         }
         self.progress.begin(&location.name());
-        match location.open(self.settings.max_size) {
+        match location.open(self.settings.limits) {
             Ok(inputs) => inputs.into_iter().for_each(|input| self.input(input)),
             // It was not the file that ended the reading.
             Err(_) if clock::is_stopped() => self.skip(&location.name()),

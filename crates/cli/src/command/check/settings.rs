@@ -2,6 +2,7 @@
 
 use super::Arguments;
 use crate::command::Show;
+use crate::input::Limits;
 use skew_check::Options;
 use skew_history::format::Format;
 use skew_history::{History, IsolationLevel};
@@ -23,7 +24,7 @@ pub(super) struct Settings {
     pub(super) timeout: Option<Duration>,
     pub(super) options: Options,
     pub(super) explain: bool,
-    pub(super) max_size: u64,
+    pub(super) limits: Limits,
 }
 
 impl Settings {
@@ -47,7 +48,7 @@ impl Settings {
             timeout: arguments.timeout,
             options: Options { prune: !arguments.no_prune },
             explain: !arguments.no_explain,
-            max_size: arguments.max_size,
+            limits: arguments.limits,
         }
     }
 

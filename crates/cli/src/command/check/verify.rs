@@ -36,7 +36,7 @@ impl<'a> Verification<'a> {
         let mut inputs = BTreeMap::new();
         for argument in &settings.files {
             for location in input::locate(argument)? {
-                let opened = location.open(settings.max_size)?;
+                let opened = location.open(settings.limits)?;
                 inputs.extend(opened.into_iter().map(|input| (input.sha256(), input)));
             }
         }
@@ -46,7 +46,7 @@ impl<'a> Verification<'a> {
     fn file(mut self, path: &Path, console: &mut Console) -> Result<Exit, Complaint> {
         let name = path.to_string_lossy().into_owned();
         let location = if path == Path::new("-") { Location::StandardInput } else { Location::File(path.to_owned()) };
-        let mut opened = location.open(self.settings.max_size)?;
+        let mut opened = location.open(self.settings.limits)?;
         let bytes = opened.pop().and_then(|mut input| input.files.pop()).map(|file| file.bytes).unwrap_or_default();
         let lines = bytes.split(|&byte| byte == b'\n').enumerate();
         let lines: Vec<(usize, &[u8])> = lines.filter(|(_, line)| !line.trim_ascii().is_empty()).collect();

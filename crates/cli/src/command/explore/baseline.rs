@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 /// Explores from the beginning. What is left of it when it is stopped is the whole: an order cannot be taken up again.
 pub(super) fn explore(work: Work<'_>, mut tally: Tally) -> Result<(Tally, Vec<Subtree>), ExploreError> {
-    let Ok(program) = Program::parse(work.text) else { return Ok((tally, Vec::new())) };
+    let Ok(program) = Program::parse_at(work.text, work.clock.0) else { return Ok((tally, Vec::new())) };
     let program = SqlProgram::new(program, work.sql).without(work.left_out.clone());
     let mut baseline = Baseline::new(&program, work.options)?;
     let mut known: BTreeSet<[u8; 32]> = BTreeSet::new();

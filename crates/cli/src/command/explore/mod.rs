@@ -24,13 +24,14 @@ mod wire;
 mod workers;
 
 use super::program::{Format, GranularityArgument, ProgramFile, UpdatesArgument, unwritable};
-use crate::clock;
+use crate::clock::{self, Moment};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
 use left_out::CallName;
 use skew_explore::{Base, ExploreError, NoSchedule, Options, Place, Search, SqlOptions, SqlProgram, Subtree};
 use skew_history::IsolationLevel;
+use skew_sql::by_place::EPOCH;
 use skew_sql::program::MOST_STEPS;
 use std::collections::BTreeSet;
 use std::fs;
@@ -69,6 +70,9 @@ pub(crate) struct Arguments {
     /// What is one key of the history: a row, or each cell of it
     #[arg(long, value_enum, default_value_t = GranularityArgument::Row)]
     granularity: GranularityArgument,
+    /// When the database's clock starts; a transaction's time follows from its place in the program, or in its session
+    #[arg(long, default_value_t = Moment(EPOCH), value_name = "TIME")]
+    clock: Moment,
     /// Compare runs with this level; given, a run that violates it is a failure [default: serializable]
     #[arg(long, value_name = "LEVEL")]
     against: Option<IsolationLevel>,
@@ -168,7 +172,7 @@ impl Arguments {
             self.refuse_for_commands()?;
             return self.explore_command(console);
         };
-        let file = ProgramFile::read(file)?;
+        let file = ProgramFile::read(file, self.clock)?;
         file.warnings().for_each(|warning| console.note(&warning));
         self.refuse_for_programs(&file)?;
         self.refuse_unknown_calls(&file)?;
@@ -277,6 +281,7 @@ impl Arguments {
     fn work<'a>(&self, file: &'a ProgramFile, left_out: &'a BTreeSet<Place>, options: Options) -> Work<'a> {
         Work {
             text: &file.text,
+            clock: self.clock,
             sql: self.sql_options(),
             left_out,
             options,
@@ -318,9 +323,15 @@ impl Arguments {
             base: self.base.map(|base| format!("{base:?}")),
             against: self.against().name().to_owned(),
             max_steps: self.max_steps,
+            clock: self.clock_word(),
             list: self.list,
             without: left_out::names(&file.program, &self.left_out(&file.program)),
         }
+    }
+
+    /// The clock where it is not the usual one.
+    fn clock_word(&self) -> Option<String> {
+        (self.clock != Moment(EPOCH)).then(|| self.clock.to_string())
     }
 
     fn updates_name(&self) -> &'static str {

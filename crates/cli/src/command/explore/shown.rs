@@ -11,6 +11,7 @@ use crate::command::program::{GranularityArgument, ProgramFile, UpdatesArgument,
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
+use crate::output::write_whole;
 use skew_check::{Budget, Counterexample, Verdict};
 use skew_explore::{Answer, ExploreError, Place, Run, Search, SqlProgram, Subtree};
 use skew_history::{History, IsolationLevel, notation};
@@ -19,7 +20,6 @@ use skew_view::finding::FoundIn;
 use skew_view::{Finding, Palette, Picture, human, words};
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::fs;
 
 /// Something that failed, and a run that shows it.
 pub(super) struct Shown {
@@ -137,7 +137,7 @@ impl Arguments {
             let found_in = FoundIn { file: file.name.clone(), format: "program".to_owned(), sha256: file.sha256() };
             let text = Finding::new(found, found_in, one.replay.clone()).to_json();
             let text = text.map_err(|error| unwritable(&path, &std::io::Error::other(error.to_string())))?;
-            fs::write(&path, text).map_err(|error| unwritable(&path, &error))?;
+            write_whole(&path, text).map_err(|error| unwritable(&path, &error))?;
             one.saved = Some(path.to_string_lossy().into_owned());
         }
         Ok(())
@@ -153,6 +153,9 @@ impl Arguments {
         }
         if self.max_steps != MOST_STEPS {
             let _ = write!(command, " --max-steps {}", self.max_steps);
+        }
+        if let Some(clock) = self.clock_word() {
+            let _ = write!(command, " --clock {clock}");
         }
         if let Some(against) = self.against {
             let _ = write!(command, " --against {against}");

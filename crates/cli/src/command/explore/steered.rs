@@ -20,6 +20,7 @@ impl Arguments {
     ) -> Database {
         let mut options = skew_mockdb::Options::new(level, 0);
         options.updates = self.updates.into();
+        options.clock = self.clock.0;
         let mut database = Database::new(Store::new(options, Box::new(Latest)), catalog);
         database.obeys_levels = false;
         database.store.prepare_steering(Box::new(steering));

@@ -11,6 +11,7 @@
 use super::tally::Tally;
 use crate::command::program::unwritable;
 use crate::input::{Complaint, cannot};
+use crate::output::{can_write, write_whole};
 use serde::{Deserialize, Serialize};
 use skew_explore::Subtree;
 use skew_history::IsolationLevel;
@@ -52,6 +53,9 @@ pub(super) struct Identity {
     pub(super) base: Option<String>,
     pub(super) against: String,
     pub(super) max_steps: u64,
+    /// When the database's clock starts, where that was said.
+    #[serde(default)]
+    pub(super) clock: Option<String>,
     pub(super) list: bool,
     /// The calls that are left out.
     #[serde(default)]
@@ -110,17 +114,14 @@ impl Unfinished {
 
     /// Whether a file can be written there.
     pub(super) fn try_place(path: &Path) -> Result<(), Complaint> {
-        beside(path).map(drop).map_err(|error| unwritable(path, &error))
+        can_write(path).map_err(|error| unwritable(path, &error))
     }
 
-    /// Writes the file beside its place first, so that whoever is interrupted has the old one or the new one.
+    /// Writes the file as a whole, so that whoever is interrupted has the old one or the new one.
     pub(super) fn write(&self, path: &Path) -> Result<(), Complaint> {
         let complain = |error: std::io::Error| unwritable(path, &error);
         let text = serde_json::to_string(self).map_err(|error| complain(error.into()))?;
-        let mut file = beside(path).map_err(complain)?;
-        std::io::Write::write_all(&mut file, text.as_bytes()).map_err(complain)?;
-        file.persist(path).map_err(|error| complain(error.error))?;
-        Ok(())
+        write_whole(path, text).map_err(complain)
     }
 
     /// Adds another part; says why it cannot be added.
@@ -174,10 +175,4 @@ impl Unfinished {
         }
         split
     }
-}
-
-/// A file beside a place, which can take its place.
-fn beside(path: &Path) -> std::io::Result<tempfile::NamedTempFile> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    tempfile::NamedTempFile::new_in(folder)
 }

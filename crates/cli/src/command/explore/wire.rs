@@ -20,7 +20,7 @@ use skew_history::IsolationLevel;
 use skew_mockdb::Steering;
 use skew_mockdb::wire::{RunningServer, Schedule};
 use skew_sql::program::{Heard, Speaker, Spoken};
-use skew_sql::{KeyRange, Row, RowKey, SpaceId, SqlError, SqlState};
+use skew_sql::{Fits, KeyRange, Row, RowKey, SpaceId, SqlError, SqlState};
 use skew_view::words;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -72,6 +72,18 @@ impl Steering for Following {
 
     fn scan(&mut self, range: &KeyRange, locking: bool) -> Result<Vec<(RowKey, Row)>, SqlError> {
         self.ask(|follower| follower.scan(range, locking))
+    }
+
+    fn seek(&mut self, key: &RowKey, name: &str, fits: &mut Fits<'_>) -> Result<Option<Row>, SqlError> {
+        self.ask(|follower| follower.seek(key, name, fits))
+    }
+
+    fn seek_range(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        self.ask(|follower| follower.seek_range(range, fits))
+    }
+
+    fn enter(&mut self, scope: usize) -> usize {
+        self.follower().enter(scope)
     }
 
     fn write(&mut self, key: &RowKey, name: &str, value: Option<Row>) -> Result<(), SqlError> {

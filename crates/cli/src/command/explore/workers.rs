@@ -10,7 +10,7 @@
 //! left of every search goes back to the pool, where a later run can take it up.
 
 use super::tally::{Questions, Tally};
-use crate::clock;
+use crate::clock::{self, Moment};
 use crate::console::Console;
 use skew_explore::{ExploreError, Options, Place, Progress, Search, SqlOptions, SqlProgram, Subtree};
 use skew_sql::program::Program;
@@ -25,6 +25,8 @@ const DRAWN_EVERY: Duration = Duration::from_millis(200);
 #[derive(Clone, Copy)]
 pub(super) struct Work<'a> {
     pub(super) text: &'a str,
+    /// When the program's time begins.
+    pub(super) clock: Moment,
     pub(super) sql: SqlOptions,
     pub(super) left_out: &'a BTreeSet<Place>,
     pub(super) options: Options,
@@ -131,7 +133,7 @@ struct Worker<'a> {
 impl Worker<'_> {
     fn run(shared: &Shared, work: Work<'_>) {
         // The text was parsed before: it is the same again.
-        let Ok(program) = Program::parse(work.text) else { return };
+        let Ok(program) = Program::parse_at(work.text, work.clock.0) else { return };
         let assertions = program.assertions().len();
         let program = SqlProgram::new(program, work.sql).without(work.left_out.clone());
         let mut worker = Worker { shared, work, program: &program, tally: Tally::new(assertions) };

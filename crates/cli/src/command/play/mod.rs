@@ -16,17 +16,19 @@ mod tally;
 
 use super::judge::{Answer, Judge};
 use super::program::{Format, GranularityArgument, ProgramFile, UpdatesArgument, complaint, unwritable};
-use crate::clock;
-use crate::console::Console;
+use crate::clock::{self, Moment};
+use crate::console::{Console, complain_at_once};
 use crate::exit::Exit;
-use crate::input::Complaint;
+use crate::input::{Complaint, cannot};
+use crate::output::{RecordErrors, can_write, write_whole};
 use skew_history::IsolationLevel;
 use skew_mockdb::{Campaign, ChooserKind};
+use skew_sql::by_place::EPOCH;
 use skew_sql::program::{MOST_STEPS, Program};
 use skew_sql::{SqlError, Stop};
 use stage::{Played, Rules};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use store::Weakness;
 use tally::{Failure, Tally};
 
@@ -52,6 +54,9 @@ pub(crate) struct Arguments {
     /// Where chance begins; run n has seed N + n
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
+    /// When the database's clock starts, of which every transaction takes a second
+    #[arg(long, default_value_t = Moment(EPOCH), value_name = "TIME")]
+    clock: Moment,
     /// How many runs
     #[arg(long, default_value_t = 100, value_name = "M", value_parser = clap::value_parser!(u64).range(1..))]
     runs: u64,
@@ -79,6 +84,10 @@ pub(crate) struct Arguments {
     /// Write the history of every run into this folder
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
+    /// When a history cannot be written, on a full disk for instance: end, or go on without recording. It ends unless told otherwise,
+    /// because a folder that lacks the last runs is easily taken for all of them
+    #[arg(long, value_enum, default_value_t = RecordErrors::Stop)]
+    record_errors: RecordErrors,
     /// Keep counterexamples in this folder, for `skew view`
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
@@ -111,7 +120,7 @@ impl Arguments {
     }
 
     fn play(&self, console: &mut Console) -> Result<Exit, Complaint> {
-        let file = ProgramFile::read(&self.file)?;
+        let file = ProgramFile::read(&self.file, self.clock)?;
         file.warnings().for_each(|warning| console.note(&warning));
         let program = &file.program;
         let mut campaign = RunningCampaign::new(self, program)?;
@@ -121,7 +130,7 @@ impl Arguments {
             }
             campaign.one_run(self.seed.wrapping_add(number))?;
         }
-        let tally = campaign.tally;
+        let RunningCampaign { tally, unrecorded, .. } = campaign;
         if let Some(folder) = &self.save {
             tally.save(self, folder, &file)?;
         }
@@ -129,7 +138,7 @@ impl Arguments {
             Format::Human => console.say(&tally.human(self, program, console.palette)),
             Format::Json => console.result(&format!("{}\n", tally.json(self))),
         }
-        Ok(tally.exit(self.against.is_some()))
+        unrecorded.map_or_else(|| Ok(tally.exit(self.against.is_some())), Err)
     }
 
     fn name(&self) -> String {
@@ -165,6 +174,9 @@ impl Arguments {
         if self.chooser != ChooserKind::Random {
             command.push_str(&format!(" --chooser {}", self.chooser));
         }
+        if self.clock != Moment(EPOCH) {
+            command.push_str(&format!(" --clock {}", self.clock));
+        }
         if self.schedule == Schedule::Serial {
             command.push_str(" --schedule serial");
         }
@@ -193,6 +205,8 @@ struct RunningCampaign<'a> {
     judge: Judge,
     novelty: Campaign,
     tally: Tally,
+    /// From which run on nothing is recorded, and why.
+    unrecorded: Option<Complaint>,
 }
 
 impl<'a> RunningCampaign<'a> {
@@ -211,6 +225,7 @@ impl<'a> RunningCampaign<'a> {
             judge: Judge::new(own_level, against, arguments.budget),
             novelty: Campaign::default(),
             tally: Tally::new(program, against),
+            unrecorded: None,
         })
     }
 
@@ -219,8 +234,7 @@ impl<'a> RunningCampaign<'a> {
             .map_err(|error| complaint(&self.arguments.name(), &self.program.error(error)))?;
         clock::something_to_keep();
         if let Some(folder) = &self.arguments.record {
-            let path = folder.join(format!("{seed}.jsonl"));
-            fs::write(&path, &played.history).map_err(|error| unwritable(&path, &error))?;
+            self.record(&folder.join(format!("{seed}.jsonl")), &played.history)?;
         }
         let judged = self.judge.judge(&played.history).map_err(|what| self.mistake(seed, &what))?;
         if let Answer::Fails(found) = &judged.own_level {
@@ -231,6 +245,23 @@ impl<'a> RunningCampaign<'a> {
         self.tally.distinct = self.judge.distinct();
         let failures = self.failures(&played);
         self.tally.run(played, failures);
+        Ok(())
+    }
+
+    /// Writes the history of a run. Where there is no space left nothing is left of it, and the other runs go on if that was asked.
+    fn record(&mut self, path: &Path, history: &str) -> Result<(), Complaint> {
+        if self.unrecorded.is_some() {
+            return Ok(());
+        }
+        can_write(path).map_err(|error| unwritable(path, &error))?;
+        let Err(error) = write_whole(path, history) else { return Ok(()) };
+        let complaint = |advice: &str| Complaint::new(&path.to_string_lossy(), cannot("write", &error), advice);
+        if self.arguments.record_errors == RecordErrors::Stop {
+            return Err(complaint("free some space; this ends the runs (--record-errors stop)"));
+        }
+        complain_at_once(&complaint("the runs go on without recording (--record-errors continue)"));
+        let advice = "the runs before it are in the folder, this one and those after it are not";
+        self.unrecorded = Some(Complaint::new(&path.to_string_lossy(), format!("recording stopped: {error}"), advice));
         Ok(())
     }
 

@@ -32,6 +32,7 @@ pub(super) fn fresh(
         granularity: weakness.granularity,
         turns: weakness.turns,
         bare: true,
+        clock: program.clock(),
         ..Options::new(weakness.level, seed)
     };
     let mut store = Store::new(options, weakness.chooser.build(seed, campaign));

@@ -14,6 +14,7 @@ use super::stage::{Abort, Played};
 use crate::clock;
 use crate::exit::Exit;
 use crate::input::Complaint;
+use crate::output::write_whole;
 use serde_json::{Value, json};
 use skew_check::{AnomalyKind, Counterexample};
 use skew_history::IsolationLevel;
@@ -23,7 +24,6 @@ use skew_view::finding::FoundIn;
 use skew_view::{Finding, Palette, Picture, human, words};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::fs;
 use std::path::Path;
 
 /// Why an assertion is not known to be true.
@@ -179,7 +179,7 @@ impl Tally {
             let path = folder.join(format!("{}-{}.json", saved.len(), found.kind.name()));
             let finding = Finding::new(found, found_in, arguments.replay(seed)).to_json();
             let text = finding.map_err(|error| unwritable(&path, &std::io::Error::other(error.to_string())))?;
-            fs::write(&path, text).map_err(|error| unwritable(&path, &error))?;
+            write_whole(&path, text).map_err(|error| unwritable(&path, &error))?;
         }
         Ok(())
     }

@@ -38,8 +38,14 @@ pub(super) fn run(plan: &Plan<'_>, console: &mut Console) -> Result<Exit, Compla
         }
         Format::Json => console.result(&format!("{}\n", tell::json(plan, &ran, verdicts.as_ref()))),
     }
-    if let End::Failed(why) = &ran.report.end {
-        console.note(&format!("{why}; what was recorded up to then is a valid history"));
+    match (&ran.report.end, ran.recording_complaint()) {
+        (End::Failed(why), None) => console.note(&format!("{why}; what was recorded up to then is a valid history")),
+        (End::Failed(why), Some(_)) => console.note(why),
+        _ => {}
+    }
+    if let Some(complaint) = ran.recording_complaint() {
+        console.complain(&complaint);
+        exit.combine(Exit::BadInput);
     }
     // Whatever was found before, what was not run might be worse.
     Ok(if clock::is_interrupted() { Exit::Inconclusive } else { exit })

@@ -99,6 +99,10 @@ fn look(
     let mut judge = Judge::new(arguments.level, against(plan), arguments.budget);
     let (mut kept, mut trouble, mut failed) = (Kept::new(), None, 0u64);
     for (number, ran) in receiver {
+        // Told at once already; here the campaign ends with it.
+        if let Some(complaint) = ran.as_ref().ok().and_then(Ran::recording_complaint) {
+            trouble.get_or_insert(complaint);
+        }
         let judged = ran.and_then(|ran| judged(plan, &mut judge, ran));
         match judged {
             Ok(Some((report, judged))) => {
@@ -123,7 +127,7 @@ fn judged(plan: &Plan<'_>, judge: &mut Judge, ran: Ran) -> Result<Option<(Report
         End::Finished => {}
         End::Stopped => return Ok(None),
         End::Failed(why) => {
-            let advice = "what was recorded up to then is a valid history; run it again";
+            let advice = "run it again";
             return Err(Complaint::new(&format!("{}, seed {}", plan.place(), ran.seed), why.clone(), advice));
         }
     }

@@ -46,6 +46,7 @@ impl Mock {
             updates: arguments.updates.into(),
             granularity: arguments.granularity.into(),
             bare: arguments.bare || is_papers,
+            clock: arguments.clock.0,
             ..Options::new(arguments.level, seed)
         };
         let store = Store::new(options, arguments.chooser.build(seed, novelty));

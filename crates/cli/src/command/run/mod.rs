@@ -18,15 +18,17 @@ mod tally;
 mod tell;
 
 use super::program::{Format, GranularityArgument, UpdatesArgument};
-use crate::clock;
+use crate::clock::{self, Moment};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
+use crate::output::RecordErrors;
 use own::OwnArguments;
 use parameters::RegistersArguments;
 use plan::Plan;
 use skew_history::{History, IsolationLevel};
 use skew_mockdb::ChooserKind;
+use skew_sql::by_place::EPOCH;
 use skew_workload::{Names, catalog};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -77,6 +79,10 @@ pub(crate) struct Arguments {
     /// Write the history to this file, as it happens; with several runs, a folder with a file for each
     #[arg(long, value_name = "PATH")]
     record: Option<PathBuf>,
+    /// When the history cannot be written any more, on a full disk for instance: end, or go on without recording. It ends unless told
+    /// otherwise, because a file that lacks what happened last is easily taken for all that happened
+    #[arg(long, value_enum, default_value_t = RecordErrors::Stop)]
+    record_errors: RecordErrors,
     /// Check the history: levels, `levels` for the seven, `all` for the strong ones too; of several runs, one level
     #[arg(long, value_delimiter = ',', value_name = "LEVEL")]
     check: Vec<Asked>,
@@ -113,6 +119,9 @@ pub(crate) struct Arguments {
     /// Of the mock: the axioms alone, so that at read-committed a session need not see its own commits
     #[arg(long, conflicts_with_all = ["servers", "up"])]
     bare: bool,
+    /// Of the mock: when its clock starts, of which every transaction takes a second
+    #[arg(long, default_value_t = Moment(EPOCH), value_name = "TIME", conflicts_with_all = ["servers", "up"])]
+    clock: Moment,
     #[command(flatten)]
     own: OwnArguments,
     #[command(flatten)]
@@ -262,6 +271,9 @@ impl Arguments {
         }
         if self.bare {
             add("--bare".to_owned());
+        }
+        if self.clock != Moment(EPOCH) {
+            add(format!("--clock {}", self.clock));
         }
         self.registers.words().into_iter().for_each(&mut add);
         if let [Asked::Level(level)] = self.check.as_slice() {

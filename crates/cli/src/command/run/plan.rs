@@ -10,9 +10,8 @@
 use super::mock::Mock;
 use super::{Arguments, parameters};
 use crate::clock;
-use crate::command::program::unwritable;
-use crate::command::serve::create;
 use crate::input::Complaint;
+use crate::output::{RecordFile, RecordingFailure};
 use skew_history::IsolationLevel;
 use skew_mockdb::Campaign;
 use skew_workload::catalog::Harness;
@@ -20,7 +19,6 @@ use skew_workload::servers::Fleet;
 use skew_workload::{
     BadUrl, Failure, Faults, Names, Options, Outside, Prepare, Progress, Report, RunError, Url, Workload, fault,
 };
-use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -51,6 +49,21 @@ pub(super) struct Ran {
     pub(super) report: Report,
     /// What its clients saw; empty if nobody asked.
     pub(super) history: String,
+    /// Why the file does not hold all of it, if it does not.
+    pub(super) recording_failure: Option<RecordingFailure>,
+}
+
+impl Ran {
+    /// Tells that the file does not hold everything, if that is so.
+    pub(super) fn recording_complaint(&self) -> Option<Complaint> {
+        self.recording_failure.as_ref().map(recording_stopped)
+    }
+}
+
+/// A reader may have ended, and be in the file, before the transaction that it read from.
+fn recording_stopped(failure: &RecordingFailure) -> Complaint {
+    let advice = format!("{}; reads in it may be of transactions that are missing", failure.left());
+    Complaint::new("skew run", format!("recording stopped: {}", failure.what), &advice)
 }
 
 impl<'a> Plan<'a> {
@@ -112,9 +125,9 @@ impl<'a> Plan<'a> {
         if let Some(mock) = &mock {
             mock.adapt(self.arguments, &mut options);
         }
-        let file = self.arguments.record_file(seed);
-        let mut recording =
-            Recording { memory: keeps_history.then(Vec::new), file: file.map(RecordFile::new).transpose()? };
+        let claim = |path: PathBuf| RecordFile::claim(&path, self.arguments.record_errors);
+        let file = self.arguments.record_file(seed).map(claim).transpose()?;
+        let mut recording = Recording { memory: keeps_history.then(Vec::new), file, has_begun: false };
         let is_wanted = recording.memory.is_some() || recording.file.is_some();
         let record: Option<&mut dyn Write> = if is_wanted { Some(&mut recording) } else { None };
         let own = &self.arguments.own;
@@ -126,9 +139,10 @@ impl<'a> Plan<'a> {
         if let Some(mock) = mock {
             mock.stop();
         }
-        let report = ran.map_err(|error| complaint(&error))?;
+        let failure = recording.file.as_ref().and_then(RecordFile::failure);
+        let report = ran.map_err(|error| complaint(&error, failure.as_ref()))?;
         let history = String::from_utf8(recording.memory.unwrap_or_default()).unwrap_or_default();
-        Ok(Ran { seed, report, history })
+        Ok(Ran { seed, report, history, recording_failure: failure })
     }
 
     fn options(&self, seed: u64, tables: Tables) -> Options {
@@ -156,50 +170,26 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// A file that is made when its first line is there: a run that is refused leaves what an earlier one has recorded.
-enum RecordFile {
-    Wanted(PathBuf),
-    Open(Box<dyn Write + Send>),
-}
-
-impl RecordFile {
-    /// Fails before the run when the file could not be written.
-    fn new(path: PathBuf) -> Result<RecordFile, Complaint> {
-        let is_new = !path.exists();
-        if is_new {
-            create(&path)?;
-            let _ = fs::remove_file(&path);
-        } else {
-            let writable = fs::OpenOptions::new().append(true).open(&path);
-            writable.map_err(|error| unwritable(&path, &error))?;
-        }
-        Ok(RecordFile::Wanted(path))
-    }
-
-    fn open(&mut self) -> io::Result<&mut (dyn Write + Send)> {
-        if let RecordFile::Wanted(path) = self {
-            *self = RecordFile::Open(Box::new(fs::File::create(path)?));
-        }
-        match self {
-            RecordFile::Open(file) => Ok(&mut **file),
-            RecordFile::Wanted(path) => Err(io::Error::other(format!("{} is not open", path.display()))),
-        }
-    }
-}
-
-/// Takes a history to where it is wanted.
+/// Takes a history to where it is wanted. The file is put in its place with the first line: a run that is refused leaves what an earlier
+/// one has recorded.
 struct Recording {
     memory: Option<Vec<u8>>,
     file: Option<RecordFile>,
+    has_begun: bool,
 }
 
 impl Write for Recording {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(file) = &mut self.file {
-            let file = file.open()?;
-            file.write_all(bytes)?;
-            // Lines are whole at every moment, whatever becomes of this process.
-            file.flush()?;
+            let mut rest = bytes;
+            if !std::mem::replace(&mut self.has_begun, true) {
+                // Where not even the first line has room, what was there stays there.
+                let first = bytes.iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |end| end + 1);
+                file.write_all(&bytes[..first])?;
+                file.publish().map_err(|complaint| io::Error::other(complaint.to_string()))?;
+                rest = &bytes[first..];
+            }
+            file.write_all(rest)?;
         }
         if let Some(memory) = &mut self.memory {
             memory.extend_from_slice(bytes);
@@ -208,12 +198,15 @@ impl Write for Recording {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.as_mut().map_or(Ok(()), |file| file.open()?.flush())
+        self.file.as_mut().map_or(Ok(()), Write::flush)
     }
 }
 
 /// Why a run did not begin, and what to do.
-fn complaint(error: &RunError) -> Complaint {
+fn complaint(error: &RunError, failure: Option<&RecordingFailure>) -> Complaint {
+    if let Some(failure) = failure {
+        return recording_stopped(failure);
+    }
     match error {
         RunError::Options(what) => Complaint::new("skew run", what.clone(), "check --db, --sessions and --level"),
         RunError::TableExists { table, url } => {
@@ -241,7 +234,7 @@ fn complaint(error: &RunError) -> Complaint {
             Complaint::new(&url.to_string(), failure.to_string(), advice)
         }
         RunError::Record(error) => {
-            let advice = "check the path of --record and the space that is left; what was written is a valid history";
+            let advice = "check the path of --record and the space that is left";
             Complaint::new("skew run", format!("cannot write the history: {error}"), advice)
         }
     }

@@ -1,12 +1,13 @@
 //! `skew serve` by itself: PostgreSQL's protocol until Ctrl-C, a line of what goes on, and what went on.
 
-use super::{Arguments, create, database, read_log, tell_divergences, tell_recording_failure};
+use super::{Arguments, database, read_log, tell_divergences, tell_recording_failure};
 use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
+use crate::output::RecordFiles;
+use skew_mockdb::Campaign;
 use skew_mockdb::wire::{RunningServer, WireActivity, WireSummary};
-use skew_mockdb::{Campaign, Record};
 use std::io::Write;
 use std::time::Duration;
 
@@ -17,21 +18,20 @@ pub(super) fn serve(arguments: &Arguments, console: &mut Console) -> Result<Exit
     let log = arguments.replay_file().map(read_log).transpose()?;
     let seed = arguments.first_seed(log.as_ref());
     let initial = database::initial(arguments.init.as_deref())?;
-    let record = Record {
-        history: arguments.record.as_deref().map(create).transpose()?,
-        choices: arguments.choices.as_deref().map(create).transpose()?,
-    };
+    let files = arguments.claim(arguments.record.as_deref(), arguments.choices.as_deref())?;
+    let record = database::record(&files);
     let database = database::fresh(arguments, initial.as_ref(), log.as_ref(), seed, &Campaign::default(), record)?;
     allow_many_clients();
     let server = arguments.listen(database)?;
+    files.publish()?;
     // Before the address is told: whoever reads it may interrupt at once, and that is a good end.
     clock::something_to_keep();
     console.note(&format!("seed {seed}"));
     console.result(&greeting(arguments, &server));
     // Whoever started this reads the address before anything else happens.
     let _ = console.flush();
-    watch(&server, console);
-    Ok(tell(&server.stop(), console))
+    watch(&server, &files, console);
+    Ok(tell(&server.stop(), &files, console))
 }
 
 /// Every client is an open file. Shells commonly allow a thousand, the system many more to whoever asks.
@@ -59,10 +59,10 @@ fn greeting(arguments: &Arguments, server: &RunningServer) -> String {
     )
 }
 
-/// Until Ctrl-C; on a terminal a line says what goes on.
-fn watch(server: &RunningServer, console: &mut Console) {
+/// Until Ctrl-C, or until it cannot be recorded; on a terminal a line says what goes on.
+fn watch(server: &RunningServer, files: &RecordFiles, console: &mut Console) {
     let mut shown = None;
-    while !clock::is_interrupted() {
+    while !clock::is_interrupted() && !files.ends_run() {
         std::thread::sleep(GLANCE);
         let activity = console.shows_progress().then(|| server.activity()).flatten();
         if let Some(activity) = activity.filter(|activity| shown != Some(*activity)) {
@@ -85,12 +85,12 @@ fn told(activity: &WireActivity) -> String {
     )
 }
 
-fn tell(summary: &WireSummary, console: &mut Console) -> Exit {
+fn tell(summary: &WireSummary, files: &RecordFiles, console: &mut Console) -> Exit {
     console.say(&format!("{}, {}\n", clients(summary.activity.connections), told(&summary.activity)));
     tell_divergences(summary.divergences, console);
     if summary.passed > 0 {
         console
             .note(&format!("{} times a silent client lost its turn to the next: not all was serial", summary.passed));
     }
-    tell_recording_failure(summary.recording_failure.as_deref(), console)
+    tell_recording_failure(files, summary.recording_failure.as_deref(), console)
 }

@@ -2,10 +2,12 @@
 
 use super::{Arguments, read_text};
 use crate::input::Complaint;
+use crate::output::{RecordFile, RecordFiles};
 use skew_history::IsolationLevel;
 use skew_mockdb::connection::error_of;
 use skew_mockdb::{Campaign, ChoiceLog, Chooser, Connection, Database, Options, Record, Script, Store};
 use skew_sql::{Catalog, Dialect, SqlError, Stop};
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,6 +19,7 @@ pub(super) fn options(arguments: &Arguments, level: IsolationLevel, seed: u64) -
         horizon: arguments.horizon.map_or(defaults.horizon, |horizon| (horizon > 0).then_some(horizon)),
         bare: arguments.bare,
         abort_rate: arguments.abort_rate,
+        clock: arguments.time_begins().0,
         ..defaults
     }
 }
@@ -32,6 +35,12 @@ pub(super) fn chooser(
         Some(log) => Box::new(Script::new(log)),
         None => arguments.chooser.build(seed, novelty),
     }
+}
+
+/// What a store writes, into these files.
+pub(super) fn record(files: &RecordFiles) -> Record {
+    let boxed = |file: &RecordFile| Box::new(file.clone()) as Box<dyn Write + Send>;
+    Record { history: files.history.as_ref().map(boxed), choices: files.choices.as_ref().map(boxed) }
 }
 
 /// The file of `--init` and what is in it, if there is one.

@@ -1,13 +1,14 @@
 //! `skew serve --http`: keys and values over HTTP, until Ctrl-C.
 
-use super::{Arguments, cannot_listen, create, database, read_log, tell_divergences, tell_recording_failure};
+use super::{Arguments, cannot_listen, database, read_log, tell_divergences, tell_recording_failure};
 use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
+use crate::output::RecordFiles;
 use skew_history::IsolationLevel;
 use skew_mockdb::http::{HttpServer, HttpSettings, HttpSummary};
-use skew_mockdb::{Campaign, Record, Store};
+use skew_mockdb::{Campaign, Store};
 use std::io::Write;
 
 pub(super) fn serve(arguments: &Arguments, console: &mut Console) -> Result<Exit, Complaint> {
@@ -18,31 +19,30 @@ pub(super) fn serve(arguments: &Arguments, console: &mut Console) -> Result<Exit
         database::options(arguments, level, seed),
         database::chooser(arguments, log.as_ref(), seed, &Campaign::default()),
     );
-    let record = Record {
-        history: arguments.record.as_deref().map(create).transpose()?,
-        choices: arguments.choices.as_deref().map(create).transpose()?,
-    };
+    let files = arguments.claim(arguments.record.as_deref(), arguments.choices.as_deref())?;
+    let record = database::record(&files);
     let address = arguments.address();
     let settings = HttpSettings { address, lock_wait: arguments.lock_wait, idle: arguments.idle };
     let server = HttpServer::bind(store, record, settings).map_err(|error| cannot_listen(address, &error))?;
+    files.publish()?;
     // Before the address is told: whoever reads it may interrupt at once, and that is a good end.
     clock::something_to_keep();
     console.note(&format!("seed {seed}"));
     console.result(&format!("serving {level} over HTTP at http://{}\n", server.address()));
     // Whoever started this reads the address before anything else happens.
     let _ = console.flush();
-    let served = server.run(clock::is_interrupted);
+    let served = server.run(|| clock::is_interrupted() || files.ends_run());
     let summary =
         served.map_err(|error| Complaint::new("skew serve", format!("cannot go on: {error}"), "start it again"))?;
-    Ok(tell(&summary, console))
+    Ok(tell(&summary, &files, console))
 }
 
-fn tell(summary: &HttpSummary, console: &mut Console) -> Exit {
+fn tell(summary: &HttpSummary, files: &RecordFiles, console: &mut Console) -> Exit {
     let counts = summary.counts;
     console.say(&format!(
         "{} committed, {} rolled back, {} refused, {} deadlocks\n",
         counts.committed, counts.rolled_back, counts.refused, counts.deadlocks
     ));
     tell_divergences(summary.divergences, console);
-    tell_recording_failure(summary.recording_failure.as_deref(), console)
+    tell_recording_failure(files, summary.recording_failure.as_deref(), console)
 }

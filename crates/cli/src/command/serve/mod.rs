@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Everything that was recorded up to any moment is a valid history, so nothing has to be finished, and a server that is killed leaves a
-//! file that can be checked.
+//! file that can be checked. The file is in its place from the moment at which the server listens: one that cannot start destroys nothing.
 
 mod alone;
 mod campaign;
@@ -19,15 +19,15 @@ pub(super) mod run;
 mod tally;
 
 use super::program::UpdatesArgument;
-use crate::clock;
+use crate::clock::{self, Moment};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::{Complaint, cannot};
+use crate::output::{RecordErrors, RecordFiles, note_input};
 use skew_history::IsolationLevel;
 use skew_mockdb::wire::{RunningServer, Schedule, WireServer, WireSettings};
 use skew_mockdb::{ChoiceLog, ChooserKind, Database};
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -61,13 +61,18 @@ pub(crate) struct Arguments {
     /// Where chance begins [default: 1, or that of --replay]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// When the database's clock starts, of which every transaction takes a second [default: now, or that of --replay]
+    #[arg(long, value_name = "TIME")]
+    clock: Option<Moment>,
+    #[arg(skip = Moment::now())]
+    started: Moment,
     /// Which version a read returns: random, latest, stalest, latest-per-session or novel
     #[arg(long, default_value = "random", value_name = "NAME")]
     chooser: ChooserKind,
     /// Whether updates lock their rows and read the latest version, or are plain reads and writes
     #[arg(long, value_enum, default_value_t = UpdatesArgument::Atomic)]
     updates: UpdatesArgument,
-    /// After so many commits the past is sealed; 0 is never [default: 64]
+    /// After so many commits, or so many roll-backs, the past is sealed; 0 is never [default: 64]
     #[arg(long, value_name = "N")]
     horizon: Option<usize>,
     /// The axioms alone: a session need not see what committed before it connected, nor, at read-committed, its own commits
@@ -94,6 +99,10 @@ pub(crate) struct Arguments {
     /// Write what chance decided to this file, for --replay
     #[arg(long, alias = "log", value_name = "FILE")]
     choices: Option<PathBuf>,
+    /// When the history or the choices cannot be written any more, on a full disk for instance: end, or go on without recording. It ends
+    /// unless told otherwise, because what clients do afterwards is in no history, and nobody would know
+    #[arg(long, value_enum, default_value_t = RecordErrors::Stop)]
+    record_errors: RecordErrors,
     /// Choose what this file says was chosen, or what this seed chooses
     #[arg(long, value_name = "FILE|SEED", conflicts_with_all = ["seed", "runs"])]
     replay: Option<String>,
@@ -139,8 +148,9 @@ enum ScheduleArgument {
 }
 
 impl Arguments {
-    pub(crate) fn run(self, console: &mut Console) -> Exit {
+    pub(crate) fn run(mut self, console: &mut Console) -> Exit {
         start_logging(self.verbose);
+        self.take_clock_of_log();
         let served = self.refuse_nonsense().and_then(|()| match self.http {
             true => http::serve(&self, console),
             false if self.command.is_empty() => alone::serve(&self, console),
@@ -163,6 +173,19 @@ impl Arguments {
         let replayed = self.replay.as_deref().and_then(|name| name.parse().ok());
         let logged = log.map(|log| log.seed);
         self.seed.or(logged).or(replayed).unwrap_or(1)
+    }
+
+    /// When the time of every run begins.
+    fn time_begins(&self) -> Moment {
+        self.clock.unwrap_or(self.started)
+    }
+
+    /// A run that is made again has the clock that its log tells. A log that cannot be read is complained of by whoever needs it.
+    fn take_clock_of_log(&mut self) {
+        let log = self.replay_file().and_then(|path| read_log(path).ok());
+        if let Some(clock) = log.and_then(|log| log.clock) {
+            self.started = Moment(clock);
+        }
     }
 
     /// Where each run has files of its own, if that was asked.
@@ -212,7 +235,7 @@ impl Arguments {
                 let file = folder.join(format!("{seed}.choices"));
                 line.push_str(&format!(" --replay {}", quote(&file.to_string_lossy())));
             }
-            None => line.push_str(&format!(" --replay {seed}")),
+            None => line.push_str(&format!(" --clock {} --replay {seed}", self.time_begins())),
         }
         let words: Vec<String> = self.command.iter().map(|word| quote(word)).collect();
         format!("{line} -- {}", words.join(" "))
@@ -224,6 +247,11 @@ impl Arguments {
         let settings = WireSettings { address, password, schedule: self.schedule(), delay: self.delay };
         let server = WireServer::bind(database, settings).and_then(WireServer::start);
         server.map_err(|error| cannot_listen(address, &error))
+    }
+
+    /// The files of a run that is to be kept in these; not in their places yet.
+    fn claim(&self, history: Option<&Path>, choices: Option<&Path>) -> Result<RecordFiles, Complaint> {
+        RecordFiles::claim(history, choices, self.record_errors)
     }
 
     fn schedule(&self) -> Schedule {
@@ -244,6 +272,9 @@ impl Arguments {
         if self.password.as_ref().is_some_and(|password| password.is_empty() || !is_printable(password)) {
             let advice = "use ASCII letters, digits and signs, at least one";
             return refuse("this password cannot be used".to_owned(), advice);
+        }
+        if self.record.is_some() && self.record == self.choices {
+            return refuse("--record and --choices name one file".to_owned(), "give each a file of its own");
         }
         if self.runs > 1 && self.choices.is_some() {
             let advice = "use --record with a folder, in which every run has its own";
@@ -290,6 +321,7 @@ fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Complaint {
 
 pub(super) fn read_text(path: &Path) -> Result<String, Complaint> {
     let name = path.to_string_lossy();
+    note_input(path);
     fs::read_to_string(path).map_err(|error| Complaint::new(&name, cannot("read", &error), "check the path"))
 }
 
@@ -297,13 +329,6 @@ fn read_log(path: &Path) -> Result<ChoiceLog, Complaint> {
     let name = path.to_string_lossy();
     ChoiceLog::parse(&read_text(path)?)
         .map_err(|error| Complaint::new(&name, error.to_string(), "give a file that --choices wrote"))
-}
-
-pub(super) fn create(path: &Path) -> Result<Box<dyn Write + Send>, Complaint> {
-    let name = path.to_string_lossy();
-    let file = File::create(path)
-        .map_err(|error| Complaint::new(&name, cannot("write", &error), "check the path and the space that is left"))?;
-    Ok(Box::new(BufWriter::new(file)))
 }
 
 /// A replay that differs from what was recorded is no replay.
@@ -315,14 +340,11 @@ fn tell_divergences(divergences: usize, console: &mut Console) {
     }
 }
 
-/// What went wrong with recording is bad news even when all went well.
-fn tell_recording_failure(failure: Option<&str>, console: &mut Console) -> Exit {
-    match failure {
-        None => Exit::Holds,
-        Some(failure) => {
-            let advice = "what was written before is a valid history";
-            console.complain(&Complaint::new("skew serve", format!("recording stopped: {failure}"), advice));
-            Exit::BadInput
-        }
-    }
+/// What went wrong with recording is bad news even when all went well. What the files know is more exact than what the server knows.
+fn tell_recording_failure(files: &RecordFiles, failure: Option<&str>, console: &mut Console) -> Exit {
+    let known = files.failure();
+    let Some(what) = known.as_ref().map(|known| known.what.as_str()).or(failure) else { return Exit::Holds };
+    let advice = known.as_ref().map_or("the end of the history may be missing", |known| known.left());
+    console.complain(&Complaint::new("skew serve", format!("recording stopped: {what}"), advice));
+    Exit::BadInput
 }

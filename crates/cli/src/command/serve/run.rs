@@ -5,11 +5,12 @@
 //! ```
 
 use super::family::{End, Family};
-use super::{Arguments, create, database};
+use super::{Arguments, database};
 use crate::input::{Complaint, cannot};
+use crate::output::write_whole;
 use skew_mockdb::wire::{RunningServer, WireSummary};
 use skew_mockdb::{Campaign, ChoiceLog, Overruled, Record, Tape};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
@@ -82,26 +83,33 @@ pub(super) struct Plan<'a> {
 impl Plan<'_> {
     /// Runs the command once, for as long as somebody wants to know what comes of it.
     pub(super) fn run(&self, seed: u64, is_given_up: impl Fn() -> bool) -> Result<Ran, Complaint> {
-        let (history, files) = (Tape::default(), self.files(seed));
-        let record = Record {
-            history: Some(Box::new(Both(history.clone(), files.history.as_deref().map(create).transpose()?))),
-            choices: files.choices.as_deref().map(create).transpose()?,
-        };
+        let (history, paths) = (Tape::default(), self.files(seed));
+        let files = self.arguments.claim(paths.history.as_deref(), paths.choices.as_deref())?;
+        let record = database::record(&files);
+        let record = Record { history: Some(Box::new(Both(history.clone(), record.history))), ..record };
         let server = self.serve(seed, record)?;
+        files.publish()?;
         let output = if self.shows_output { None } else { Some(scratch_file()?) };
         let family = self.spawn(server.address(), output.as_ref())?;
-        let ended = ended_of(family.wait(self.arguments.timeout, is_given_up));
-        let ran = Ran {
+        let ended = ended_of(family.wait(self.arguments.timeout, || is_given_up() || files.ends_run()));
+        let mut ran = Ran {
             seed,
             ended,
             output: output.map(read_end).transpose()?,
             summary: server.stop(),
             history: history.text(),
         };
-        if let (Some(path), Some(output)) = (files.output, &ran.output) {
+        if let Some(failure) = files.failure() {
+            if files.ends_run() {
+                let what = format!("recording stopped: {}", failure.what);
+                return Err(Complaint::new(&format!("the run of seed {seed}"), what, failure.left()));
+            }
+            ran.summary.recording_failure = Some(format!("{}; {}", failure.what, failure.left()));
+        }
+        if let (Some(path), Some(output)) = (paths.output, &ran.output) {
             let complain =
                 |error| Complaint::new(&path.to_string_lossy(), cannot("write", &error), "choose another path");
-            fs::write(&path, output).map_err(complain)?;
+            write_whole(&path, output).map_err(complain)?;
         }
         Ok(ran)
     }

@@ -3,7 +3,7 @@
 use skew_explore::{Path, PathError};
 use skew_history::IsolationLevel;
 use skew_mockdb::Steering;
-use skew_sql::{KeyRange, Row, RowKey, SpaceId, SqlError, SqlState};
+use skew_sql::{Fits, KeyRange, Row, RowKey, SpaceId, SqlError, SqlState};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -74,6 +74,18 @@ impl Steering for Pilot {
 
     fn scan(&mut self, range: &KeyRange, locking: bool) -> Result<Vec<(RowKey, Row)>, SqlError> {
         self.ask(|path| path.scan(range, locking))
+    }
+
+    fn seek(&mut self, key: &RowKey, name: &str, fits: &mut Fits<'_>) -> Result<Option<Row>, SqlError> {
+        self.ask(|path| path.seek(key, name, fits))
+    }
+
+    fn seek_range(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        self.ask(|path| path.seek_range(range, fits))
+    }
+
+    fn enter(&mut self, scope: usize) -> usize {
+        self.path().as_mut().map_or(0, |path| path.enter(scope))
     }
 
     fn write(&mut self, key: &RowKey, name: &str, value: Option<Row>) -> Result<(), SqlError> {

@@ -17,6 +17,7 @@ use crate::command::anomalies::counted;
 use crate::command::check::quote;
 use crate::command::program::{UpdatesArgument, unwritable};
 use crate::input::Complaint;
+use crate::output::write_whole;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use skew_check::Counterexample;
@@ -68,7 +69,7 @@ impl Arguments {
                 let found_in = self.found_in(initial);
                 let text = Finding::new(found, found_in, replay).to_json();
                 let text = text.map_err(|error| unwritable(&path, &std::io::Error::other(error.to_string())))?;
-                fs::write(&path, text).map_err(|error| unwritable(&path, &error))?;
+                write_whole(&path, text).map_err(|error| unwritable(&path, &error))?;
                 one.saved = Some(path.to_string_lossy().into_owned());
             }
             shown.push(one);
@@ -97,6 +98,9 @@ impl Arguments {
         }
         if let Some(file) = &self.init {
             let _ = write!(line, " --init {}", quote(&file.to_string_lossy()));
+        }
+        if let Some(clock) = self.clock_word() {
+            let _ = write!(line, " --clock {clock}");
         }
         if self.stall != STALL {
             let _ = write!(line, " --stall {}ms", self.stall.as_millis());

@@ -1,19 +1,18 @@
-//! The storage of statements that have none: BEGIN, SET, SHOW, and all that a failed transaction is told.
+//! The storage of what has none: BEGIN, SET, SHOW, all that a failed transaction is told, and conditions that look at one row alone.
 //!
 //! ```text
 //!   BEGIN ── execute over NoStorage ── Answer::Transaction(Begin) ── the connection begins one
 //! ```
 
-use crate::store::Store;
-use skew_sql::{
-    Columns, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId, SqlError, SqlState, Stop,
-    Storage, Write,
+use crate::error::{SqlError, SqlState, Stop};
+use crate::storage::{
+    Columns, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId, Storage, Write,
 };
 
-/// What a statement may read and write that needs no transaction, or whose transaction is lost: nothing.
-pub(crate) struct NoStorage<'a>(pub(crate) &'a Store);
+/// What may be read and written without a transaction: nothing. It knows only whether somebody asked to stop.
+pub struct NoStorage<Cancelled>(pub Cancelled);
 
-impl Storage for NoStorage<'_> {
+impl<Cancelled: Fn() -> bool> Storage for NoStorage<Cancelled> {
     fn get(&mut self, _: &RowKey, _: &Columns, _: Lock) -> Result<Option<Row>, Stop> {
         nothing()
     }
@@ -59,7 +58,7 @@ impl Storage for NoStorage<'_> {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.0.is_cancelled()
+        (self.0)()
     }
 }
 

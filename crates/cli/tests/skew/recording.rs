@@ -1,0 +1,252 @@
+//! What is recorded destroys nothing, and a full disk is no secret.
+
+use crate::serve::{Client, Server, listening};
+use crate::{Folder, Ran};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+
+const OLD: &str = "what an earlier run left\n";
+
+/// The names in a folder, hidden ones too.
+fn names(folder: &Folder, inside: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.path().join(inside)).unwrap();
+    let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_server_that_does_not_start_leaves_what_is_there() {
+    let folder = Folder::new("record-not-started");
+    folder.write("old.jsonl", OLD);
+    folder.write("old.log", OLD);
+    folder.write("bad.sql", "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO nowhere VALUES (1);");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let record = ["--record", "old.jsonl", "--choices", "old.log"];
+    for reason in [
+        &["--port", &port][..],
+        &["--http", "--port", &port],
+        &["--init", "bad.sql"],
+        &["--init", "missing.sql"],
+        &["--port", &port, "--", "true"],
+    ] {
+        let command = reason.iter().position(|word| *word == "--").unwrap_or(reason.len());
+        let arguments = [&["serve"], &reason[..command], &record, &reason[command..]].concat();
+        folder.skew(&arguments).expect(2);
+        assert_eq!([folder.read("old.jsonl"), folder.read("old.log")], [OLD, OLD], "{reason:?}");
+    }
+    folder.skew(&["run", "smallbank", "--db", "postgres://u@127.0.0.1:1/d", "--record", "old.jsonl"]).expect(2);
+    assert_eq!(folder.read("old.jsonl"), OLD);
+    assert_eq!(names(&folder, ""), ["bad.sql", "old.jsonl", "old.log"], "nothing is left beside them");
+}
+
+#[test]
+fn what_a_running_server_records_is_not_recorded_over() {
+    let folder = Folder::new("record-twice");
+    let (mut server, _out, address) = listening(&folder, &["--record", "run.jsonl"]);
+    let mut client = Client::connect(&address);
+    client.query("CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1)").unwrap();
+    let recorded = folder.read("run.jsonl");
+    folder.write("a.txt", crate::SERIAL);
+    for second in [
+        &["serve", "--record", "run.jsonl"][..],
+        &["serve", "--http", "--record", "./run.jsonl"],
+        &["serve", "--record", "run.jsonl", "--", "true"],
+        &["run", "smallbank", "--transactions", "1", "--record", "run.jsonl"],
+        &["generate", "-o", "run.jsonl"],
+        &["convert", "a.txt", "run.jsonl", "--to", "native"],
+    ] {
+        let ran = folder.skew(second).expect(2);
+        assert!(ran.err.contains("another skew is writing it"), "{second:?}: {}", ran.err);
+        assert_eq!(folder.read("run.jsonl"), recorded, "{second:?}");
+    }
+    client.query("INSERT INTO t VALUES (2)").unwrap();
+    server.0.kill().unwrap();
+    server.0.wait().unwrap();
+    assert!(folder.read("run.jsonl").starts_with(&recorded) && folder.read("run.jsonl").len() > recorded.len());
+    folder.skew(&["check", "run.jsonl", "--level", "declared"]).expect(0);
+    // Whoever was killed holds nothing any more.
+    folder.skew(&["-q", "generate", "--transactions", "3", "-o", "run.jsonl"]).expect(0);
+    assert_ne!(folder.read("run.jsonl"), recorded);
+}
+
+#[test]
+#[cfg(unix)]
+fn an_input_is_not_written_over_whatever_name_it_has() {
+    let folder = Folder::new("record-input");
+    let schema = "CREATE TABLE t (id INT PRIMARY KEY);\n";
+    folder.write("schema.sql", schema);
+    std::os::unix::fs::symlink("schema.sql", folder.path().join("link")).unwrap();
+    std::fs::hard_link(folder.path().join("schema.sql"), folder.path().join("second")).unwrap();
+    for name in ["schema.sql", "./schema.sql", "link", "second"] {
+        for option in ["--record", "--choices"] {
+            for ending in [&[][..], &["--", "true"]] {
+                let arguments = [&["serve", "--init", "schema.sql", option, name], ending].concat();
+                let ran = folder.skew(&arguments).expect(2);
+                assert!(ran.err.contains("this is an input of the command"), "{arguments:?}: {}", ran.err);
+                assert_eq!(folder.read("schema.sql"), schema, "{arguments:?}");
+            }
+        }
+    }
+    let log = "{\"choices\":1,\"seed\":7}\n";
+    folder.write("log", log);
+    folder.skew(&["serve", "--replay", "log", "--choices", "./log"]).expect(2);
+    folder.skew(&["serve", "--record", "one", "--choices", "one"]).expect(2);
+    assert_eq!(folder.read("log"), log);
+}
+
+#[test]
+#[cfg(unix)]
+fn no_command_writes_over_what_it_reads() {
+    let folder = Folder::new("written-input");
+    let program = "CREATE TABLE t (k INT PRIMARY KEY, v INT);\nINSERT INTO t VALUES (1, 0);\n\
+        CREATE PROCEDURE bump() BEGIN DECLARE x INT; SELECT v INTO x FROM t WHERE k = 1; UPDATE t SET v = x + 1 WHERE k = 1; END;\n\
+        SESSION a: CALL bump();\nSESSION b: CALL bump();\n";
+    folder.write("runs/1.jsonl", program);
+    folder.skew(&["play", "runs/1.jsonl", "--runs", "1", "--record", "runs"]).expect(2);
+    folder.skew(&["explore", "runs/1.jsonl", "--resume", "runs/1.jsonl"]).expect(2);
+    assert_eq!(folder.read("runs/1.jsonl"), program);
+    folder.write("a.txt", crate::SERIAL);
+    std::os::unix::fs::symlink("a.txt", folder.path().join("link")).unwrap();
+    std::fs::hard_link(folder.path().join("a.txt"), folder.path().join("second")).unwrap();
+    for name in ["a.txt", "./a.txt", "link", "second"] {
+        folder.skew(&["convert", "a.txt", name, "--to", "native"]).expect(2);
+        folder.skew(&["check", "a.txt", "--certificate", name]).expect(2);
+        assert_eq!(folder.read("a.txt"), crate::SERIAL, "{name}");
+    }
+}
+
+#[test]
+fn a_recording_replaces_what_was_there_once_the_server_serves() {
+    let folder = Folder::new("record-replaces");
+    folder.write("run.jsonl", OLD);
+    let (_server, _out, address) = listening(&folder, &["--record", "run.jsonl"]);
+    assert!(folder.read("run.jsonl").starts_with("{\"skew\":1"));
+    Client::connect(&address).query("CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1)").unwrap();
+    assert_eq!(folder.read("run.jsonl").lines().count(), 2);
+}
+
+/// `skew` where no file can have more than so many kilobytes: a disk that becomes full, for whoever is not root.
+#[cfg(target_os = "linux")]
+fn with_little_space(folder: &Folder, half_kilobytes: u32, arguments: &[&str]) -> Child {
+    // Blocks of 512 bytes; a signal that says the same as the error is ignored.
+    let line = format!("trap '' XFSZ; ulimit -f {half_kilobytes}; exec \"$0\" \"$@\"");
+    let mut command = Command::new("sh");
+    command.args(["-c", &line, env!("CARGO_BIN_EXE_skew")]).args(arguments).current_dir(folder.path());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+fn ran_with_little_space(folder: &Folder, half_kilobytes: u32, arguments: &[&str]) -> Ran {
+    Ran::new(with_little_space(folder, half_kilobytes, arguments).wait_with_output().unwrap())
+}
+
+#[cfg(target_os = "linux")]
+fn assert_whole_lines(folder: &Folder, name: &str) {
+    let text = folder.read(name);
+    assert!(text.ends_with("}\n") && text.lines().count() > 3, "{text}");
+    assert!(text.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()), "{text}");
+}
+
+/// A server whose disk becomes full while a client inserts; the server, the client, and what was told by then.
+#[cfg(target_os = "linux")]
+fn filled(folder: &Folder, policy: &str) -> (Server, Client, String) {
+    let arguments = ["serve", "--record", "run.jsonl", "--choices", "log", "--record-errors", policy];
+    let mut child = with_little_space(folder, 8, &arguments);
+    let mut first = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut first).unwrap();
+    let address = first.trim().split('@').nth(1).unwrap().trim_end_matches("/skew").to_owned();
+    let mut client = Client::connect(&address);
+    client.query("CREATE TABLE t (id INT PRIMARY KEY)").unwrap();
+    let mut told = BufReader::new(child.stderr.take().unwrap());
+    for number in 0..60 {
+        client.send(&format!("INSERT INTO t VALUES ({number})"));
+        if client.heard().is_none() {
+            break;
+        }
+    }
+    // The server may go on: what is read here was told at once.
+    let mut lines = String::new();
+    while !lines.contains("--record-errors") {
+        assert!(told.read_line(&mut lines).unwrap() > 0, "{lines}");
+    }
+    child.stderr = Some(told.into_inner());
+    (Server(child), client, lines)
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_ends_a_server_that_records_with_whole_lines() {
+    let folder = Folder::new("record-full-stop");
+    let (mut server, client, told) = filled(&folder, "stop");
+    assert!(told.contains("run.jsonl: cannot write it any more: File too large"), "{told}");
+    assert!(told.contains("the file ends with the last line that was written whole; this ends the run"), "{told}");
+    client.wait_for_the_end();
+    let mut rest = String::new();
+    server.0.stderr.take().unwrap().read_to_string(&mut rest).unwrap();
+    assert_eq!(server.0.wait().unwrap().code(), Some(2));
+    assert!(rest.contains("recording stopped: run.jsonl: File too large") && !rest.contains("valid history"), "{rest}");
+    assert_whole_lines(&folder, "run.jsonl");
+    folder.skew(&["check", "run.jsonl", "--level", "declared"]).expect(0);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_server_that_is_told_to_goes_on_without_recording() {
+    let folder = Folder::new("record-full-continue");
+    let (mut server, mut client, told) = filled(&folder, "continue");
+    assert!(told.contains("the run goes on without recording"), "{told}");
+    assert_eq!(client.query("SELECT count(*) FROM t").unwrap(), "60");
+    assert!(Command::new("kill").args(["-INT", &server.0.id().to_string()]).status().unwrap().success());
+    let mut rest = String::new();
+    server.0.stderr.take().unwrap().read_to_string(&mut rest).unwrap();
+    assert_eq!(server.0.wait().unwrap().code(), Some(2), "what is not all there is no success");
+    assert_eq!(rest.matches("cannot write it any more").count(), 0, "it is told once: {rest}");
+    assert!(rest.contains("recording stopped: run.jsonl"), "{rest}");
+    assert_whole_lines(&folder, "run.jsonl");
+    folder.skew(&["check", "run.jsonl", "--level", "declared"]).expect(0);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_ends_a_run_or_its_recording() {
+    let folder = Folder::new("record-full-run");
+    let line = ["run", "registers", "--transactions", "200", "--level", "causal", "--record", "run.jsonl"];
+    let ran = ran_with_little_space(&folder, 16, &line).expect(2);
+    assert!(ran.err.contains("this ends the run (--record-errors stop)"), "{}", ran.err);
+    assert!(!ran.err.contains("valid history"), "reads may be of transactions that are missing: {}", ran.err);
+    assert_whole_lines(&folder, "run.jsonl");
+    let goes_on = [&line[..], &["--record-errors", "continue", "--check", "causal"]].concat();
+    let ran = ran_with_little_space(&folder, 16, &goes_on).expect(2);
+    assert!(ran.out.contains("causal") && ran.out.contains("holds"), "all of it was checked: {}", ran.out);
+    assert!(ran.err.contains("recording stopped: run.jsonl"), "{}", ran.err);
+    assert_whole_lines(&folder, "run.jsonl");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_leaves_no_half_of_a_played_run() {
+    let folder = Folder::new("record-full-play");
+    let program = "CREATE TABLE t (k INT PRIMARY KEY, v INT);\nINSERT INTO t VALUES (1, 0);\n\
+        CREATE PROCEDURE bump() BEGIN DECLARE x INT; SELECT v INTO x FROM t WHERE k = 1; UPDATE t SET v = x + 1 WHERE k = 1; END;\n\
+        SESSION a: CALL bump();\nSESSION b: CALL bump();\n";
+    folder.write("p.sql", program);
+    let line = ["play", "p.sql", "--runs", "3", "--record", "runs"];
+    let ran = ran_with_little_space(&folder, 0, &line).expect(2);
+    assert!(ran.err.contains("this ends the runs (--record-errors stop)"), "{}", ran.err);
+    let ran = ran_with_little_space(&folder, 0, &[&line[..], &["--record-errors", "continue"]].concat()).expect(2);
+    assert!(ran.out.contains("3 runs at causal") && ran.err.contains("recording stopped"), "{}{}", ran.out, ran.err);
+    assert_eq!(ran.err.matches("go on without recording").count(), 1, "{}", ran.err);
+    assert_eq!(names(&folder, "runs"), [""; 0]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_history_that_cannot_begin_is_told_before_anything_is_served() {
+    let folder = Folder::new("record-full-start");
+    folder.write("run.jsonl", OLD);
+    let ran = ran_with_little_space(&folder, 0, &["serve", "--record", "run.jsonl"]).expect(2);
+    assert!(ran.err.contains("cannot be recorded") && !ran.out.contains("serving"), "{}{}", ran.out, ran.err);
+    assert_eq!(folder.read("run.jsonl"), OLD);
+}

@@ -1,0 +1,265 @@
+//! Where a statement of a client works: first at the counter like everybody, then aside.
+//!
+//! ```text
+//!   thread that serves      a: statement ──┬─ [`SLICE`] over: Wait ── b: statement, c: login, d: timeout, …     the clients go on
+//!   a thread of its own                    └─ a: the statement again: rows, rows, a read, rows, a read, …       the database for each call
+//! ```
+//!
+//! Nearly all statements are short: they are done at once on the thread that serves all clients, with the database in hand, so that
+//! they cost no switch of threads and nobody comes between their reads. One that takes longer is put aside as if it had to wait, and is run
+//! again on a thread of its own, where it is answered as before up to where it was. There it takes the database for each read and write
+//! and gives it back, which is what the contract of [`Storage`] allows: others may do between two of its calls what they may do while it
+//! waits for a row. A read is an event of its own, and the commit, in which a transaction becomes visible, is one step of the connection.
+//!
+//! What belongs together stays together: a look whether a row is locked and the read after it are done without a break. Statements
+//! that change the schema number things by a catalog of their own, so one of them works at a time.
+//!
+//! Where somebody steers, one transaction runs at a time and each statement once: nobody is put aside, and nobody sleeps.
+
+use super::hall::{Hall, Member};
+use super::running::Reason;
+use crate::connection::Desk;
+use crate::database::Database;
+use crate::shared::Work;
+use crate::view::View;
+use skew_history::SessionId;
+use skew_sql::session::Answer;
+use skew_sql::{
+    AdvisoryRequest, Columns, Fits, Interrupt, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SequenceId,
+    SequenceRule, SpaceId, Stop, Storage, Write,
+};
+use std::sync::{MutexGuard, TryLockError};
+use std::time::{Duration, Instant};
+
+/// So long a statement keeps everybody waiting before it steps aside.
+const SLICE: Duration = Duration::from_millis(2);
+/// A sleeper turns over so often, to look whether it should stop.
+const NAP: Duration = Duration::from_millis(20);
+
+/// The desk of a statement, for one attempt.
+pub(crate) struct WireDesk<'a> {
+    hall: &'a Hall,
+    member: &'a Member,
+    session: SessionId,
+    deadline: Option<Instant>,
+    began: Instant,
+    held: Option<Work<'a, Database>>,
+    /// It is on a thread of its own.
+    aside: bool,
+    defining: Option<MutexGuard<'a, ()>>,
+    stopped: Option<Reason>,
+    wants_aside: bool,
+}
+
+impl<'a> WireDesk<'a> {
+    pub(crate) fn new(
+        hall: &'a Hall,
+        member: &'a Member,
+        session: SessionId,
+        deadline: Option<Instant>,
+        aside: bool,
+    ) -> WireDesk<'a> {
+        let (held, defining, stopped, wants_aside) = (None, None, None, false);
+        WireDesk { hall, member, session, deadline, began: Instant::now(), held, aside, defining, stopped, wants_aside }
+    }
+
+    /// Whether the statement waits for nothing but a thread of its own.
+    pub(crate) fn wants_aside(&self) -> bool {
+        self.wants_aside
+    }
+
+    /// Why the statement was stopped, if it was.
+    pub(crate) fn stopped(&self) -> Option<Reason> {
+        self.stopped.or(self.hall.running.is_closing().then_some(Reason::Closing))
+    }
+
+    /// Waits until no other statement changes the schema.
+    pub(crate) fn define(&mut self) -> Result<(), Stop> {
+        loop {
+            self.defining = match self.hall.defining.try_lock() {
+                Ok(turn) => Some(turn),
+                Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => None,
+            };
+            if self.defining.is_some() {
+                return Ok(());
+            }
+            self.step_aside()?;
+            self.look()?;
+            std::thread::sleep(NAP);
+        }
+    }
+
+    /// What follows takes long: it is for a thread of its own.
+    fn step_aside(&mut self) -> Result<(), Stop> {
+        if self.aside || self.hall.gate.is_some() {
+            return Ok(());
+        }
+        self.wants_aside = true;
+        Err(Interrupt::Wait.into())
+    }
+
+    fn let_go(&mut self) {
+        if self.aside {
+            self.held = None;
+        }
+    }
+
+    /// A call of the storage.
+    fn call<R>(&mut self, call: impl FnOnce(&mut View<'_>) -> R) -> R {
+        let result = self.begin_call(call);
+        self.let_go();
+        result
+    }
+
+    /// The same, but the next one follows without a break.
+    fn begin_call<R>(&mut self, call: impl FnOnce(&mut View<'_>) -> R) -> R {
+        let session = self.session;
+        call(&mut self.database().store.view(session))
+    }
+
+    /// Whether the statement should stop.
+    fn look(&mut self) -> Result<(), Stop> {
+        self.stopped = if self.hall.running.is_closing() {
+            Some(Reason::Closing)
+        } else if self.member.is_gone() {
+            Some(Reason::Gone)
+        } else if self.member.is_cancelled() {
+            Some(Reason::Cancelled)
+        } else {
+            self.deadline.filter(|deadline| Instant::now() >= *deadline).map(|_| Reason::Late)
+        };
+        if self.stopped.is_some() { Err(Interrupt::Cancelled.into()) } else { Ok(()) }
+    }
+}
+
+impl Desk for WireDesk<'_> {
+    fn database(&mut self) -> &mut Database {
+        let (database, aside) = (&self.hall.database, self.aside);
+        self.held.get_or_insert_with(|| if aside { database.work_patiently() } else { database.work() })
+    }
+
+    fn work(
+        &mut self,
+        session: SessionId,
+        statement: &mut dyn FnMut(&mut dyn Storage) -> Result<Answer, Stop>,
+    ) -> Result<Answer, Stop> {
+        self.session = session;
+        statement(self)
+    }
+}
+
+impl Storage for WireDesk<'_> {
+    fn get(&mut self, key: &RowKey, columns: &Columns, lock: Lock) -> Result<Option<Row>, Stop> {
+        self.call(|view| view.get(key, columns, lock))
+    }
+
+    fn would_wait(&mut self, key: &RowKey, lock: Lock) -> Result<bool, Stop> {
+        self.begin_call(|view| view.would_wait(key, lock))
+    }
+
+    fn scan(&mut self, range: &KeyRange, columns: &Columns) -> Result<Vec<(RowKey, Row)>, Stop> {
+        self.call(|view| view.scan(range, columns))
+    }
+
+    fn seek(
+        &mut self,
+        key: &RowKey,
+        columns: &Columns,
+        lock: Lock,
+        patience: Patience,
+        fits: &mut Fits<'_>,
+    ) -> Result<Option<Row>, Stop> {
+        self.call(|view| view.seek(key, columns, lock, patience, fits))
+    }
+
+    fn seek_range(
+        &mut self,
+        range: &KeyRange,
+        columns: &Columns,
+        lock: Lock,
+        patience: Patience,
+        fits: &mut Fits<'_>,
+    ) -> Result<Vec<(RowKey, Row)>, Stop> {
+        self.call(|view| view.seek_range(range, columns, lock, patience, fits))
+    }
+
+    fn enter(&mut self, scope: usize) -> usize {
+        self.call(|view| view.enter(scope))
+    }
+
+    fn present(&mut self, range: &KeyRange) -> Result<Option<Vec<(RowKey, Row)>>, Stop> {
+        self.begin_call(|view| view.present(range))
+    }
+
+    fn put(&mut self, key: &RowKey, write: Write) -> Result<(), Stop> {
+        self.call(|view| view.put(key, write))
+    }
+
+    fn next_value(&mut self, sequence: SequenceId, rule: &SequenceRule) -> Result<i64, Stop> {
+        self.call(|view| view.next_value(sequence, rule))
+    }
+
+    fn set_value(&mut self, sequence: SequenceId, value: i64, called: bool) -> Result<(), Stop> {
+        self.call(|view| view.set_value(sequence, value, called))
+    }
+
+    fn pass_value(&mut self, sequence: SequenceId, rule: &SequenceRule, value: i64) -> Result<(), Stop> {
+        self.call(|view| view.pass_value(sequence, rule, value))
+    }
+
+    fn current_value(&mut self, sequence: SequenceId) -> Option<i64> {
+        self.call(|view| view.current_value(sequence))
+    }
+
+    fn fresh_key(&mut self, space: SpaceId) -> Result<KeyPart, Stop> {
+        self.call(|view| view.fresh_key(space))
+    }
+
+    fn settle(&mut self) -> Result<(), Stop> {
+        self.call(|view| view.settle())
+    }
+
+    fn advisory(&mut self, key: i128, request: AdvisoryRequest) -> Result<bool, Stop> {
+        self.call(|view| view.advisory(key, request))
+    }
+
+    fn now(&self) -> i64 {
+        match &self.held {
+            Some(held) => held.store.time_of(self.session),
+            None => self.hall.database.work_patiently().store.time_of(self.session),
+        }
+    }
+
+    fn random(&mut self) -> u64 {
+        self.call(|view| view.random())
+    }
+
+    fn pause(&mut self) -> Result<(), Stop> {
+        self.look()?;
+        if !self.aside && self.began.elapsed() >= SLICE {
+            self.step_aside()?;
+        }
+        self.let_go();
+        Ok(())
+    }
+
+    fn sleep(&mut self, time: Duration) -> Result<(), Stop> {
+        if self.hall.gate.is_some() {
+            return Ok(());
+        }
+        self.step_aside()?;
+        if !self.call(|view| view.may_sleep())? {
+            return Ok(());
+        }
+        let end = Instant::now().checked_add(time);
+        loop {
+            self.look()?;
+            let left = end.map_or(NAP, |end| end.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return Ok(());
+            }
+            std::thread::sleep(left.min(NAP));
+        }
+    }
+}
