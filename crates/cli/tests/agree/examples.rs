@@ -84,9 +84,11 @@ fn an_update_by_a_subquery_over_an_index_loses_no_write() {
 }
 
 #[test]
-fn a_row_that_is_sought_by_its_name_and_locked_is_told_alike() {
-    let sought = ["SELECT k @into FROM kv WHERE v = 0 FOR UPDATE", "UPDATE kv SET v = v + 1 WHERE v = 0"];
+fn a_search_under_a_lock_is_no_lost_update() {
+    let update = "UPDATE kv SET v = v + 1 WHERE v < 100";
+    let sought = ["SELECT k @into FROM kv WHERE v < 100 FOR UPDATE", update];
     agree(&draft(None, &["(1, 0)"], &[&sought, &sought]));
+    agree(&draft(None, &["(1, 0)"], &[&[update], &[update]]));
 }
 
 #[test]

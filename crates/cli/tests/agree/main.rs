@@ -8,6 +8,7 @@
 //! | `account`, `explored` | what matters of a run, and all runs of the explorer |
 //! | `again`, `steered` | a run of the explorer made again by the mock, as weak as it is or steered |
 //! | `postgres` | a real server, and sessions on it |
+//! | `naming` | whether what is called a lost update is one |
 //! | `property` | what has to hold, and how what breaks it is made small |
 //!
 //! Programs that were answered wrongly once are in `examples`. `SKEW_SEED` says with which program to begin and `SKEW_PROGRAMS` how many
@@ -19,6 +20,7 @@ mod draft;
 mod examples;
 mod explored;
 mod generator;
+mod naming;
 mod postgres;
 mod property;
 mod setting;

@@ -4,6 +4,7 @@ use crate::account::Account;
 use crate::again;
 use crate::draft::Draft;
 use crate::explored;
+use crate::naming;
 use crate::setting::{Setting, parse};
 use crate::stage::{self, Face, Made, Manner};
 use crate::steered;
@@ -77,6 +78,10 @@ pub(crate) fn shown_is_explored(draft: &Draft, setting: Setting, runs: u64, look
         let at = |difference: String| format!("run {number}, {manner:?}: {difference}");
         let made = stage::make(draft, &program, setting, manner, number).map_err(at)?;
         holds(&made, setting).map_err(at)?;
+        made.history
+            .as_ref()
+            .map_or(Ok(()), naming::is_right)
+            .map_err(|what| at(format!("{what}\n{}", made.account)))?;
         looked.made += 1;
         if !known.contains_key(&made.left_out) {
             known.insert(made.left_out.clone(), explored::accounts(&program, setting, &made.left_out)?);
