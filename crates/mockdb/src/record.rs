@@ -234,7 +234,7 @@ mod tests {
     fn database(tape: &Tape) -> (Database, Connection, Connection) {
         let store = Store::new(Options::new(IsolationLevel::Serializable, 1), Box::new(Latest));
         let mut database = Database::new(store, Arc::new(Catalog::default()));
-        let mut loader = Connection::open(&mut database, "loader", Dialect::Postgres);
+        let mut loader = Connection::open(&mut database, "loader", skew_sql::Dialect::Postgres);
         execute(
             &mut database,
             &mut loader,
@@ -242,8 +242,8 @@ mod tests {
         );
         loader.close(&mut database);
         database.store.start(Record { history: Some(Box::new(tape.clone())), choices: None }, "");
-        let one = Connection::open(&mut database, "a", Dialect::Postgres);
-        let other = Connection::open(&mut database, "b", Dialect::Postgres);
+        let one = Connection::open(&mut database, "a", skew_sql::Dialect::Postgres);
+        let other = Connection::open(&mut database, "b", skew_sql::Dialect::Postgres);
         (database, one, other)
     }
 

@@ -7,7 +7,7 @@ use skew_explore::{Difference, Follower, Run as Explored, SqlProgram};
 use skew_history::IsolationLevel;
 use skew_mockdb::{Begin, Campaign, ChooserKind, Options, Steering, Store};
 use skew_sql::program::{CallOutcome, Client, Ending, MOST_STEPS, Program, Step};
-use skew_sql::{KeyRange, Row, RowKey, Session, SpaceId, SqlError, SqlState, Stop};
+use skew_sql::{Fits, KeyRange, Row, RowKey, Session, SpaceId, SqlError, SqlState, Stop};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -46,6 +46,18 @@ impl Steering for Following {
 
     fn scan(&mut self, range: &KeyRange, locking: bool) -> Result<Vec<(RowKey, Row)>, SqlError> {
         self.ask(|follower| follower.scan(range, locking))
+    }
+
+    fn seek(&mut self, key: &RowKey, name: &str, fits: &mut Fits<'_>) -> Result<Option<Row>, SqlError> {
+        self.ask(|follower| follower.seek(key, name, fits))
+    }
+
+    fn seek_range(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        self.ask(|follower| follower.seek_range(range, fits))
+    }
+
+    fn enter(&mut self, scope: usize) -> usize {
+        self.follower().enter(scope)
     }
 
     fn write(&mut self, key: &RowKey, name: &str, value: Option<Row>) -> Result<(), SqlError> {

@@ -212,7 +212,7 @@ mod tests {
         let quiet = Quiet::new(Duration::ZERO);
         let counts = skew_mockdb::Counts::default();
         assert!(!Quiet::new(Duration::from_secs(3600)).is_too_long(None));
-        let activity = Some(WireActivity { clients: 0, connections: 1, counts });
+        let activity = Some(WireActivity { clients: 0, connections: 1, working: 0, counts });
         quiet.is_too_long(activity);
         std::thread::sleep(Duration::from_millis(2));
         assert!(quiet.is_too_long(activity));
