@@ -26,7 +26,7 @@ fn explained(text: &str) -> Counterexample {
 const NAMED: &[(&str, &str, &str)] = &[
     ("lost-update", "psi", "r(x,init) w(x,1); r(x,init) w(x,2)"),
     ("lost-update", "psi", "w(x,1); r(x,1) w(x,2); r(x,1) w(x,3)"),
-    ("lost-update", "psi", "w(x,1); r(x,init) lock r(x,1) w(x,2)"),
+    ("stale-update", "psi", "w(x,1); r(x,init) lock r(x,1) w(x,2)"),
     ("write-skew", "serializable", "r(x,init) w(y,1); r(y,init) w(x,2)"),
     ("long-fork", "prefix", "w(x,1); w(y,1); r(x,1) r(y,init); r(x,init) r(y,1)"),
     ("causality-violation", "causal", "w(x,1); r(x,1) w(y,2); r(y,2) r(x,init)"),

@@ -20,8 +20,8 @@ use crate::shape::Shape;
 use skew_history::builder::{ClaimedWriter, Refusal, ScanSpec, ScannedKey};
 use skew_history::scan::{ascending, covers};
 use skew_history::{Action, History, HistoryBuilder, IsolationLevel, KeyId, Name, Value};
-use skew_sql::value::output;
-use skew_sql::{Datum, Dialect, KeyPart, KeyRange, Row, SqlType};
+use skew_sql::rows::text;
+use skew_sql::{Datum, KeyPart, KeyRange, Row};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -302,7 +302,7 @@ impl<'a, P: Explorable + ?Sized> Recorder<'a, P> {
             Datum::Integer(number) if i64::try_from(*number).is_ok() => values.integer(*number),
             Datum::Boolean(truth) => values.boolean(*truth),
             Datum::Text(text) => values.text(text),
-            datum => values.text(&output(datum, &SqlType::TEXT, Dialect::Postgres)),
+            datum => values.text(&text(datum)),
         }
     }
 

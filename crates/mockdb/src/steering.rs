@@ -78,6 +78,8 @@ struct Steered {
 pub(crate) struct Wheel {
     steering: Box<dyn Steering>,
     current: Steered,
+    /// The subquery that reads; see [`Steering::enter`]. It may be the first to touch anything.
+    scope: usize,
     is_touched: bool,
     /// How many columns of a space were described.
     described: BTreeMap<SpaceId, usize>,
@@ -101,6 +103,7 @@ impl Store {
         self.wheel = Some(Wheel {
             steering,
             current: Steered::default(),
+            scope: 0,
             is_touched: false,
             described: BTreeMap::new(),
             places: BTreeMap::new(),
@@ -166,6 +169,7 @@ impl Store {
                 let number = i64::from(wheel.steering.begin(&name, level)?);
                 wheel.is_touched = true;
                 wheel.current = Steered { session: Some(session), number, ..Steered::default() };
+                wheel.steering.enter(wheel.scope);
             }
         }
         Ok(wheel)
@@ -209,12 +213,13 @@ impl Store {
         Ok(self.steer(session)?.steering.seek_range(range, fits)?)
     }
 
-    /// A subquery begins or ends in a transaction that has begun.
+    /// A subquery begins or ends.
     pub(crate) fn steered_enter(&mut self, session: SessionId, scope: usize) -> usize {
-        match &mut self.wheel {
-            Some(wheel) if wheel.current.session == Some(session) => wheel.steering.enter(scope),
-            _ => 0,
+        let Some(wheel) = &mut self.wheel else { return 0 };
+        if wheel.current.session == Some(session) {
+            wheel.steering.enter(scope);
         }
+        std::mem::replace(&mut wheel.scope, scope)
     }
 
     pub(crate) fn steered_scan(

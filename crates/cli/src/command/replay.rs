@@ -238,6 +238,7 @@ mod tests {
             "password" => ("secret", &[]),
             "without" => ("alice[1]", &[]),
             "init" | "record" => ("a b.sql", &[]),
+            "clock" => ("2026-01-31T12:00:00Z", &[]),
             _ => ("17", &[]),
         }
     }
@@ -280,9 +281,9 @@ mod tests {
 
     #[test]
     fn a_password_is_never_part_of_a_line() {
-        let words = ["--password", "secret", "--", "true"];
+        let words = ["--clock", "2026-01-31T12:00:00Z", "--password", "secret", "--", "true"];
         let matches = clap_of::<serve::Arguments>().try_get_matches_from(words).unwrap();
         let line = of::<serve::Arguments>(&matches).replay_command(3);
-        assert_eq!(line, "skew serve --password \"$SKEW_PASSWORD\" --replay 3 -- true");
+        assert_eq!(line, "skew serve --password \"$SKEW_PASSWORD\" --clock 2026-01-31T12:00:00Z --replay 3 -- true");
     }
 }
