@@ -85,7 +85,9 @@ fn writers(history: &History, read: EventId) -> Vec<Source> {
     let own = history.numbered_events_of(reader).take_while(|(number, _)| *number < read);
     let own = own.filter(|(_, own)| !own.is_read() && own.key == event.key).last();
     if own.is_some_and(|(_, own)| own.value == event.value) {
-        return vec![Source::Own];
+        // Who has written a key reads its own version: a read that names another writer is one that nobody could make.
+        let is_own = history.claim(read).is_none_or(|claim| claim == Writer::Transaction(reader));
+        return vec![if is_own { Source::Own } else { Source::ThinAir }];
     }
     let is_initial = history.initial(event.key) == event.value;
     let last_in = |writer: TransactionId| {

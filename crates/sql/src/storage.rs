@@ -24,7 +24,7 @@ use crate::error::{Interrupt, SqlError, SqlState, Stop};
 use crate::value::Datum;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use core::time::Duration;
 
 /// What is one key of the history.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

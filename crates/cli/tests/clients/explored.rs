@@ -20,7 +20,7 @@ fn a_race_is_found_and_its_fix_explored_to_the_end() {
     let text = String::from_utf8_lossy(&raced.stdout).into_owned();
     assert_eq!(raced.status.code(), Some(1), "{text}{}", String::from_utf8_lossy(&raced.stderr));
     assert!(text.contains("read-committed  4 histories of 5 explored"), "{text}");
-    assert!(text.contains("fails   in 2 histories") && text.contains("lost update"), "{text}");
+    assert!(text.contains("fails   in 2 histories") && text.contains("stale update"), "{text}");
     let fixed = explore(&python, &["fixed"]);
     let text = String::from_utf8_lossy(&fixed.stdout).into_owned();
     assert_eq!(fixed.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&fixed.stderr));

@@ -225,15 +225,15 @@ fn the_smallest_failure_is_shown_and_its_last_line_makes_it_again() {
         "{}",
         ran.out
     );
-    assert!(ran.out.contains("lost update") && ran.out.contains("account/1 = 100"), "{}", ran.out);
-    let saved = folder.read("found/1-lost-update.json");
+    assert!(ran.out.contains("stale update") && ran.out.contains("account/1 = 100"), "{}", ran.out);
+    let saved = folder.read("found/1-stale-update.json");
     assert!(saved.contains("--replay") && saved.contains("\"command\""), "{saved}");
-    folder.skew(&["view", "found/1-lost-update.json"]).expect(0);
+    folder.skew(&["view", "found/1-stale-update.json"]).expect(0);
     let line = ran.out.lines().last().unwrap();
     let (schedule, behind) = line.split_once("--replay '").unwrap().1.split_once('\'').unwrap();
     assert!(schedule.starts_with("a,b ") && behind.contains("explore_command::application"), "{line}");
     let again = explore(&folder, "audited", &["--level", "rc", "--replay", schedule]).expect(1);
-    assert!(again.out.contains("exit code 1") && again.out.contains("lost update"), "{}", again.out);
+    assert!(again.out.contains("exit code 1") && again.out.contains("stale update"), "{}", again.out);
     // Alone, one after the other.
     let serial = explore(&folder, "audited", &["--level", "rc", "--replay", "a,b 1:0.0 2:1.1"]).expect(0);
     assert!(serial.out.contains("exit code 0"), "{}", serial.out);

@@ -54,7 +54,7 @@ fn what_failed_is_replayed_by_the_command_that_is_printed() {
     folder.write("withdraw.sql", WITHDRAW);
     let ran = folder.skew(&["play", "withdraw.sql", "--level", "causal"]).expect(1);
     assert!(ran.out.contains("fails  money adds up: in "), "{}", ran.out);
-    assert!(ran.out.contains("lost update"), "{}", ran.out);
+    assert!(ran.out.contains("stale update"), "{}", ran.out);
     let command = ran.out.lines().last().unwrap();
     assert!(command.starts_with("skew play withdraw.sql --level causal --seed "), "{command}");
     let again = folder.shell(command).expect(1);

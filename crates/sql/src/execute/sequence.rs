@@ -8,7 +8,7 @@ use crate::storage::AdvisoryRequest;
 use crate::value::Datum;
 use crate::virtual_tables::function::missing_namespace;
 use std::sync::Arc;
-use std::time::Duration;
+use core::time::Duration;
 
 /// In a second.
 const MICROSECONDS: f64 = 1e6;

@@ -312,7 +312,7 @@ impl Memory {
         fits: &mut Fits<'_>,
         reader: &mut R,
     ) -> Result<Rows, R::Stop> {
-        let mut wanted = range.limit;
+        let (limit, mut wanted) = (range.limit, range.limit);
         loop {
             let range = KeyRange { limit: wanted, ..range.clone() };
             let (keys, is_whole) = self.candidates(&range, fits, reader)?;
@@ -320,7 +320,7 @@ impl Memory {
             for key in keys {
                 rows.extend(self.seek(&key, fits, reader)?.map(|row| (key, row)));
             }
-            let missing = wanted.map_or(0, |wanted| wanted.saturating_sub(rows.len()));
+            let missing = limit.map_or(0, |limit| limit.saturating_sub(rows.len()));
             if missing == 0 || is_whole {
                 return Ok(rows);
             }

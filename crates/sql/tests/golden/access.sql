@@ -216,7 +216,6 @@ get 3/7 for update
 SELECT * FROM item WHERE price = 20 FOR UPDATE
 ----
 scan 4/20 rows 1
-get 3/8
 get 3/8 for update
 
 -- reads
