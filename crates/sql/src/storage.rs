@@ -22,9 +22,9 @@
 
 use crate::error::{Interrupt, SqlError, SqlState, Stop};
 use crate::value::Datum;
+use core::time::Duration;
 use std::fmt;
 use std::sync::Arc;
-use core::time::Duration;
 
 /// What is one key of the history.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

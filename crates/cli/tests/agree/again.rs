@@ -58,8 +58,12 @@ impl Plan {
     }
 
     /// Whom the next read of a key reads from.
-    fn next(&mut self, key: &str) -> Option<From> {
+    fn next(&mut self, key: &str, seeks: bool) -> Option<From> {
         let wanted = (self.current?, key.to_owned());
+        // Whoever seeks a row that the run locked takes it.
+        if let Some(locked) = self.locking.get(&wanted).filter(|_| seeks) {
+            return locked.front().copied();
+        }
         let reads = self.plain.get_mut(&wanted).or(self.locking.get_mut(&wanted))?;
         if reads.len() > 1 { reads.pop_front() } else { reads.front().copied() }
     }
@@ -71,7 +75,9 @@ struct Told(Arc<Mutex<Plan>>);
 impl Chooser for Told {
     fn choose(&mut self, reading: &mut Reading<'_>) -> Option<Version> {
         let mut plan = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let wanted = plan.next(reading.key_name()).map(|from| from.and_then(|place| plan.names.get(&place).cloned()));
+        let wanted = plan
+            .next(reading.key_name(), reading.seeks())
+            .map(|from| from.and_then(|place| plan.names.get(&place).cloned()));
         let count = reading.versions().len();
         let place = wanted.and_then(|name| (0..count).find(|&place| reading.writer_name(place) == name));
         let place = place.filter(|&place| reading.allows(place));

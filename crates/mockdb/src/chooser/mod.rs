@@ -111,6 +111,11 @@ impl Reading<'_> {
         }
     }
 
+    /// Whether a statement seeks rows here, and would lock the latest version.
+    pub fn seeks(&self) -> bool {
+        self.under_lock.is_some()
+    }
+
     /// The name of the session that reads.
     pub fn session(&self) -> &str {
         self.place.0

@@ -7,8 +7,8 @@ use crate::error::{SqlError, SqlState, Stop};
 use crate::storage::AdvisoryRequest;
 use crate::value::Datum;
 use crate::virtual_tables::function::missing_namespace;
-use std::sync::Arc;
 use core::time::Duration;
+use std::sync::Arc;
 
 /// In a second.
 const MICROSECONDS: f64 = 1e6;
