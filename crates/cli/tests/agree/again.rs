@@ -28,8 +28,7 @@ type From = Option<Place>;
 #[derive(Default)]
 struct Plan {
     /// By transaction and key, in the order of the reads.
-    plain: BTreeMap<(Place, String), VecDeque<From>>,
-    locking: BTreeMap<(Place, String), VecDeque<From>>,
+    reads: BTreeMap<(Place, String), VecDeque<(bool, From)>>,
     current: Option<Place>,
     /// How the store names the transactions that are over.
     names: BTreeMap<Place, String>,
@@ -49,9 +48,8 @@ impl Plan {
                     Some(Writer::Transaction(writer)) => Some(place(writer)),
                     _ => None,
                 };
-                let reads = if event.locking { &mut plan.locking } else { &mut plan.plain };
                 let key = (place(transaction), history.key_name(event.key).to_string());
-                reads.entry(key).or_default().push_back(from);
+                plan.reads.entry(key).or_default().push_back((event.locking, from));
             }
         }
         plan
@@ -59,13 +57,13 @@ impl Plan {
 
     /// Whom the next read of a key reads from.
     fn next(&mut self, key: &str, seeks: bool) -> Option<From> {
-        let wanted = (self.current?, key.to_owned());
-        // Whoever seeks a row that the run locked takes it.
-        if let Some(locked) = self.locking.get(&wanted).filter(|_| seeks) {
-            return locked.front().copied();
+        let reads = self.reads.get_mut(&(self.current?, key.to_owned()))?;
+        // Reads that lock without seeking choose nothing.
+        while !seeks && reads.len() > 1 && reads.front()?.0 {
+            reads.pop_front();
         }
-        let reads = self.plain.get_mut(&wanted).or(self.locking.get_mut(&wanted))?;
-        if reads.len() > 1 { reads.pop_front() } else { reads.front().copied() }
+        let next = if reads.len() > 1 { reads.pop_front() } else { reads.front().copied() };
+        next.map(|next| next.1)
     }
 }
 
