@@ -2,13 +2,13 @@
 """Histories that hide unsatisfiable 3-SAT: pruning decides nothing, so search and its proof do all the work.
 
 The same reduction as in crates/check/tests/satisfiability.rs. An occurrence of a variable is a pair of transactions that write one
-key, its value their order; a circle through readers closes exactly when given occurrences have given values:
+key, its value their order; a cycle through readers closes exactly when given occurrences have given values:
 
     T: w(o,1)    F: w(o,2)                          o is true when T's version is before F's
 
     reader of T's version -rw-> F (when o is true) -wr-> the next reader -rw-> ... -wr-> the first reader
 
-A clause is a circle through its three literals being false; one circle per neighbouring pair of occurrences of a variable makes all of
+A clause is a cycle through its three literals being false; one cycle per neighbouring pair of occurrences of a variable makes all of
 them equal. Formulas are random, six clauses per variable; those that a small solver of this script satisfies are passed over, so all
 histories must fail. Each is checked with its proof written, and the proof is then verified.
 """
@@ -65,40 +65,40 @@ def unsatisfiable(variables, clauses, seed):
         seed += 1
 
 
-def circles_of(clauses, variables):
-    """Occurrence 3 n + i is literal i of clause n; a circle is a list of (occurrence, value)."""
+def cycles_of(clauses, variables):
+    """Occurrence 3 n + i is literal i of clause n; a cycle is a list of (occurrence, value)."""
     occurrences = [[] for _ in range(variables)]
-    circles = []
+    cycles = []
     for number, clause in enumerate(clauses):
         # A literal is false when its variable's value is whether it is negated.
-        circles.append([(3 * number + place, negated) for place, (_, negated) in enumerate(clause)])
+        cycles.append([(3 * number + place, negated) for place, (_, negated) in enumerate(clause)])
         for place, (variable, _) in enumerate(clause):
             occurrences[variable].append(3 * number + place)
     for same in (same for same in occurrences if len(same) > 1):
         for place, one in enumerate(same):
-            circles.append([(one, True), (same[(place + 1) % len(same)], False)])
-    return circles
+            cycles.append([(one, True), (same[(place + 1) % len(same)], False)])
+    return cycles
 
 
 def write_history(path, clauses, variables):
     """A line per transaction, each a session of its own."""
-    circles = circles_of(clauses, variables)
+    cycles = cycles_of(clauses, variables)
     links = {}
-    for number, circle in enumerate(circles):
-        for place, occurrence in enumerate(circle):
+    for number, cycle in enumerate(cycles):
+        for place, occurrence in enumerate(cycle):
             links.setdefault(occurrence, []).append(f"link/{number}/{place}")
     with open(path, "w") as out:
         def line(session, ops):
             out.write(json.dumps({"session": session, "id": session, "ops": ops}, separators=(",", ":")) + "\n")
         for occurrence in range(3 * len(clauses)):
             for value in (True, False):
-                # A circle that wants the occurrence true goes on through the writer of false, which is the later one then.
+                # A cycle that wants the occurrence true goes on through the writer of false, which is the later one then.
                 ops = [{"w": f"o{occurrence}", "v": 1 if value else 2}]
                 ops += [{"w": link, "v": 1} for link in links.get((occurrence, not value), [])]
                 line(f"o{occurrence}={str(value).lower()}", ops)
-        for number, circle in enumerate(circles):
-            for place, (occurrence, value) in enumerate(circle):
-                before = f"link/{number}/{(place - 1) % len(circle)}"
+        for number, cycle in enumerate(cycles):
+            for place, (occurrence, value) in enumerate(cycle):
+                before = f"link/{number}/{(place - 1) % len(cycle)}"
                 line(f"c{number}.{place}", [{"r": before, "v": 1}, {"r": f"o{occurrence}", "v": 1 if value else 2}])
 
 

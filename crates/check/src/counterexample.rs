@@ -14,9 +14,9 @@ pub enum AnomalyKind {
     AbortedRead,
     /// G1b: read a version that its own transaction overwrote.
     IntermediateRead,
-    /// G1c: transactions that read from each other in a circle.
+    /// G1c: transactions that read from each other in a cycle.
     CircularInformationFlow,
-    /// G0: the versions themselves are ordered in a circle.
+    /// G0: the versions themselves are ordered in a cycle.
     DirtyWrite,
     /// Two reads returned lists that cannot come from one order of appends.
     IncompatibleLists,
@@ -98,7 +98,7 @@ impl AnomalyKind {
             ThinAir => "a transaction read a value that nobody wrote",
             AbortedRead => "a transaction read what an aborted transaction had written",
             IntermediateRead => "a transaction read a version that its writer overwrote before it committed",
-            CircularInformationFlow => "transactions read from each other in a circle",
+            CircularInformationFlow => "transactions read from each other in a cycle",
             DirtyWrite => "two transactions overwrote each other's writes in opposite orders",
             IncompatibleLists => "two reads returned lists that cannot come from one order of appends",
             NonRepeatableRead => "two reads of one key in one transaction returned different versions",
@@ -113,7 +113,7 @@ impl AnomalyKind {
             WriteSkew => "transactions overwrote what the others had read, each without seeing the others",
             ReadOnlyAnomaly => "a reader saw a state that no serial order of the writers passes through",
             RealTimeViolation => "a transaction missed what had ended before it began",
-            DependencyCycle => "transactions depend on each other in a circle",
+            DependencyCycle => "transactions depend on each other in a cycle",
         }
     }
 }
@@ -161,10 +161,10 @@ pub struct Told {
     pub because: String,
 }
 
-/// One way the transactions could be ordered, and the circle it leads to.
+/// One way the transactions could be ordered, and the cycle it leads to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Case {
-    /// What is assumed, in words; nothing when the circle is certain: `t1's write of x came before t2's`.
+    /// What is assumed, in words; nothing when the cycle is certain: `t1's write of x came before t2's`.
     pub assumption: Option<String>,
     /// The edges, each beginning where the one before ends, back to the start.
     pub edges: Vec<Told>,

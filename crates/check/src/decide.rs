@@ -157,7 +157,7 @@ fn saturate(rules: &Rules<'_, '_>, choices: &Choices) -> Result<Vec<Forced>, Cyc
     Ok(saturation.forced)
 }
 
-/// An edge into the initial state closes a circle at once: the initial state is before everything.
+/// An edge into the initial state closes a cycle at once: the initial state is before everything.
 fn before_initial(edge: Edge) -> Vec<Edge> {
     let back = Edge { from: Writer::Initial, to: edge.from, kind: EdgeKind::SessionOrder };
     vec![edge, back]

@@ -35,7 +35,7 @@ pub(crate) enum Consequence {
 pub(crate) enum Contradiction {
     /// A cycle of certain edges, as nodes.
     Cycle(Cycle),
-    /// At psi: a certain overwrite (reader, later writer) that closes a circle with dependencies.
+    /// At psi: a certain overwrite (reader, later writer) that closes a cycle with dependencies.
     Overwrite(u32, u32),
     /// Both orders of a pair are impossible by what was certain when this stage began.
     Pair { first: u32, second: u32, stage: usize },

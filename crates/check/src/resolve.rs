@@ -476,7 +476,7 @@ impl<'h, 'a> Resolver<'h, 'a> {
                 candidates.extend(initial.then_some(INITIAL));
                 candidates.sort_unstable();
                 candidates.dedup();
-                // Reading one's own later write is a circle of one; any other candidate is better.
+                // Reading one's own later write is a cycle of one; any other candidate is better.
                 candidates.retain(|&candidate| candidate != lookup.transaction.0);
                 Ok(if let [only] = candidates[..] { Found::One(only) } else { Found::Several(candidates) })
             }

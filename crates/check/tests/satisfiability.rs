@@ -1,6 +1,6 @@
 //! Histories that hide 3-SAT: pruning sees nothing, so search and its certificate have to do the work.
 //!
-//! An occurrence of a variable is a pair of transactions that write one key, its value their order. A *circle* leads through readers
+//! An occurrence of a variable is a pair of transactions that write one key, its value their order. A *cycle* leads through readers
 //! and closes exactly when given occurrences have given values:
 //!
 //! ```text
@@ -9,9 +9,9 @@
 //!   reader of T's version ─rw→ F (when o is true) ─wr→ the next reader ─rw→ … ─wr→ the first reader
 //! ```
 //!
-//! A clause is a circle through its three literals being false; two more circles make each two occurrences of a variable equal. Without
+//! A clause is a cycle through its three literals being false; two more cycles make each two occurrences of a variable equal. Without
 //! an order nothing is known, because writers reach readers only. So a history is serializable (and snapshot, and prefix, whose rule
-//! such circles break too) exactly when its formula can be satisfied.
+//! such cycles break too) exactly when its formula can be satisfied.
 
 mod support;
 
@@ -55,31 +55,31 @@ fn is_satisfiable_by_batsat(formula: &[Clause], variables: usize) -> bool {
     solver.solve_limited(&[]) == lbool::TRUE
 }
 
-/// Occurrences with the values that close a circle.
-type Circle = Vec<(usize, bool)>;
+/// Occurrences with the values that close a cycle.
+type Cycle = Vec<(usize, bool)>;
 
-/// The circles of a formula: occurrence `3 n + i` is literal `i` of clause `n`.
-fn circles_of(formula: &[Clause], variables: usize) -> Vec<Circle> {
+/// The cycles of a formula: occurrence `3 n + i` is literal `i` of clause `n`.
+fn cycles_of(formula: &[Clause], variables: usize) -> Vec<Cycle> {
     let mut occurrences: Vec<Vec<usize>> = vec![Vec::new(); variables];
-    let mut circles = Vec::new();
+    let mut cycles = Vec::new();
     for (number, clause) in formula.iter().enumerate() {
         // A literal is false when its variable's value is whether it is negated.
-        circles.push(clause.iter().enumerate().map(|(place, literal)| (3 * number + place, literal.1)).collect());
+        cycles.push(clause.iter().enumerate().map(|(place, literal)| (3 * number + place, literal.1)).collect());
         for (place, &(variable, _)) in clause.iter().enumerate() {
             occurrences[variable].push(3 * number + place);
         }
     }
     for same in occurrences.iter().filter(|same| same.len() > 1) {
         for (place, &one) in same.iter().enumerate() {
-            circles.push(vec![(one, true), (same[(place + 1) % same.len()], false)]);
+            cycles.push(vec![(one, true), (same[(place + 1) % same.len()], false)]);
         }
     }
-    circles
+    cycles
 }
 
 /// The history that is serializable when the formula can be satisfied.
 fn history_of(formula: &[Clause], variables: usize) -> History {
-    let circles = circles_of(formula, variables);
+    let cycles = cycles_of(formula, variables);
     let mut builder = HistoryBuilder::new();
     let mut event = |session: &str, begin: bool, read: bool, key: &str, value: i64| {
         let (session, key, value) = (builder.session(session), builder.key(key), builder.values().integer(value));
@@ -88,23 +88,23 @@ fn history_of(formula: &[Clause], variables: usize) -> History {
         }
         if read { builder.read(key, value) } else { builder.write(key, value) }
     };
-    let link = |circle: usize, place: usize| format!("link/{circle}/{place}");
+    let link = |cycle: usize, place: usize| format!("link/{cycle}/{place}");
     for occurrence in 0..3 * formula.len() {
         for value in [true, false] {
-            // A circle that wants the occurrence true goes on through the writer of false, which is the later one then.
+            // A cycle that wants the occurrence true goes on through the writer of false, which is the later one then.
             let session = format!("o{occurrence}={value}");
             event(&session, true, false, &format!("o{occurrence}"), if value { 1 } else { 2 });
-            for (number, circle) in circles.iter().enumerate() {
-                for place in (0..circle.len()).filter(|&place| circle[place] == (occurrence, !value)) {
+            for (number, cycle) in cycles.iter().enumerate() {
+                for place in (0..cycle.len()).filter(|&place| cycle[place] == (occurrence, !value)) {
                     event(&session, false, false, &link(number, place), 1);
                 }
             }
         }
     }
-    for (number, circle) in circles.iter().enumerate() {
-        for (place, &(occurrence, value)) in circle.iter().enumerate() {
+    for (number, cycle) in cycles.iter().enumerate() {
+        for (place, &(occurrence, value)) in cycle.iter().enumerate() {
             let session = format!("c{number}.{place}");
-            event(&session, true, true, &link(number, (place + circle.len() - 1) % circle.len()), 1);
+            event(&session, true, true, &link(number, (place + cycle.len() - 1) % cycle.len()), 1);
             event(&session, false, true, &format!("o{occurrence}"), if value { 1 } else { 2 });
         }
     }

@@ -257,8 +257,8 @@ impl Follower {
     }
 
     /// The rows of a range that a statement sought to lock in the run.
-    pub fn seek_range(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Vec<(RowKey, Row)>, Difference> {
-        self.remembering(|memory, follower| memory.seek_range(range, fits, follower))
+    pub fn look_over(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Vec<RowKey>, Difference> {
+        self.remembering(|memory, follower| memory.look_over(range, fits, follower))
     }
 
     /// What a key is called, should it be one that the run does not have.

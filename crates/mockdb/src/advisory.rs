@@ -5,8 +5,8 @@
 //!   SELECT pg_advisory_xact_lock(7)       the transaction holds 7 until it ends
 //! ```
 //!
-//! They are outside of histories: no version is read or written. A session that closes a circle of sessions that wait for one another,
-//! for these locks or for rows, is refused; a circle that a row lock closes is left to the time limit of a wait.
+//! They are outside of histories: no version is read or written. A session that closes a cycle of sessions that wait for one another,
+//! for these locks or for rows, is refused; a cycle that a row lock closes is left to the time limit of a wait.
 
 use crate::lock::waits_for_itself;
 use crate::store::Store;

@@ -164,15 +164,14 @@ impl Store {
         self.remembering(session, (lock, patience), |memory, asked| memory.seek(key, fits, asked))
     }
 
-    /// The rows of a range that a statement seeks.
-    pub(crate) fn seek_range(
+    /// The keys of a range that a statement seeks.
+    pub(crate) fn look_over(
         &mut self,
         session: SessionId,
         range: &KeyRange,
-        (lock, patience): (Lock, Patience),
         fits: &mut Fits<'_>,
-    ) -> Result<Vec<(RowKey, Row)>, Stop> {
-        self.remembering(session, (lock, patience), |memory, asked| memory.seek_range(range, fits, asked))
+    ) -> Result<Vec<RowKey>, Stop> {
+        self.remembering(session, (Lock::None, Patience::Wait), |memory, asked| memory.look_over(range, fits, asked))
     }
 
     /// Writes under a key.
@@ -447,7 +446,7 @@ impl Reader for Asked<'_> {
 
     fn look_over(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Looked, Stop> {
         self.store.take_turn(self.session)?;
-        self.store.look_over(self.session, range, fits)
+        self.store.look_anew(self.session, range, fits)
     }
 
     fn claim(&mut self, key: &RowKey) -> Result<Option<Option<Row>>, Stop> {

@@ -190,8 +190,8 @@ impl Store {
         Ok(Scanned { rows: harvest.rows, read: Some(read) })
     }
 
-    /// Looks at a range for rows to lock: passes over what does not fit, and leaves the rest to be locked.
-    pub(crate) fn look_over(
+    /// Looks for rows to lock in a range of which nothing is known: passes over what does not fit, and leaves the rest to be locked.
+    pub(crate) fn look_anew(
         &mut self,
         session: SessionId,
         range: &KeyRange,
@@ -286,7 +286,7 @@ impl Store {
             self.read_candidate(session, candidate, Some(&mut segment), scanning)?;
             let (read, left) = named.split_at(place + 1);
             if scanning.limit.is_some_and(|limit| scanning.harvest.count >= limit)
-                && left.first().is_some_and(|next| next.part != candidate.part)
+                && left.first().is_none_or(|next| next.part != candidate.part)
                 && let Some(cut) = cut_above(covered, read, left)
             {
                 self.end_segment(session, cut, segment)?;

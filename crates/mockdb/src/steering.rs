@@ -42,8 +42,8 @@ pub trait Steering: Send {
     fn scan(&mut self, range: &KeyRange, locking: bool) -> Result<Vec<(RowKey, Row)>, SqlError>;
     /// The row under a key of this name that a statement seeks to lock; nothing if it passes it over.
     fn seek(&mut self, key: &RowKey, name: &str, fits: &mut Fits<'_>) -> Result<Option<Row>, SqlError>;
-    /// The rows of a range that a statement seeks to lock.
-    fn seek_range(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Vec<(RowKey, Row)>, SqlError>;
+    /// The keys of a range that a statement seeks to lock; each is then sought by itself.
+    fn look_over(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Vec<RowKey>, SqlError>;
     /// A subquery begins or ends: what it reads it reads for itself. Who read before.
     fn enter(&mut self, scope: usize) -> usize;
     /// Writes a row under a key of this name; nothing: deletes it.
@@ -204,13 +204,13 @@ impl Store {
         }
     }
 
-    pub(crate) fn steered_seek_range(
+    pub(crate) fn steered_look_over(
         &mut self,
         session: SessionId,
         range: &KeyRange,
         fits: &mut Fits<'_>,
-    ) -> Result<Vec<(RowKey, Row)>, Stop> {
-        Ok(self.steer(session)?.steering.seek_range(range, fits)?)
+    ) -> Result<Vec<RowKey>, Stop> {
+        Ok(self.steer(session)?.steering.look_over(range, fits)?)
     }
 
     /// A subquery begins or ends.

@@ -8,7 +8,7 @@ use crate::store::Store;
 use crate::transaction::Told;
 use skew_check::Updates;
 use skew_history::SessionId;
-use skew_sql::storage::seek_by_scan;
+use skew_sql::storage::look_by_scan;
 use skew_sql::{
     AdvisoryRequest, Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SequenceId, SequenceRule,
     SpaceId, SqlError, SqlState, Stop, Storage, Write,
@@ -124,25 +124,15 @@ impl Storage for View<'_> {
         Ok(self.take(key, columns, lock, patience)?.filter(|row| fits(key, row) != Fit::No))
     }
 
-    fn seek_range(
-        &mut self,
-        range: &KeyRange,
-        columns: &Columns,
-        lock: Lock,
-        patience: Patience,
-        fits: &mut Fits<'_>,
-    ) -> Result<Vec<(RowKey, Row)>, Stop> {
+    fn look_over(&mut self, range: &KeyRange, columns: &Columns, fits: &mut Fits<'_>) -> Result<Vec<RowKey>, Stop> {
         let is_atomic = self.store.options().updates == Updates::Atomic;
         if self.is_steered() && is_atomic {
-            if patience != Patience::Wait {
-                return refused("SKIP LOCKED or NOWAIT");
-            }
-            return self.store.steered_seek_range(self.session, range, fits);
+            return self.store.steered_look_over(self.session, range, fits);
         }
         if !self.is_steered() && self.store.seeks(self.session, range.space) {
-            return self.store.seek_range(self.session, range, (lock, patience), fits);
+            return self.store.look_over(self.session, range, fits);
         }
-        seek_by_scan(self, range, columns, lock, patience, fits)
+        look_by_scan(self, range, columns, fits)
     }
 
     fn enter(&mut self, scope: usize) -> usize {

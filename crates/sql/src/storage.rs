@@ -269,16 +269,9 @@ pub trait Storage {
         Ok(self.take(key, columns, lock, patience)?.filter(|row| fits(key, row) != Fit::No))
     }
 
-    /// The rows of a range that the statement seeks, in its order: those that fit, locked. A limit counts these.
-    fn seek_range(
-        &mut self,
-        range: &KeyRange,
-        columns: &Columns,
-        lock: Lock,
-        patience: Patience,
-        fits: &mut Fits<'_>,
-    ) -> Result<Vec<(RowKey, Row)>, Stop> {
-        seek_by_scan(self, range, columns, lock, patience, fits)
+    /// The keys of a range under which a row fits, in its order; a limit counts these. Nothing is locked yet: each is then sought by itself.
+    fn look_over(&mut self, range: &KeyRange, columns: &Columns, fits: &mut Fits<'_>) -> Result<Vec<RowKey>, Stop> {
+        look_by_scan(self, range, columns, fits)
     }
 
     /// A row with its lock; none also if somebody else has it and rows that others have are left out.
@@ -364,32 +357,23 @@ pub(crate) fn all_rows(storage: &mut dyn Storage, range: &KeyRange) -> Result<Ve
     }
 }
 
-/// Rows that are sought where a range is read plainly and each row that fits again, with its lock: stores of one version, and rows that
+/// Keys that are sought where a range is read plainly and each row that fits again, with its lock: stores of one version, and rows that
 /// are told cell by cell.
-pub fn seek_by_scan<S: Storage + ?Sized>(
+pub fn look_by_scan<S: Storage + ?Sized>(
     storage: &mut S,
     range: &KeyRange,
     columns: &Columns,
-    lock: Lock,
-    patience: Patience,
     fits: &mut Fits<'_>,
-) -> Result<Vec<(RowKey, Row)>, Stop> {
+) -> Result<Vec<RowKey>, Stop> {
     let mut reached = range.limit;
     loop {
         let found = storage.scan(&KeyRange { limit: reached, ..range.clone() }, columns)?;
         let is_cut = reached.is_some_and(|reached| found.len() >= reached);
-        let mut rows = Vec::new();
-        for (key, row) in found {
-            if range.limit.is_none_or(|limit| rows.len() < limit)
-                && fits(&key, &row) != Fit::No
-                && let Some(row) = storage.take(&key, columns, lock, patience)?.filter(|row| fits(&key, row) != Fit::No)
-            {
-                rows.push((key, row));
-            }
-        }
-        let missing = range.limit.map_or(0, |limit| limit - rows.len());
+        let fitting = found.into_iter().filter(|(key, row)| fits(key, row) != Fit::No);
+        let keys: Vec<RowKey> = fitting.map(|(key, _)| key).take(range.limit.unwrap_or(usize::MAX)).collect();
+        let missing = range.limit.map_or(0, |limit| limit - keys.len());
         if !is_cut || missing == 0 {
-            return Ok(rows);
+            return Ok(keys);
         }
         // Where most rows do not fit, twice as many at a time, so that the asking has an end.
         reached = reached.map(|reached| reached.saturating_add(missing.max(reached)));

@@ -64,7 +64,7 @@ fn tell(out: &mut String, case: &ToldCase, several: bool, palette: Palette) {
     match &case.assumption {
         Some(assumption) => line(out, &format!("  {heading}if {assumption}:{end}")),
         None if several => line(out, &format!("  {heading}in any case:{end}")),
-        None if case.sentences.len() > 1 => line(out, &format!("  {heading}a circle:{end}")),
+        None if case.sentences.len() > 1 => line(out, &format!("  {heading}a cycle:{end}")),
         None => {}
     }
     for sentence in &case.sentences {

@@ -4,7 +4,7 @@
 //!   session a           session b
 //!   ┌─ t1 ─────────┐    ┌─ t2 ─────────┐
 //!   │ read x = 0   │    │ read x = 0   │      a column per session, as many beside each other as fit;
-//!   │ write x = 1  │    │ write x = 2  │      boxes that are not on the circle are dashed
+//!   │ write x = 1  │    │ write x = 2  │      boxes that are not on the cycle are dashed
 //!   └──────────────┘    └──────────────┘
 //! ```
 

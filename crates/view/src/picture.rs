@@ -18,7 +18,7 @@ pub struct Picture<'a> {
     pub kind: AnomalyKind,
     /// The smallest part of the input that violates the level.
     pub history: &'a History,
-    /// Why it does: all ways to order the transactions, each with its circle.
+    /// Why it does: all ways to order the transactions, each with its cycle.
     pub cases: &'a [Case],
 }
 

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //!            initial state (dashed)
-//!              ╎ wr x       ╎ wr x          dashed: not on the circle, but it wrote what was read
+//!              ╎ wr x       ╎ wr x          dashed: not on the cycle, but it wrote what was read
 //!              ▼            ▼
 //!             t1 ── ww x ─▶ t2
 //!                ◀─ rw x ──
 //! ```
 //!
-//! A bare circle leaves out who wrote the versions that were overwritten. Those writers are part of the minimal history; here
+//! A bare cycle leaves out who wrote the versions that were overwritten. Those writers are part of the minimal history; here
 //! they become participants that do not take part in the story, with arrows of no case. Every drawing is made from a scene; none looks at
 //! the history again.
 
@@ -111,7 +111,7 @@ impl Scene {
     }
 }
 
-/// The transactions to draw and whether they are on the circle. Where there are too many, those on it go first.
+/// The transactions to draw and whether they are on the cycle. Where there are too many, those on it go first.
 fn shown_transactions(picture: Picture<'_>) -> Vec<(TransactionId, bool)> {
     let takes_part = picture.taking_part();
     let all = picture.history.transactions().map(|id| (id, takes_part.binary_search(&id).is_ok()));

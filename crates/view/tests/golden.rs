@@ -121,7 +121,7 @@ fn causality_violation() -> Counterexample {
     let history = notation::parse("a: w(x,1); b: w(x,2); c: r(x,2) w(y,3); d: r(y,3) r(x,1)").unwrap();
     let because = "d#0 read x = 1 and must have seen b#0, which wrote x = 2 (c#0 read x = 2, which b#0 wrote; \
                    d#0 read y = 3, which c#0 wrote); so b#0's write of x came before a#0's";
-    let edges = [("b#0 a#0 ww x", because), ("a#0 b#0 so", "made up, to have a circle")];
+    let edges = [("b#0 a#0 ww x", because), ("a#0 b#0 so", "made up, to have a cycle")];
     let cases = vec![case(&history, None, &edges)];
     let proof = Refutation::Proof(Proof::default());
     found(IsolationLevel::Causal, AnomalyKind::CausalityViolation, history, proof, cases)

@@ -123,7 +123,7 @@ fn of_weak_cycle(history: &History, edges: &[&Edge]) -> AnomalyKind {
 /// Two transactions read the same version of a key and both write it, neither having met the other's version before it wrote.
 ///
 /// Whoever did meet it may have built on it: `UPDATE kv SET v = v + 10 WHERE k IN (SELECT k FROM kv WHERE v = 0)` adds to what it locked, and
-/// nothing is lost. That read is no part of the smallest circle, so it is looked for in the whole history.
+/// nothing is lost. That read is no part of the smallest cycle, so it is looked for in the whole history.
 fn has_lost_update(history: &History, whole: &History) -> bool {
     let updates = |transaction: TransactionId| {
         let events = history.events_of(transaction);
@@ -166,7 +166,7 @@ fn meets_another(history: &History, transaction: TransactionId, read: EventId, e
 /// A transaction read a key, found under its lock that somebody had written it meanwhile, and wrote it nevertheless: SELECT, compute,
 /// UPDATE to the result. What was written meanwhile is lost as if nobody had locked.
 ///
-/// The write is no part of the smallest circle, so it is looked for in the whole history.
+/// The write is no part of the smallest cycle, so it is looked for in the whole history.
 fn updates_unseen_version(history: &History, whole: &History) -> bool {
     history.transactions().any(|transaction| {
         let events: Vec<(EventId, &Event)> = history.numbered_events_of(transaction).collect();

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A forced edge says "must have seen". Where the rest of its cycle is certain at a glance, the way by which the reader must have seen
-//! the other writer and the overwrite make a circle of their own, which is easier to follow:
+//! the other writer and the overwrite make a cycle of their own, which is easier to follow:
 //!
 //! ```text
 //!   t3 read x from t1 and must have seen t2, so t2 → t1, but t1 → t2        told:  t2 ─wr→ t3 ─rw→ t2
@@ -125,7 +125,7 @@ impl Teller<'_> {
         Case { assumption, edges: edges.iter().map(|edge| self.edge(edge)).collect() }
     }
 
-    /// The circle through the reader, when the rest of the cycle is one edge that needs no telling: the initial state before everything,
+    /// The cycle through the reader, when the rest of the cycle is one edge that needs no telling: the initial state before everything,
     /// session order, a read, or lists that show it.
     fn without_must_see(&self, edges: &[Edge]) -> Option<Vec<Edge>> {
         let (forced, rest) = match edges {

@@ -238,6 +238,7 @@ mod tests {
             "password" => ("secret", &[]),
             "without" => ("alice[1]", &[]),
             "init" | "record" => ("a b.sql", &[]),
+            "record_errors" => ("continue", &[]),
             "clock" => ("2026-01-31T12:00:00Z", &[]),
             _ => ("17", &[]),
         }

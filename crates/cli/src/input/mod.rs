@@ -140,7 +140,7 @@ pub(crate) fn locate(argument: &Path) -> Result<Vec<Location>, Complaint> {
     Ok(locations)
 }
 
-/// All inputs below a folder, sorted by path. Hidden files are not ours; a linked folder could lead round in a circle.
+/// All inputs below a folder, sorted by path. Hidden files are not ours; a linked folder could lead round and round.
 /// What cannot be read comes back by name.
 fn walk(folder: &Path) -> Result<Vec<Location>, (PathBuf, io::Error)> {
     let mut found: Vec<(PathBuf, Location)> = Vec::new();

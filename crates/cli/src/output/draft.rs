@@ -17,7 +17,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 
-/// As many links may lead to a file; more of them go round in a circle.
+/// As many links may lead to a file; more of them go round and round.
 const MOST_LINKS: usize = 40;
 
 /// A file that is not in its place yet.

@@ -305,9 +305,9 @@ impl Path {
     }
 
     /// The rows of a range that a statement seeks to lock.
-    pub fn seek_range(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Vec<(RowKey, Row)>, PathError> {
+    pub fn look_over(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Vec<RowKey>, PathError> {
         self.go_on()?;
-        self.remembering(|memory, path| memory.seek_range(range, fits, path))
+        self.remembering(|memory, path| memory.look_over(range, fits, path))
     }
 
     /// Asks the memory of the statement, which asks the path for what it does not know.

@@ -20,7 +20,7 @@ use crate::explorable::Interrupt;
 use crate::requests::Requests;
 use rustc_hash::FxHashMap;
 use skew_sql::rows::{Found, Layout, Looked, Memory, Reader, Scanned};
-use skew_sql::storage::seek_by_scan;
+use skew_sql::storage::look_by_scan;
 use skew_sql::{
     AdvisoryRequest, Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SequenceId, SequenceRule,
     SpaceId, SqlError, SqlState, Stop, Storage, Write, by_place,
@@ -229,22 +229,12 @@ impl Storage for View<'_, '_> {
         Ok(self.get(key, columns, lock)?.filter(|row| fits(key, row) != Fit::No))
     }
 
-    fn seek_range(
-        &mut self,
-        range: &KeyRange,
-        columns: &Columns,
-        lock: Lock,
-        patience: Patience,
-        fits: &mut Fits<'_>,
-    ) -> Result<Vec<(RowKey, Row)>, Stop> {
-        if patience != Patience::Wait && self.atomic {
-            return Err(self.refuse(IMPATIENT));
-        }
+    fn look_over(&mut self, range: &KeyRange, columns: &Columns, fits: &mut Fits<'_>) -> Result<Vec<RowKey>, Stop> {
         if self.seeks(range.space) {
             let (memory, mut asked) = self.asked();
-            return memory.seek_range(range, fits, &mut asked);
+            return memory.look_over(range, fits, &mut asked);
         }
-        seek_by_scan(self, range, columns, lock, patience, fits)
+        look_by_scan(self, range, columns, fits)
     }
 
     fn enter(&mut self, scope: usize) -> usize {

@@ -173,15 +173,8 @@ impl Storage for WireDesk<'_> {
         self.call(|view| view.seek(key, columns, lock, patience, fits))
     }
 
-    fn seek_range(
-        &mut self,
-        range: &KeyRange,
-        columns: &Columns,
-        lock: Lock,
-        patience: Patience,
-        fits: &mut Fits<'_>,
-    ) -> Result<Vec<(RowKey, Row)>, Stop> {
-        self.call(|view| view.seek_range(range, columns, lock, patience, fits))
+    fn look_over(&mut self, range: &KeyRange, columns: &Columns, fits: &mut Fits<'_>) -> Result<Vec<RowKey>, Stop> {
+        self.call(|view| view.look_over(range, columns, fits))
     }
 
     fn enter(&mut self, scope: usize) -> usize {

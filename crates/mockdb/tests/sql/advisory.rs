@@ -1,4 +1,4 @@
-//! Advisory locks exclude one another, end when they should, and never leave sessions waiting in a circle.
+//! Advisory locks exclude one another, end when they should, and never leave sessions waiting in a cycle.
 
 use super::{Test, state};
 use skew_mockdb::{ChooserKind, Level, Options};

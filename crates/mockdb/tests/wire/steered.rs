@@ -65,8 +65,9 @@ impl Steering for Clerk {
         Ok(self.read(key, name, true)?.filter(|row| fits(key, row) != Fit::No))
     }
 
-    fn seek_range(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Vec<(RowKey, Row)>, SqlError> {
-        Ok(self.scan(range, true)?.into_iter().filter(|(key, row)| fits(key, row) != Fit::No).collect())
+    fn look_over(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Vec<RowKey>, SqlError> {
+        let rows = self.scan(range, true)?.into_iter().filter(|(key, row)| fits(key, row) != Fit::No);
+        Ok(rows.map(|(key, _)| key).collect())
     }
 
     fn enter(&mut self, _: usize) -> usize {

@@ -26,8 +26,11 @@ const LOCKED: SqlState = SqlState("55P03");
 /// Beyond so many combinations of values it is no lookup any more.
 const POINT_LIMIT: usize = 100_000;
 
-/// From what a scan found to the row that it leads to, if it leads to one that has not come yet.
-type Lead<'lead, 'run> = dyn FnMut(&mut Execution<'run>, RowKey, Row) -> Result<Option<(RowKey, Row)>, Stop> + 'lead;
+/// From what was found under a key to the row that it leads to, if it leads to one that has not come yet.
+type Lead<'lead, 'run, T> = dyn FnMut(&mut Execution<'run>, RowKey, T) -> Result<Option<(RowKey, Row)>, Stop> + 'lead;
+
+/// Asks the store what is found in a range.
+type Ask<'ask, 'run, T> = dyn FnMut(&mut Execution<'run>, &KeyRange) -> Result<Vec<(RowKey, T)>, Stop> + 'ask;
 
 impl<'run> Execution<'run> {
     pub(super) fn read(
@@ -86,18 +89,34 @@ impl<'run> Execution<'run> {
         outer: Option<&Frame<'_>>,
         sink: &mut Sink<'_, 'run>,
     ) -> Result<Flow, Stop> {
+        let supply = Supply::new(range, read.exact || read.seeks());
         if !read.seeks() {
-            return self.read_supply(read, range, &read.columns, outer, sink, &mut |_, key, row| Ok(Some((key, row))));
+            return self.read_supply(
+                read,
+                supply,
+                outer,
+                sink,
+                &mut |execution, range| execution.storage.scan(range, &read.columns),
+                &mut |_, key, row| Ok(Some((key, row))),
+            );
         }
-        let rows = self.seek(read, outer, |storage, fits| {
-            storage.seek_range(range, &read.columns, read.lock, read.patience, fits)
-        })?;
-        for (key, row) in rows {
-            if self.deliver(read, &key, &row, true, outer, sink)? == Flow::Enough {
-                return Ok(Flow::Enough);
-            }
-        }
-        Ok(Flow::More)
+        // Each is locked when its turn comes: whoever has enough rows locks no further ones.
+        self.read_supply(
+            read,
+            supply,
+            outer,
+            sink,
+            &mut |execution, range| {
+                let look = |storage: &mut dyn Storage, fits: &mut Fits<'_>| {
+                    storage.look_over(range, &read.columns, fits)
+                };
+                Ok(execution.seek(read, outer, look)?.into_iter().map(|key| (key, ())).collect())
+            },
+            &mut |execution, key, ()| {
+                let row = execution.target(read, &key, outer)?;
+                Ok(row.map(|row| (key, row)))
+            },
+        )
     }
 
     /// Asks the store for rows to lock; meanwhile the condition is evaluated without a store, for it needs none.
@@ -139,14 +158,21 @@ impl<'run> Execution<'run> {
         outer: Option<&Frame<'_>>,
         sink: &mut Sink<'_, 'run>,
     ) -> Result<Flow, Stop> {
-        self.read_supply(read, range, &Columns::All, outer, sink, &mut |execution, key, entry| {
-            let target = entry_target(&read.table, index, &key, &entry)?;
-            if !seen.insert(target.clone()) {
-                return Ok(None);
-            }
-            let row = execution.target(read, &target, outer)?;
-            Ok(row.map(|row| (target, row)))
-        })
+        self.read_supply(
+            read,
+            Supply::new(range, read.exact),
+            outer,
+            sink,
+            &mut |execution, range| execution.storage.scan(range, &Columns::All),
+            &mut |execution, key, entry| {
+                let target = entry_target(&read.table, index, &key, &entry)?;
+                if !seen.insert(target.clone()) {
+                    return Ok(None);
+                }
+                let row = execution.target(read, &target, outer)?;
+                Ok(row.map(|row| (target, row)))
+            },
+        )
     }
 
     /// The row that an entry or a key leads to: sought, if it is to be locked, else read.
@@ -160,24 +186,23 @@ impl<'run> Execution<'run> {
     }
 
     /// Delivers the rows that a range leads to, and asks for more of it as long as they are taken.
-    fn read_supply(
+    fn read_supply<T>(
         &mut self,
         read: &Read,
-        range: &KeyRange,
-        columns: &Columns,
+        mut supply: Supply,
         outer: Option<&Frame<'_>>,
         sink: &mut Sink<'_, 'run>,
-        lead: &mut Lead<'_, 'run>,
+        ask: &mut Ask<'_, 'run, T>,
+        lead: &mut Lead<'_, 'run, T>,
     ) -> Result<Flow, Stop> {
-        let mut supply = Supply::new(range, read.exact);
         loop {
-            let found = self.storage.scan(&supply.range, columns)?;
+            let found = ask(self, &supply.range)?;
             supply.found(found.len());
-            for (key, row) in found {
+            for (key, found) in found {
                 if supply.is_old(&key) {
                     continue;
                 }
-                let Some((key, row)) = lead(self, key, row)? else { continue };
+                let Some((key, row)) = lead(self, key, found)? else { continue };
                 let flow = self.deliver(read, &key, &row, read.seeks(), outer, &mut |execution, row| {
                     supply.taken += 1;
                     sink(execution, row)

@@ -305,37 +305,13 @@ impl Memory {
         Ok(claimed)
     }
 
-    /// The rows of a range that fit, each with its lock, in the order of the range.
-    pub fn seek_range<R: Reader>(
+    /// The keys of a range under which something fits, or did when it was looked at, in the order of the range; each of them is then sought.
+    pub fn look_over<R: Reader>(
         &mut self,
         range: &KeyRange,
         fits: &mut Fits<'_>,
         reader: &mut R,
-    ) -> Result<Rows, R::Stop> {
-        let (limit, mut wanted) = (range.limit, range.limit);
-        loop {
-            let range = KeyRange { limit: wanted, ..range.clone() };
-            let (keys, is_whole) = self.candidates(&range, fits, reader)?;
-            let mut rows = Rows::new();
-            for key in keys {
-                rows.extend(self.seek(&key, fits, reader)?.map(|row| (key, row)));
-            }
-            let missing = limit.map_or(0, |limit| limit.saturating_sub(rows.len()));
-            if missing == 0 || is_whole {
-                return Ok(rows);
-            }
-            // Who was locked and then did not fit makes room for the next.
-            wanted = wanted.map(|wanted| wanted.saturating_add(missing));
-        }
-    }
-
-    /// The keys of a range under which something fits, or did when it was looked at; and whether there are no others.
-    fn candidates<R: Reader>(
-        &mut self,
-        range: &KeyRange,
-        fits: &mut Fits<'_>,
-        reader: &mut R,
-    ) -> Result<(Vec<RowKey>, bool), R::Stop> {
+    ) -> Result<Vec<RowKey>, R::Stop> {
         loop {
             let scope = self.scope();
             let known = scope.plain.ranges.iter().chain(&scope.locked.ranges).chain(&scope.sought);
@@ -357,10 +333,8 @@ impl Memory {
             if range.descending {
                 ordered.reverse();
             }
-            let Some(rest) = rest else { return Ok((ordered, true)) };
-            if missing == Some(0) {
-                return Ok((ordered, false));
-            }
+            ordered.truncate(range.limit.unwrap_or(usize::MAX));
+            let Some(rest) = rest.filter(|_| missing != Some(0)) else { return Ok(ordered) };
             let looked = reader.look_over(&KeyRange { limit: missing, ..rest.clone() }, fits)?;
             looked.found.iter().for_each(|(key, found)| self.found(key, found));
             // What is no range is all that was asked for.

@@ -1353,7 +1353,6 @@ scan 1 rows 5
 scan 2 rows 5
 get 2/5 for update
 get 2/1 for update
-get 2/2 for update
 
 SELECT id FROM o WHERE EXISTS (SELECT 1 FROM i WHERE i.a = o.b) FOR UPDATE
 ----

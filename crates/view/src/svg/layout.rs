@@ -140,7 +140,7 @@ fn order_of_sessions(scene: &Scene) -> Vec<usize> {
     best
 }
 
-/// Arrows of the circle count thrice as much as those beside it.
+/// Arrows of the cycle count thrice as much as those beside it.
 fn length_of_arrows(scene: &Scene, order: &[usize]) -> usize {
     let column = |participant: usize| {
         let session = scene.participants[participant].session?.index();
@@ -192,7 +192,7 @@ fn lanes(scene: &Scene, columns: &[Area], boxes: &[Area], bottom: f64) -> Vec<La
 }
 
 /// The row of each participant: below everybody it read from and everybody before it in its session. Edges that would close a
-/// circle are left out: somebody has to be on top.
+/// cycle are left out: somebody has to be on top.
 fn rows(scene: &Scene) -> Vec<usize> {
     let count = scene.participants.len();
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); count];

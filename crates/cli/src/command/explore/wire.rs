@@ -78,8 +78,8 @@ impl Steering for Following {
         self.ask(|follower| follower.seek(key, name, fits))
     }
 
-    fn seek_range(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Vec<(RowKey, Row)>, SqlError> {
-        self.ask(|follower| follower.seek_range(range, fits))
+    fn look_over(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Vec<RowKey>, SqlError> {
+        self.ask(|follower| follower.look_over(range, fits))
     }
 
     fn enter(&mut self, scope: usize) -> usize {

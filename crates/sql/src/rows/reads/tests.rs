@@ -187,7 +187,7 @@ fn own_writes_come_first_and_are_no_events() {
     assert_eq!(memory.read(&key(3), true, &mut shelf), Ok(Some(row(0))));
     assert_eq!(shelf.take_asked(), "");
     assert_eq!(numbers(&memory.range(&range(None, None), false, &mut shelf).unwrap()), [2, 3]);
-    assert_eq!(numbers(&memory.seek_range(&range(None, None), &mut is_zero, &mut shelf).unwrap()), [3]);
+    assert_eq!(memory.look_over(&range(None, None), &mut is_zero, &mut shelf), Ok(vec![key(3)]));
     shelf.own.clear();
     assert_eq!(memory.read(&key(3), false, &mut shelf), Ok(None), "what was taken back was never anybody's row");
     assert_eq!(shelf.take_asked(), "..");
@@ -225,11 +225,14 @@ fn a_row_that_is_passed_over_is_not_locked() {
 fn a_row_that_no_longer_fits_under_its_lock_makes_room_for_the_next() {
     let (mut memory, mut shelf) = (Memory::default(), Shelf::of([(1, 0), (2, 7), (3, 0), (4, 0)]));
     shelf.latest.insert(1, 8);
-    let first = KeyRange { limit: Some(1), ..range(None, None) };
-    assert_eq!(numbers(&memory.seek_range(&first, &mut is_zero, &mut shelf).unwrap()), [3]);
-    assert_eq!(shelf.take_asked(), "look .. lock 1 look 2.. lock 3");
-    assert_eq!(numbers(&memory.seek_range(&first, &mut is_zero, &mut shelf).unwrap()), [3]);
-    assert_eq!(shelf.take_asked(), "");
+    let first = |limit| KeyRange { limit: Some(limit), ..range(None, None) };
+    for asked in ["look .. lock 1 look 2.. lock 3", ""] {
+        assert_eq!(memory.look_over(&first(1), &mut is_zero, &mut shelf), Ok(vec![key(1)]));
+        assert_eq!(memory.seek(&key(1), &mut is_zero, &mut shelf), Ok(None));
+        assert_eq!(memory.look_over(&first(2), &mut is_zero, &mut shelf), Ok(vec![key(1), key(3)]));
+        assert_eq!(memory.seek(&key(3), &mut is_zero, &mut shelf), Ok(Some(row(0))));
+        assert_eq!(shelf.take_asked(), asked);
+    }
 }
 
 #[test]

@@ -80,8 +80,8 @@ impl Steering for Pilot {
         self.ask(|path| path.seek(key, name, fits))
     }
 
-    fn seek_range(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Vec<(RowKey, Row)>, SqlError> {
-        self.ask(|path| path.seek_range(range, fits))
+    fn look_over(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Vec<RowKey>, SqlError> {
+        self.ask(|path| path.look_over(range, fits))
     }
 
     fn enter(&mut self, scope: usize) -> usize {
