@@ -13,7 +13,7 @@ import sys
 from measure import ROOT, Session
 from postgresql import CLIENTS, set_up
 
-COMMAND = ["cargo", "test", "--quiet", "-p", "skew-cli", "--test", "agree", "--", "--nocapture", "--test-threads=1"]
+COMMAND = ["cargo", "test", "--quiet", "--workspace", "--test", "agree", "--", "--nocapture", "--test-threads=1"]
 
 
 def main():

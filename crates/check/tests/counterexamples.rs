@@ -27,6 +27,7 @@ const NAMED: &[(&str, &str, &str)] = &[
     ("lost-update", "psi", "r(x,init) w(x,1); r(x,init) w(x,2)"),
     ("lost-update", "psi", "w(x,1); r(x,1) w(x,2); r(x,1) w(x,3)"),
     ("stale-update", "psi", "w(x,1); r(x,init) lock r(x,1) w(x,2)"),
+    ("stale-update", "psi", "lock r(x,init) r(x,init) w(x,1); r(x,init) lock r(x,1) w(x,2)"),
     ("write-skew", "serializable", "r(x,init) w(y,1); r(y,init) w(x,2)"),
     ("long-fork", "prefix", "w(x,1); w(y,1); r(x,1) r(y,init); r(x,init) r(y,1)"),
     ("causality-violation", "causal", "w(x,1); r(x,1) w(y,2); r(y,2) r(x,init)"),
@@ -64,7 +65,7 @@ fn sentences(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_forced_edge_is_told_as_the_circle_through_the_reader() {
+fn a_forced_edge_is_told_as_the_cycle_through_the_reader() {
     assert_eq!(
         sentences("a: w(x,1); b: r(x,1) w(y,2); c: r(y,2) r(x,init)"),
         [

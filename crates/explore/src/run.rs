@@ -1,12 +1,12 @@
 //! A run of the program: a complete history, and what the transactions left.
 
-use crate::consistency::Known;
+use crate::consistency::{Beginning, Known, NextRead};
 use crate::explorable::{Explorable, Place};
 use crate::layout;
 use crate::log::{Event, Kind, Manner, Outcome, Read};
 use crate::record::{Locked, Recorder};
 use crate::runner::{Node, Runner};
-use crate::set::{INITIAL, Number};
+use crate::set::{INITIAL, Number, Set};
 use crate::shape::base_of;
 use crate::subtree::Subtree;
 use skew_check::{Budget, Verdict};
@@ -68,14 +68,16 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
         guesses(&contested).find(holds).unwrap_or_default()
     }
 
-    /// The rows that were passed over and of which some version would have fitted, where the level asks more of a plain read.
+    /// The rows that were passed over and may have been locked before that, where the level asks more of a plain read.
     fn contested(&self) -> Vec<(Number, usize)> {
         let history = &self.node.history;
         let weak = |level: IsolationLevel| !level.implies(IsolationLevel::ParallelSnapshot);
         let of = |&number: &Number| {
             let events = history.log(number).events.iter().enumerate();
             events.filter_map(move |(place, event)| match event {
-                Event::Read(read) if read.kind() == Kind::Passing && self.is_contested(read) => Some((number, place)),
+                Event::Read(read) if read.kind() == Kind::Passing && self.is_contested(number, place, read) => {
+                    Some((number, place))
+                }
                 _ => None,
             })
         };
@@ -83,10 +85,32 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
         history.order.iter().filter(|&&number| weak(levels[number as usize])).flat_map(of).collect()
     }
 
-    fn is_contested(&self, read: &Read) -> bool {
+    /// Whether there is a version that fits and at which the transaction may have looked before the lock showed another one.
+    fn is_contested(&self, reader: Number, place: usize, read: &Read) -> bool {
         let Manner::Sought(sought) = read.manner else { return false };
-        let mut writers = self.node.history.writers(read.key).iter();
-        !sought.initial || writers.any(|writer| !sought.knows(writer) || !sought.passed.contains(writer))
+        let writers = self.node.history.writers(read.key) - Set::only(reader) - Set::only(read.source);
+        let fitting = writers.iter().filter(|&writer| !sought.knows(writer) || !sought.passed.contains(writer));
+        let initial = (!sought.initial && read.source != INITIAL).then_some(INITIAL);
+        initial.into_iter().chain(fitting).any(|looked| self.may_have_looked(reader, place, read, looked))
+    }
+
+    /// Whether a version was there before the one that a transaction then read, and could be looked at: because it was the latest, while that
+    /// other one was still being written, or because a plain read might have returned it.
+    fn may_have_looked(&self, reader: Number, place: usize, read: &Read, looked: Number) -> bool {
+        let (history, bases) = (&self.node.history, &self.runner.shape.bases);
+        let past = history.past_of(looked);
+        if read.source == INITIAL || past.contains(reader) || past.contains(read.source) {
+            return false;
+        }
+        if !read.past.contains(read.source) {
+            return true;
+        }
+        let log = history.log(reader);
+        let next = NextRead { key: read.key, source: looked, kind: Kind::Plain };
+        let beginning = Beginning { log, events: &log.events[..place], read: Some(next) };
+        let members = history.past_of_all(read.past | Set::only(looked));
+        let mut known = Known::of(history, members, bases);
+        known.as_mut().is_some_and(|known| known.add_beginning(history, beginning, members, bases))
     }
 
     /// Whether it satisfies the levels that were asked for, and not only their bases.

@@ -309,9 +309,7 @@ impl Store {
     ) -> Result<(Option<Version>, bool), Stop> {
         let row = self.keys.row_of(key).clone();
         let mut fit = |value: Option<Row>| value.is_some_and(|value| fits(&row, &value) == Fit::Yes);
-        let latest = self.growing.latest(key);
-        let under_lock = fit(self.versions.value(key, latest)).then_some(latest);
-        let chosen = self.choose(session, key, PLAIN, under_lock)?;
+        let chosen = self.choose(session, key, PLAIN, Some(&mut fit))?;
         let wanted = chosen.is_some_and(|version| fit(self.versions.value(key, version)));
         Ok((chosen, wanted))
     }
@@ -321,7 +319,7 @@ impl Store {
         session: SessionId,
         key: KeyId,
         manner: Manner,
-        under_lock: Option<Version>,
+        fit: Option<&mut dyn FnMut(Option<Row>) -> bool>,
     ) -> Result<Option<Version>, Stop> {
         let transaction = self.transaction(session)?;
         let (id, kind) = (transaction.id, transaction.chooser);
@@ -337,11 +335,16 @@ impl Store {
         let writers = versions.iter().map(writer).collect();
         let (name, key_name) = (self.sessions[session.index()].name.clone(), self.keys.name(key).clone());
         let mut chooser = self.take_chooser(kind);
+        let latest = self.growing.latest(key);
+        let values = &self.versions;
+        let mut fits = fit.map(|fit| move |version| fit(values.value(key, version)));
+        let under_lock = fits.as_mut().and_then(|fits| fits(latest).then_some(latest));
         let mut reading = Reading {
             growing: &mut self.growing,
             transaction: id,
             key,
             updating,
+            fits: fits.as_mut().map(|fits| fits as &mut dyn FnMut(Version) -> bool),
             under_lock,
             versions,
             writers,
@@ -413,6 +416,8 @@ impl Reader for Asked<'_> {
 
     fn read(&mut self, key: &RowKey, locking: bool) -> Result<Option<Row>, Stop> {
         let Asked { store, session, lock, .. } = self;
+        // Of a row with cells an UPDATE writes some, and a DELETE none: what it reads it need not write.
+        let updating = *lock == Lock::Update && !store.has_cells(key.space);
         let key = store.keys.number(key);
         // The cells of a row are read in the row's turn and under its lock.
         if !store.keys.is_cell(key) {
@@ -422,7 +427,7 @@ impl Reader for Asked<'_> {
             }
             store.take_turn(*session)?;
         }
-        store.read_alone(*session, key, Manner { locking, updating: *lock == Lock::Update })
+        store.read_alone(*session, key, Manner { locking, updating: updating && !store.keys.is_cell(key) })
     }
 
     fn scan(&mut self, range: &KeyRange, _: bool) -> Result<Scanned, Stop> {

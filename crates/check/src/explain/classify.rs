@@ -36,8 +36,8 @@ pub(super) fn classify(history: &History, whole: &History, level: IsolationLevel
         return of_weak_cycle(history, &cycles(&weakest.refutation));
     }
     // With levels declared per transaction the seven may all fail in other ways than the one that was asked.
-    if fails(IsolationLevel::ParallelSnapshot) && has_lost_update(history, whole) {
-        return LostUpdate;
+    if let Some(kind) = of_equal_updates(history, whole).filter(|_| fails(IsolationLevel::ParallelSnapshot)) {
+        return kind;
     }
     if fails(IsolationLevel::ParallelSnapshot) && updates_unseen_version(history, whole) {
         return StaleUpdate;
@@ -120,31 +120,31 @@ fn of_weak_cycle(history: &History, edges: &[&Edge]) -> AnomalyKind {
     }
 }
 
-/// Two transactions read the same version of a key and both write it, neither having met the other's version before it wrote.
+/// Two transactions read the same version of a key and both write it: an update is lost, if neither met the other's version before it wrote.
 ///
 /// Whoever did meet it may have built on it: `UPDATE kv SET v = v + 10 WHERE k IN (SELECT k FROM kv WHERE v = 0)` adds to what it locked, and
 /// nothing is lost. That read is no part of the smallest cycle, so it is looked for in the whole history.
-fn has_lost_update(history: &History, whole: &History) -> bool {
+fn of_equal_updates(history: &History, whole: &History) -> Option<AnomalyKind> {
     let updates = |transaction: TransactionId| {
         let events = history.events_of(transaction);
         let wrote = |key: KeyId| events.iter().any(|event| !event.is_read() && event.key == key);
-        history
-            .numbered_events_of(transaction)
-            .filter(|(_, event)| event.is_read() && wrote(event.key))
-            .filter(|(read, event)| !meets_another(history, transaction, *read, event, whole))
-            .map(|(number, event)| (number, *event))
-            .collect::<Vec<(EventId, Event)>>()
+        let reads = history.numbered_events_of(transaction).filter(|(_, event)| event.is_read() && wrote(event.key));
+        reads.map(|(read, event)| (transaction, read, *event)).collect::<Vec<(TransactionId, EventId, Event)>>()
     };
-    let all: Vec<Vec<(EventId, Event)>> = history.transactions().map(updates).collect();
-    all.iter().enumerate().any(|(place, mine)| {
-        all[..place].iter().flatten().any(|(other, theirs)| {
-            mine.iter().any(|(read, event)| {
-                event.key == theirs.key
-                    && history.same(event.value, theirs.value)
-                    && history.claim(*read) == history.claim(*other)
-            })
+    let all: Vec<Vec<(TransactionId, EventId, Event)>> = history.transactions().map(updates).collect();
+    let mut pairs = all.iter().enumerate().flat_map(|(place, mine)| {
+        let others = all[..place].iter().flatten();
+        others.flat_map(move |other| mine.iter().map(move |update| [other, update])).filter(|[other, update]| {
+            update.2.key == other.2.key
+                && history.same(update.2.value, other.2.value)
+                && history.claim(update.1) == history.claim(other.1)
         })
-    })
+    });
+    let is_lost = |pair: &[&(TransactionId, EventId, Event); 2]| {
+        pair.iter().all(|(transaction, read, event)| !meets_another(history, *transaction, *read, event, whole))
+    };
+    let first = pairs.next()?;
+    Some(if is_lost(&first) || pairs.any(|pair| is_lost(&pair)) { LostUpdate } else { StaleUpdate })
 }
 
 /// Whether a transaction that read a version met another one of the same key before it wrote, in the whole history.

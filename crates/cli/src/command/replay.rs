@@ -123,7 +123,13 @@ mod tests {
         before: &["program.sql"],
         after: &[],
         replay: |matches| of::<play::Arguments>(matches).replay(7),
-        left_out: &[("stop_at_first", ONE_RUN), ("record", SHOWN), ("save", SHOWN), ("format", SHOWN)],
+        left_out: &[
+            ("stop_at_first", ONE_RUN),
+            ("record", SHOWN),
+            ("record_errors", SHOWN),
+            ("save", SHOWN),
+            ("format", SHOWN),
+        ],
     };
 
     const SERVE: Replayed = Replayed {
@@ -141,6 +147,7 @@ mod tests {
             ("jobs", ONE_RUN),
             ("stop_at_first", ONE_RUN),
             ("record", SHOWN),
+            ("record_errors", SHOWN),
             ("choices", SHOWN),
             ("verbose", SHOWN),
         ],
@@ -158,6 +165,7 @@ mod tests {
             ("jobs", ONE_RUN),
             ("timeout", "a run that it stopped is not told of"),
             ("record", SHOWN),
+            ("record_errors", SHOWN),
             ("format", SHOWN),
         ],
     };
@@ -238,7 +246,6 @@ mod tests {
             "password" => ("secret", &[]),
             "without" => ("alice[1]", &[]),
             "init" | "record" => ("a b.sql", &[]),
-            "record_errors" => ("continue", &[]),
             "clock" => ("2026-01-31T12:00:00Z", &[]),
             _ => ("17", &[]),
         }

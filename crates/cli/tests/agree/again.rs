@@ -29,19 +29,21 @@ type From = Option<Place>;
 struct Plan {
     /// By transaction and key, in the order of the reads.
     reads: BTreeMap<(Place, String), VecDeque<(bool, From)>>,
+    /// Whether reads of a key that lock and stand before others are not those of a row that is sought.
+    skips: bool,
     current: Option<Place>,
     /// How the store names the transactions that are over.
     names: BTreeMap<Place, String>,
 }
 
 impl Plan {
-    fn of(history: &History) -> Plan {
+    fn of(history: &History, skips: bool) -> Plan {
         let place = |transaction| {
             let name = history.transaction_name(transaction).to_string();
             let (session, number) = name.split_once('#').expect("the explorer's names");
             Place { session: (session.as_bytes()[0] - b'a').into(), number: number.parse().expect("a number") }
         };
-        let mut plan = Plan::default();
+        let mut plan = Plan { skips, ..Plan::default() };
         for transaction in history.transactions() {
             for (number, event) in history.numbered_events_of(transaction).filter(|(_, event)| event.is_read()) {
                 let from = match history.claim(number) {
@@ -55,15 +57,14 @@ impl Plan {
         plan
     }
 
-    /// Whom the next read of a key reads from.
-    fn next(&mut self, key: &str, seeks: bool) -> Option<From> {
+    /// Whether the next read of a key locks, and whom it reads from.
+    fn next(&mut self, key: &str, seeks: bool) -> Option<(bool, From)> {
         let reads = self.reads.get_mut(&(self.current?, key.to_owned()))?;
-        // Reads that lock without seeking choose nothing.
-        while !seeks && reads.len() > 1 && reads.front()?.0 {
+        // Reads that lock without seeking choose nothing, and which they are the history does not tell.
+        while (self.skips || !seeks) && reads.len() > 1 && reads.front()?.0 {
             reads.pop_front();
         }
-        let next = if reads.len() > 1 { reads.pop_front() } else { reads.front().copied() };
-        next.map(|next| next.1)
+        if reads.len() > 1 { reads.pop_front() } else { reads.front().copied() }
     }
 }
 
@@ -73,12 +74,17 @@ struct Told(Arc<Mutex<Plan>>);
 impl Chooser for Told {
     fn choose(&mut self, reading: &mut Reading<'_>) -> Option<Version> {
         let mut plan = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let wanted = plan
-            .next(reading.key_name(), reading.seeks())
-            .map(|from| from.and_then(|place| plan.names.get(&place).cloned()));
+        let next = plan.next(reading.key_name(), reading.seeks());
         let count = reading.versions().len();
-        let place = wanted.and_then(|name| (0..count).find(|&place| reading.writer_name(place) == name));
-        let place = place.filter(|&place| reading.allows(place));
+        let name = |from: From| from.and_then(|place| plan.names.get(&place).cloned());
+        let place = next.and_then(|(_, from)| (0..count).find(|&place| reading.writer_name(place) == name(from)));
+        let place = match next {
+            // It found a row that fits, and then, under its lock, one that does not.
+            Some((true, _)) if reading.seeks() && !place.is_some_and(|place| reading.fits(place)) => {
+                (0..count).find(|&place| reading.fits(place) && reading.allows(place))
+            }
+            _ => place.filter(|&place| reading.allows(place)),
+        };
         let place = place.or_else(|| (0..count).rev().find(|&place| reading.allows(place)))?;
         Some(reading.versions()[place])
     }
@@ -107,8 +113,9 @@ pub(crate) fn again(
     let history = explored.history().map_err(|error| format!("{error:?}"))?;
     let first = explored.order();
     let mut closest: Option<Account> = None;
-    for order in std::iter::once(first.clone()).chain(orders(&first)) {
-        let plan = Arc::new(Mutex::new(Plan::of(&history)));
+    let orders = std::iter::once(first.clone()).chain(orders(&first));
+    for (order, skips) in orders.flat_map(|order| [(order.clone(), false), (order, true)]) {
+        let plan = Arc::new(Mutex::new(Plan::of(&history, skips)));
         let Some(made) = try_order(program, setting, &order, &plan, Box::new(Told(Arc::clone(&plan)))) else {
             continue;
         };

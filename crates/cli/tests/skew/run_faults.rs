@@ -39,7 +39,9 @@ fn killed(kind: &str) {
     assert_eq!((&json["end"], &json["operations"]), (&Value::from("finished"), &Value::from(300)));
     let fault = &json["faults"][0];
     assert_eq!((&fault["fault"], &fault["nodes"]), (&Value::from("kill"), &Value::from(vec![1])));
-    assert!(fault["began"]["transactions"].as_u64() < fault["healed"]["transactions"].as_u64(), "{fault}");
+    // While the server is down nobody need get anything done.
+    let (began, healed) = (&fault["began"]["transactions"], &fault["healed"]["transactions"]);
+    assert!(began.as_u64() <= healed.as_u64() && began.as_u64() < Some(300) && healed.is_u64(), "{fault}");
 
     let more = ["--heal", "never", "--check", "serializable", "--record", "kept.jsonl"];
     let ran = folder.skew(&[&shape[..], &HOT, &more].concat()).expect(3);

@@ -67,7 +67,9 @@ pub struct Reading<'a> {
     pub(crate) key: KeyId,
     /// The read of an update: checked together with its write.
     pub(crate) updating: bool,
-    /// The version that a lock would show: whoever seeks a row to lock may have it although a plain read may not.
+    /// Which versions a statement seeks that will lock the row.
+    pub(crate) fits: Option<&'a mut dyn FnMut(Version) -> bool>,
+    /// The version that a lock would show, if it fits: whoever seeks a row to lock may have it although a plain read may not.
     pub(crate) under_lock: Option<Version>,
     pub(crate) versions: Vec<Version>,
     pub(crate) writers: Vec<VersionWriter>,
@@ -111,9 +113,15 @@ impl Reading<'_> {
         }
     }
 
-    /// Whether a statement seeks rows here, and would lock the latest version.
+    /// Whether a statement seeks rows to lock: it locks the row if the version that it gets fits, and then reads the latest.
     pub fn seeks(&self) -> bool {
-        self.under_lock.is_some()
+        self.fits.is_some()
+    }
+
+    /// Whether the version at this place of [`Reading::versions`] is one that the statement seeks.
+    pub fn fits(&mut self, place: usize) -> bool {
+        let version = self.versions[place];
+        self.fits.as_mut().is_some_and(|fits| fits(version))
     }
 
     /// The name of the session that reads.

@@ -107,9 +107,8 @@ impl<'run> Execution<'run> {
             outer,
             sink,
             &mut |execution, range| {
-                let look = |storage: &mut dyn Storage, fits: &mut Fits<'_>| {
-                    storage.look_over(range, &read.columns, fits)
-                };
+                let look =
+                    |storage: &mut dyn Storage, fits: &mut Fits<'_>| storage.look_over(range, &read.columns, fits);
                 Ok(execution.seek(read, outer, look)?.into_iter().map(|key| (key, ())).collect())
             },
             &mut |execution, key, ()| {
