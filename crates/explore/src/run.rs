@@ -102,7 +102,8 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
         if read.source == INITIAL || past.contains(reader) || past.contains(read.source) {
             return false;
         }
-        if !read.past.contains(read.source) {
+        let overwritten = (history.writers(read.key) & read.past) - past - Set::only(looked);
+        if overwritten.is_empty() && !read.past.contains(read.source) {
             return true;
         }
         let log = history.log(reader);

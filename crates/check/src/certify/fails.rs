@@ -163,7 +163,9 @@ impl Follower<'_, '_> {
                     None => return false,
                 },
                 Step::Clause(clause) => {
-                    if !propagation.refutes(clause) {
+                    // Before itself is neither true nor false: it would be its own opposite, and anything would follow.
+                    let is_sound = |literal: &Literal| literal.negated() != *literal;
+                    if !clause.iter().all(is_sound) || !propagation.refutes(clause) {
                         return false;
                     }
                     propagation.add(clause.clone());

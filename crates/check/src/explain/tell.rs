@@ -40,7 +40,8 @@ pub(super) fn cases(history: &History, anomaly: &Anomaly) -> Vec<Case> {
                     .collect();
                 let interesting: Vec<&&Vec<Edge>> = cycles.iter().filter(|edges| !is_obvious(edges)).collect();
                 let told = if interesting.is_empty() { cycles.iter().collect() } else { interesting };
-                cases.extend(told.into_iter().map(|edges| teller.cycle(edges)));
+                let is_open = told.len() > 1;
+                cases.extend(told.into_iter().map(|edges| teller.cycle(edges, is_open)));
             }
             Refutation::Split(split) => pending.extend(split.iter().rev().map(|(_, refutation)| refutation)),
         }
@@ -109,20 +110,35 @@ impl Teller<'_> {
         events.filter(|event| event.key == key).any(|event| event.action == Action::Append)
     }
 
-    fn cycle(&self, edges: &[Edge]) -> Case {
+    /// A cycle, with what it assumes; `is_open` if it is one of several.
+    fn cycle(&self, edges: &[Edge], is_open: bool) -> Case {
         let plain = self.without_must_see(edges);
         let edges = plain.as_deref().unwrap_or(edges);
-        let assumed = edges.iter().filter_map(|edge| match edge.kind {
-            EdgeKind::VersionOrder { key } if !self.lists_show(edge, key) => {
-                let what = if self.appended(edge.from, key) { "append to" } else { "write of" };
-                let (from, to) = (self.name(edge.from), self.name(edge.to));
-                Some(format!("{from}'s {what} {} came before {to}'s", self.key(key)))
-            }
+        let orders = edges.iter().filter_map(|edge| match edge.kind {
+            EdgeKind::VersionOrder { key } => self.assumed_order(edge.from, edge.to, key),
             _ => None,
         });
-        let assumed: Vec<String> = assumed.collect();
+        let mut assumed: Vec<String> = orders.collect();
+        if assumed.is_empty() && is_open {
+            // Who overwrote a version wrote after its writer.
+            assumed.extend(edges.iter().filter_map(|edge| match edge.kind {
+                EdgeKind::Overwrites { read, writer } => {
+                    self.assumed_order(writer, edge.to, self.history.event(read).key)
+                }
+                _ => None,
+            }));
+        }
         let assumption = (!assumed.is_empty()).then(|| assumed.join(" and "));
         Case { assumption, edges: edges.iter().map(|edge| self.edge(edge)).collect() }
+    }
+
+    /// That one write of a key came before another, if that is not certain at a glance.
+    fn assumed_order(&self, from: Writer, to: Writer, key: KeyId) -> Option<String> {
+        if from == Writer::Initial || self.lists_show(from, to, key) {
+            return None;
+        }
+        let what = if self.appended(from, key) { "append to" } else { "write of" };
+        Some(format!("{}'s {what} {} came before {}'s", self.name(from), self.key(key), self.name(to)))
     }
 
     /// The cycle through the reader, when the rest of the cycle is one edge that needs no telling: the initial state before everything,
@@ -136,7 +152,7 @@ impl Teller<'_> {
         let EdgeKind::MustSee { read, path } = &forced.kind else { return None };
         let certain = match rest.kind {
             EdgeKind::SessionOrder | EdgeKind::ReadsFrom { .. } => true,
-            EdgeKind::VersionOrder { key } => self.lists_show(rest, key),
+            EdgeKind::VersionOrder { key } => self.lists_show(rest.from, rest.to, key),
             _ => false,
         };
         let reader = Writer::Transaction(self.history.transaction_of(*read));
@@ -146,8 +162,8 @@ impl Teller<'_> {
     }
 
     /// Whether the order of two writers needs no assumption, because lists that were read show it.
-    fn lists_show(&self, edge: &Edge, key: KeyId) -> bool {
-        match (edge.from, edge.to, &self.resolved) {
+    fn lists_show(&self, from: Writer, to: Writer, key: KeyId) -> bool {
+        match (from, to, &self.resolved) {
             (Writer::Transaction(from), Writer::Transaction(to), Some(resolved)) => {
                 resolved.lists.shows_order(key.0, from.0, to.0)
             }
@@ -193,7 +209,7 @@ impl Teller<'_> {
     fn version_order(&self, edge: &Edge, key: KeyId) -> String {
         let (from, to, name) = (self.name(edge.from), self.name(edge.to), self.key(key));
         let (first, second) = (self.written(edge.from, key), self.written(edge.to, key));
-        let shown = if self.lists_show(edge, key) { ", as the lists that were read show" } else { "" };
+        let shown = if self.lists_show(edge.from, edge.to, key) { ", as the lists that were read show" } else { "" };
         match self.appended(edge.from, key) {
             true => format!("{from}'s append of {first} to {name} came before {to}'s of {second}{shown}"),
             false => format!("{from}'s write of {name} ({first}) came before {to}'s ({second}){shown}"),

@@ -31,7 +31,7 @@ pub(crate) struct Limits {
     /// How large an input may be once unpacked
     #[arg(id = "max_size", long = "max-size", value_parser = parse_size, default_value = "16GiB", value_name = "SIZE")]
     pub(crate) size: u64,
-    /// How many times its size a packed input may unpack to, beyond 64 MiB
+    /// How many times its size a packed input may unpack to, beyond 8 MiB
     #[arg(id = "max_ratio", long = "max-ratio", default_value_t = LARGEST_RATIO, value_name = "N")]
     pub(crate) ratio: u64,
 }

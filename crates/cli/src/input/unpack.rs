@@ -20,7 +20,7 @@ use std::rc::Rc;
 /// The most memory, in KiB, that unpacking xz may take: four times what `xz -9` asks for.
 const LARGEST_DICTIONARY: u32 = 1 << 18;
 /// So much may come out of the smallest file: nobody's memory is in danger.
-const ALWAYS_ALLOWED: u64 = 64 << 20;
+const ALWAYS_ALLOWED: u64 = 8 << 20;
 
 /// Why a file cannot be read.
 #[derive(Debug)]

@@ -161,11 +161,16 @@ fn by_line(text: &[u8]) -> Option<Format> {
         Some(Format::Awdit)
     } else if isopredict::is_plausible(line) || line.contains(" KEY[") || line.contains(" Set[") {
         Some(Format::IsoPredict)
-    } else if ["r(", "w(", "append(", "scan("].iter().any(|event| line.contains(event)) {
+    } else if is_notation(&String::from_utf8_lossy(&text[..text.len().min(4096)])) {
         Some(Format::Notation)
     } else {
         None
     }
+}
+
+/// Whether it has an event of the notation; the first transactions may have none.
+fn is_notation(text: &str) -> bool {
+    ["r(", "w(", "append(", "scan(", "init("].iter().any(|event| text.contains(event))
 }
 
 #[cfg(test)]
@@ -184,6 +189,8 @@ mod tests {
             ("{\"sealed\":{}}", Format::Native),
             ("a: r(x,init) w(x,1)", Format::Notation),
             ("w(x,1); r(x,1)", Format::Notation),
+            ("init(x,100)\na: r(x,init)", Format::Notation),
+            ("a:\nb: r(x,init)", Format::Notation),
             ("w(1,1,1,1)\n", Format::Plume),
             ("w 0 0\n===\n", Format::Awdit),
             ("===\nw 0 0\n", Format::Awdit),

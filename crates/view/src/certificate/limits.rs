@@ -140,6 +140,9 @@ impl<'a> Limits<'a> {
 
     fn literal(&self, literal: &LiteralLine) -> Result<Literal, Problem> {
         Ok(match *literal {
+            LiteralLine::Before(first, second) if first == second => {
+                return Err(malformed(format!("transaction {first} cannot be before itself")));
+            }
             LiteralLine::Before(first, second) => Literal::Before(self.transaction(first)?, self.transaction(second)?),
             LiteralLine::ReadsFrom(read, writer) => Literal::ReadsFrom(self.event(read)?, self.writer(writer)?),
             LiteralLine::NotReadsFrom(read, writer) => Literal::NotReadsFrom(self.event(read)?, self.writer(writer)?),
