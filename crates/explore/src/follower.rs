@@ -179,7 +179,6 @@ impl<P: Explorable + ?Sized> Run<'_, P> {
         if range.descending && !reads_down(range) {
             rows.reverse();
         }
-        rows.truncate(range.limit.unwrap_or(usize::MAX));
         rows
     }
 }

@@ -174,7 +174,7 @@ impl<'a> Requests<'a> {
     /// Reads the rows of a range, in the order that the range asks for: one read per key of the range, there or not.
     ///
     /// A range with a limit is read up to the end of the part of the key where it has enough rows, because what a recorded scan covers
-    /// ends with a part. With `locking` every read of it sees the latest version, whatever the level.
+    /// ends with a part; all that was read there is returned. With `locking` every read of it sees the latest version, whatever the level.
     pub fn scan(&mut self, range: &KeyRange, locking: bool) -> Result<Scanned, Interrupt> {
         let start = self.cursor;
         let manner = if locking { Manner::Locking } else { Manner::Plain };
@@ -235,6 +235,7 @@ impl<'a> Requests<'a> {
         loop {
             let last = self.log().events[start + 1..self.cursor].last().and_then(Event::read_key);
             let enough = self.enough(range, start, fits);
+            let has_enough = enough.is_some();
             let log = self.log();
             let known = |key| self.history.is_known(self.keys, key, log.number) || log.own(key).is_some();
             let next = self.keys.next_in(range, last, known);
@@ -243,7 +244,12 @@ impl<'a> Requests<'a> {
                 (next, Some(part)) if next.is_none_or(|next| part_of(next) != part) => return Ok(ScanEnd::At(part)),
                 (None, _) => return Ok(ScanEnd::Whole),
                 (Some(next), _) => {
-                    let manner = if is_sought { Manner::Sought(self.sought(next, fits)) } else { manner };
+                    // Behind the rows that it wants the statement locks nothing; what it reads there it reads to the end of a part.
+                    let manner = match is_sought {
+                        true if has_enough => Manner::Plain,
+                        true => Manner::Sought(self.sought(next, fits)),
+                        false => manner,
+                    };
                     self.read_new(next, manner, true)?;
                 }
             }
@@ -281,7 +287,6 @@ impl<'a> Requests<'a> {
         if range.descending && !reads_down(range) {
             rows.reverse();
         }
-        rows.truncate(range.limit.unwrap_or(usize::MAX));
         rows
     }
 

@@ -20,7 +20,7 @@ use crate::store::Store;
 use crate::transaction::{Action, Source};
 use skew_check::{Updates, Version};
 use skew_history::{KeyId, SessionId};
-use skew_sql::rows::{Found, Looked, Memory, Reader, Scanned};
+use skew_sql::rows::{Found, Layout, Looked, Memory, Reader, Scanned};
 use skew_sql::{
     Columns, Fit, Fits, Interrupt, KeyRange, Lock, Patience, Row, RowKey, SpaceId, SqlError, SqlState, Stop, Write,
 };
@@ -33,6 +33,9 @@ pub(crate) struct Manner {
     /// The read of an update: no version that its write would make impossible.
     pub(crate) updating: bool,
 }
+
+/// So many writes are looked through; of more, those that lie in a range are looked up.
+const FEW: usize = 16;
 
 pub(crate) const PLAIN: Manner = Manner { locking: false, updating: false };
 
@@ -120,8 +123,7 @@ impl Store {
             Columns::All => (0..).take_while(|&column| self.keys.known(&cell(self, column)).is_some()).collect(),
             Columns::Some(columns) => columns.clone(),
         };
-        let layout = self.keys.layout.clone();
-        layout.row_of_cells(wanted, |column| {
+        Layout::row_of_cells(wanted, |column| {
             // A column that is younger than the row has no cell.
             let cell = cell(self, column);
             if self.keys.known(&cell).is_none() { Ok(None) } else { self.read(session, &cell, lock, locking) }
@@ -409,9 +411,16 @@ impl Reader for Asked<'_> {
 
     fn own_in(&self, range: &KeyRange) -> Vec<(RowKey, Option<Row>)> {
         let Ok(transaction) = self.store.transaction(self.session) else { return Vec::new() };
-        let own = transaction.writes.iter().map(|(key, row)| (self.store.keys.row_of(*key), row));
-        let inside = own.filter(|(key, _)| range.contains(key));
-        inside.map(|(key, row)| (key.clone(), row.clone())).collect()
+        let keys = &self.store.keys;
+        if transaction.writes.len() < FEW {
+            let own = transaction.writes.iter().map(|(key, row)| (keys.row_of(*key), row));
+            let inside = own.filter(|(key, _)| range.contains(key));
+            return inside.map(|(key, row)| (key.clone(), row.clone())).collect();
+        }
+        let own = keys.from(range.space, &range.prefix, range.low.as_ref());
+        let own = own.map_while(|(parts, key)| (!range.is_beyond(parts)).then_some(key));
+        let own = own.filter_map(|key| Some((keys.row_of(key), transaction.writes.get(&key)?)));
+        own.filter(|(key, _)| range.contains(key)).map(|(key, row)| (key.clone(), row.clone())).collect()
     }
 
     fn read(&mut self, key: &RowKey, locking: bool) -> Result<Option<Row>, Stop> {

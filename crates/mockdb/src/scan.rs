@@ -21,7 +21,6 @@ use skew_history::scan::{ascending, covers};
 use skew_history::{KeyId, Name, SessionId};
 use skew_sql::rows::{Found, Looked, Scanned};
 use skew_sql::{Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SpaceId, Stop};
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -31,19 +30,35 @@ struct LiveScan {
     covered: Covered,
     /// How many reads its transaction had before it.
     start: usize,
-    /// What it read, in ascending order of names; what it left out counts as its own.
-    reads: Vec<(Arc<str>, Source)>,
+    /// What it read, in ascending order of names, each with how many versions of others it read before; what it left out counts as its own.
+    reads: Vec<(Arc<str>, usize)>,
+    /// How many versions of others it read.
+    external: usize,
     /// Keys that came into being since.
     noticed: FxHashSet<KeyId>,
 }
 
 impl LiveScan {
-    /// Where the absence of a key stands among the transaction's reads.
-    fn place(&self, name: &str) -> usize {
+    fn new(covered: Covered, start: usize, mut reads: Vec<(Arc<str>, Source)>) -> LiveScan {
+        let prefix = covered.prefix.len();
+        // They nearly always are in order already.
+        reads.sort_by(|one, other| ascending(&one.0[prefix..], &other.0[prefix..]));
+        let mut external = 0;
+        let count = |(name, source): (Arc<str>, Source)| {
+            let before = external;
+            external += usize::from(source != Source::Own);
+            (name, before)
+        };
+        let reads = reads.into_iter().map(count).collect();
+        LiveScan { covered, start, reads, external, noticed: FxHashSet::default() }
+    }
+
+    /// Where the absence of a key stands among the transaction's reads; nothing if the scan read the key.
+    fn place(&self, name: &str) -> Option<usize> {
         let prefix = self.covered.prefix.len();
-        let before = |read: &&(Arc<str>, Source)| ascending(&read.0[prefix..], &name[prefix..]) == Ordering::Less;
-        let external = self.reads.iter().filter(before).filter(|read| read.1 != Source::Own);
-        self.start + external.count()
+        let found = self.reads.binary_search_by(|read| ascending(&read.0[prefix..], &name[prefix..]));
+        let behind = found.err()?;
+        Some(self.start + self.reads.get(behind).map_or(self.external, |read| read.1))
     }
 }
 
@@ -59,8 +74,8 @@ impl LiveScans {
         let all = self.of.iter_mut().flat_map(|(&id, scans)| scans.iter_mut().map(move |scan| (id, scan)));
         // A key that was buried and is born again may have been read or noticed before: then there is nothing to notice.
         let absent = all.filter_map(|(id, scan)| {
-            let absent = scan.covered.covers(name) && !scan.reads.iter().any(|read| *read.0 == *name);
-            (absent && scan.noticed.insert(key)).then(|| (id, scan.place(name)))
+            let place = if scan.covered.covers(name) { scan.place(name)? } else { return None };
+            scan.noticed.insert(key).then_some((id, place))
         });
         absent.collect()
     }
@@ -358,9 +373,11 @@ impl Store {
         let key = candidate.key;
         let row_key = self.keys.row_of(key).clone();
         let own = self.transaction(session)?.writes.get(&key).cloned();
+        let has_enough = scanning.limit.is_some_and(|limit| scanning.harvest.count >= limit);
         let (source, value) = match (own, &mut scanning.fits) {
             (Some(own), _) => (Source::Own, own),
-            (None, Some(fits)) if candidate.inside => {
+            // Behind the rows that it wants the statement locks nothing; what it reads there it reads to the end of a part.
+            (None, Some(fits)) if candidate.inside && !has_enough => {
                 let (chosen, wanted) = self.look_at(session, key, *fits)?;
                 if wanted {
                     scanning.harvest.found.push((row_key, Found::Wanted));
@@ -408,7 +425,7 @@ impl Store {
         let transaction = self.transaction_mut(session)?;
         let id = transaction.id;
         transaction.push(Action::Scan { covered: covered.clone(), sealed, listed, except });
-        self.live_scans.add(id, LiveScan { covered, start, reads, noticed: FxHashSet::default() });
+        self.live_scans.add(id, LiveScan::new(covered, start, reads));
         Ok(())
     }
 }

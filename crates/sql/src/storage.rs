@@ -23,6 +23,7 @@
 use crate::error::{Interrupt, SqlError, SqlState, Stop};
 use crate::value::Datum;
 use core::time::Duration;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -101,6 +102,24 @@ impl KeyRange {
     /// All keys of a space that start with a prefix.
     pub fn of_prefix(space: SpaceId, prefix: Vec<KeyPart>) -> KeyRange {
         KeyRange { space, prefix, low: None, high: None, descending: false, limit: None }
+    }
+
+    /// Those of some rows that lie in the range, in the order of their keys.
+    pub fn among<'a, V>(&'a self, rows: &'a BTreeMap<RowKey, V>) -> impl Iterator<Item = (&'a RowKey, &'a V)> + 'a {
+        let first = RowKey { space: self.space, parts: self.prefix.iter().chain(&self.low).cloned().collect() };
+        let from = rows.range(first..);
+        let from = from.take_while(|(key, _)| {
+            key.space == self.space && key.parts.starts_with(&self.prefix) && !self.is_beyond(&key.parts)
+        });
+        from.filter(|(key, _)| self.contains(key))
+    }
+
+    /// Whether the parts of a key that has the prefix lie above the range.
+    pub fn is_beyond(&self, parts: &[KeyPart]) -> bool {
+        match (&self.high, parts.get(self.prefix.len())) {
+            (Some(high), Some(part)) => part > high,
+            _ => false,
+        }
     }
 
     /// Whether a key lies in the range.

@@ -135,7 +135,7 @@ impl<'view, 'requests> View<'view, 'requests> {
     fn cells(&mut self, key: &RowKey, columns: &Columns, locking: bool) -> Result<Row, Stop> {
         let layout = self.layout;
         let wanted = layout.wanted(key.space, columns);
-        layout.row_of_cells(wanted, |column| self.read(&layout.cell(key, column), locking))
+        Layout::row_of_cells(wanted, |column| self.read(&layout.cell(key, column), locking))
     }
 
     fn rows(&mut self, range: &KeyRange, columns: &Columns, locking: bool) -> Result<Vec<(RowKey, Row)>, Stop> {
@@ -348,8 +348,7 @@ impl Reader for Asked<'_, '_> {
 
 /// What a transaction wrote in a range.
 pub(crate) fn own_in(own: &BTreeMap<RowKey, Option<Row>>, range: &KeyRange) -> Vec<(RowKey, Option<Row>)> {
-    let inside = own.iter().filter(|(key, _)| range.contains(key));
-    inside.map(|(key, row)| (key.clone(), row.clone())).collect()
+    range.among(own).map(|(key, row)| (key.clone(), row.clone())).collect()
 }
 
 /// An answer, or a stop for the SQL engine; why it stops is kept.

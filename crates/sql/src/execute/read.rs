@@ -89,10 +89,12 @@ impl<'run> Execution<'run> {
         outer: Option<&Frame<'_>>,
         sink: &mut Sink<'_, 'run>,
     ) -> Result<Flow, Stop> {
-        let supply = Supply::new(range, read.exact || read.seeks());
-        if !read.seeks() {
+        let primary = read.table.primary_key.as_ref().map(|key| key.columns.as_slice()).unwrap_or_default();
+        let supply = Supply::new(read, range, primary);
+        if !read.seeks() || supply.is_read_whole() {
             return self.read_supply(
                 read,
+                false,
                 supply,
                 outer,
                 sink,
@@ -103,6 +105,7 @@ impl<'run> Execution<'run> {
         // Each is locked when its turn comes: whoever has enough rows locks no further ones.
         self.read_supply(
             read,
+            true,
             supply,
             outer,
             sink,
@@ -157,9 +160,12 @@ impl<'run> Execution<'run> {
         outer: Option<&Frame<'_>>,
         sink: &mut Sink<'_, 'run>,
     ) -> Result<Flow, Stop> {
+        let primary = read.table.primary_key.as_ref().map(|key| key.columns.clone()).unwrap_or_default();
+        let columns = [index_columns(index), primary].concat();
         self.read_supply(
             read,
-            Supply::new(range, read.exact),
+            read.seeks(),
+            Supply::new(read, range, &columns),
             outer,
             sink,
             &mut |execution, range| execution.storage.scan(range, &Columns::All),
@@ -184,10 +190,12 @@ impl<'run> Execution<'run> {
         }
     }
 
-    /// Delivers the rows that a range leads to, and asks for more of it as long as they are taken.
+    /// Delivers the rows that a range leads to, and asks for more of it as long as they are taken. `locked`: with their locks.
+    #[allow(clippy::too_many_arguments)]
     fn read_supply<T>(
         &mut self,
         read: &Read,
+        locked: bool,
         mut supply: Supply,
         outer: Option<&Frame<'_>>,
         sink: &mut Sink<'_, 'run>,
@@ -201,8 +209,12 @@ impl<'run> Execution<'run> {
                 if supply.is_old(&key) {
                     continue;
                 }
-                let Some((key, row)) = lead(self, key, found)? else { continue };
-                let flow = self.deliver(read, &key, &row, read.seeks(), outer, &mut |execution, row| {
+                let Some((key, row)) = lead(self, key, found)? else {
+                    // It may be one of many that others have locked.
+                    self.step()?;
+                    continue;
+                };
+                let flow = self.deliver(read, &key, &row, locked, outer, &mut |execution, row| {
                     supply.taken += 1;
                     sink(execution, row)
                 })?;
@@ -412,7 +424,7 @@ impl<'run> Execution<'run> {
 /// room for the ones behind them: the range is asked again for as many more.
 struct Supply {
     range: KeyRange,
-    /// Whether the rows of the range qualify as they are.
+    /// Whether nearly all rows of the range qualify.
     exact: bool,
     /// How many rows are wanted.
     wanted: Option<usize>,
@@ -424,8 +436,16 @@ struct Supply {
 }
 
 impl Supply {
-    fn new(range: &KeyRange, exact: bool) -> Supply {
-        Supply { range: range.clone(), exact, wanted: range.limit, taken: 0, cut: false, old: BTreeSet::new() }
+    fn new(read: &Read, range: &KeyRange, columns: &[usize]) -> Supply {
+        let limit = range.limit.filter(|_| !range.descending || counts_down(&read.table, columns, range));
+        let exact = (read.exact || read.seeks()) && read.patience != Patience::Skip;
+        let (wanted, range) = (range.limit, KeyRange { limit, ..range.clone() });
+        Supply { range, exact, wanted, taken: 0, cut: false, old: BTreeSet::new() }
+    }
+
+    /// Whether rows are wanted up to a number, and all of the range is read nevertheless.
+    fn is_read_whole(&self) -> bool {
+        self.wanted.is_some() && self.range.limit.is_none()
     }
 
     /// So many rows were found.
@@ -447,6 +467,12 @@ impl Supply {
         self.range.limit = self.range.limit.map(|limit| limit.saturating_add(more(limit)));
         true
     }
+}
+
+/// Whether the next part of a range's keys is a number, which has one below it: what is read downwards can stop and go on.
+fn counts_down(table: &Table, columns: &[usize], range: &KeyRange) -> bool {
+    let next = columns.get(range.prefix.len()).map(|&column| &table.columns[column]);
+    next.is_none_or(|column| !column.nullable && matches!(column.sql_type, SqlType::Integer { .. }))
 }
 
 /// The key at the end of a range. What lies between two integers moves inwards to the next, and so does an integer that is outside.

@@ -118,7 +118,6 @@ impl Layout {
     /// A row that exists, from those of its cells that are wanted; columns that were not asked for are NULL. It ends with the first cell that
     /// is missing: that column is younger than the row.
     pub fn row_of_cells<E>(
-        &self,
         wanted: Vec<usize>,
         mut cell: impl FnMut(usize) -> Result<Option<Row>, E>,
     ) -> Result<Row, E> {

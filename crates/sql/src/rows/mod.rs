@@ -7,8 +7,10 @@
 //! |---|---|
 //! | `layout` | whether a row is one key or one per cell, the names of keys, how versions are told |
 //! | `reads` | when a read is an event, and when it was answered before in the same statement |
+//! | `ranges` | which ranges were read, by the keys that they contain |
 
 mod layout;
+mod ranges;
 mod reads;
 
 pub use layout::{Layout, SpaceShape, text};

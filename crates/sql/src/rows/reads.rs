@@ -27,8 +27,9 @@
 //!
 //! A range that contains a key which is known by itself is read around it, so that the key is not read twice; where keys are no numbers
 //! there is no "around", and read-committed could then return two versions of it to one statement. A range that stops after so many rows
-//! is known as far as it was read, and goes on there when more are wanted.
+//! is known as far as it was read, and goes on there when more are wanted; a range of which an answer told nothing is not asked for again.
 
+use super::ranges::Ranges;
 use crate::storage::{Fit, Fits, KeyPart, KeyRange, Row, RowKey};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -104,11 +105,11 @@ struct Scope {
     plain: Answers,
     locked: Answers,
     /// Keys that it will lock.
-    wanted: BTreeSet<RowKey>,
+    wanted: BTreeMap<RowKey, ()>,
     /// Keys that it would have locked if somebody else had not.
     skipped: BTreeSet<RowKey>,
     /// Ranges in which it has sought.
-    sought: Vec<KeyRange>,
+    sought: Ranges,
 }
 
 /// Answers to reads of one kind.
@@ -117,20 +118,20 @@ struct Answers {
     /// Keys that were read by themselves or found in a range, there or not.
     keys: BTreeMap<RowKey, Option<Row>>,
     /// Ranges that were read whole: what was not found there is absent.
-    ranges: Vec<KeyRange>,
+    ranges: Ranges,
 }
 
 impl Answers {
     fn get(&self, key: &RowKey) -> Option<Option<Row>> {
         let found = self.keys.get(key).cloned();
-        found.or_else(|| self.ranges.iter().any(|range| range.contains(key)).then_some(None))
+        found.or_else(|| self.ranges.contain(key).then_some(None))
     }
 
     fn rows_in<'answers>(
         &'answers self,
         range: &'answers KeyRange,
     ) -> impl Iterator<Item = (&'answers RowKey, &'answers Option<Row>)> {
-        self.keys.iter().filter(|(key, _)| range.contains(key))
+        range.among(&self.keys)
     }
 }
 
@@ -146,8 +147,9 @@ impl Scope {
 
     /// What is left of a range that has to be asked for; nothing if all of it is known.
     fn rest(&self, range: &KeyRange, locking: bool) -> Option<KeyRange> {
-        let plain = self.plain.ranges.iter().filter(|_| !locking);
-        rest(range, &plain.chain(&self.locked.ranges).collect::<Vec<_>>())
+        let plain = self.plain.ranges.above(range.space, &range.prefix).filter(|_| !locking);
+        let known = plain.chain(self.locked.ranges.above(range.space, &range.prefix));
+        rest(range, &known.collect::<Vec<_>>())
     }
 
     /// The rows of a range that are known, without those that lie in what is left of it.
@@ -189,15 +191,17 @@ impl Memory {
 
     /// The rows of a range that exist, in the order of the range.
     pub fn range<R: Reader>(&mut self, range: &KeyRange, locking: bool, reader: &mut R) -> Result<Rows, R::Stop> {
+        let mut asked = None;
         loop {
             let scope = self.scope();
-            let rest = scope.rest(range, locking);
+            let rest = scope.rest(range, locking).filter(|rest| asked.as_ref() != Some(rest));
             let known = scope.known(range, rest.as_ref(), locking);
             let own = reader.own_in(range).into_iter();
             let own = own.filter(|(key, _)| rest.as_ref().is_none_or(|rest| !rest.contains(key)));
             let rows = in_order(range, known.into_iter().chain(own));
             let missing = range.limit.map(|limit| limit.saturating_sub(rows.len()));
             let Some(rest) = rest.filter(|_| missing != Some(0)) else { return Ok(rows) };
+            asked = Some(rest.clone());
             if let Some(rows) = self.ask(range, KeyRange { limit: missing, ..rest }, rows, locking, reader)? {
                 return Ok(rows);
             }
@@ -223,13 +227,15 @@ impl Memory {
             let own: BTreeSet<RowKey> = reader.own_in(&part).into_iter().map(|own| own.0).collect();
             let answers = self.scope().of(locking);
             // Together with what lies between them the parts are the whole.
-            answers.ranges.extend(scanned.read.filter(|_| rest.limit.is_some()));
+            scanned.read.filter(|_| rest.limit.is_some()).into_iter().for_each(|read| answers.ranges.push(read));
             let foreign = scanned.rows.iter().filter(|(key, _)| !own.contains(key));
             answers.keys.extend(foreign.map(|(key, row)| (key.clone(), Some(row.clone()))));
             rows.extend(scanned.rows.into_iter().map(|(key, row)| (key, Some(row))));
         }
         if is_known {
-            self.scope().of(locking).ranges.extend(rest.limit.is_none().then_some(rest));
+            if rest.limit.is_none() {
+                self.scope().of(locking).ranges.push(rest);
+            }
             return Ok(None);
         }
         Ok(Some(in_order(range, rows.into_iter().chain(reader.own_in(range)))))
@@ -263,7 +269,7 @@ impl Memory {
         if let Some(locked) = scope.locked.get(key) {
             return Ok(passes(locked, fits));
         }
-        if !scope.wanted.contains(key) {
+        if !scope.wanted.contains_key(key) {
             let known = scope.plain.get(key);
             let found = match known {
                 Some(Some(row)) if fits(key, &row) == Fit::Yes => Found::Wanted,
@@ -285,7 +291,7 @@ impl Memory {
         match found {
             Found::Passed(row) => drop(scope.plain.keys.insert(key.clone(), row.clone())),
             Found::Locked(row) => drop(scope.locked.keys.insert(key.clone(), Some(row.clone()))),
-            Found::Wanted => drop(scope.wanted.insert(key.clone())),
+            Found::Wanted => drop(scope.wanted.insert(key.clone(), ())),
         }
     }
 
@@ -312,16 +318,18 @@ impl Memory {
         fits: &mut Fits<'_>,
         reader: &mut R,
     ) -> Result<Vec<RowKey>, R::Stop> {
+        let mut asked = None;
         loop {
             let scope = self.scope();
-            let known = scope.plain.ranges.iter().chain(&scope.locked.ranges).chain(&scope.sought);
-            let rest = rest(range, &known.collect::<Vec<_>>());
+            let known = [&scope.plain.ranges, &scope.locked.ranges, &scope.sought].into_iter();
+            let known: Vec<&KeyRange> = known.flat_map(|known| known.above(range.space, &range.prefix)).collect();
+            let rest = rest(range, &known).filter(|rest| asked.as_ref() != Some(rest));
             let mut keys: BTreeSet<RowKey> = BTreeSet::new();
             for (key, row) in scope.known(range, rest.as_ref(), false) {
                 keys.extend(row.is_some_and(|row| fits(&key, &row) != Fit::No).then_some(key));
             }
             let inside = |key: &RowKey| range.contains(key) && rest.as_ref().is_none_or(|rest| !rest.contains(key));
-            keys.extend(scope.wanted.iter().filter(|key| inside(key)).cloned());
+            keys.extend(range.among(&scope.wanted).filter(|(key, ())| inside(key)).map(|(key, ())| key.clone()));
             for (key, row) in reader.own_in(range).into_iter().filter(|(key, _)| inside(key)) {
                 match row.is_some_and(|row| fits(&key, &row) != Fit::No) {
                     true => keys.insert(key),
@@ -335,6 +343,7 @@ impl Memory {
             }
             ordered.truncate(range.limit.unwrap_or(usize::MAX));
             let Some(rest) = rest.filter(|_| missing != Some(0)) else { return Ok(ordered) };
+            asked = Some(rest.clone());
             let looked = reader.look_over(&KeyRange { limit: missing, ..rest.clone() }, fits)?;
             looked.found.iter().for_each(|(key, found)| self.found(key, found));
             // What is no range is all that was asked for.
@@ -372,10 +381,9 @@ fn rest(range: &KeyRange, known: &[&KeyRange]) -> Option<KeyRange> {
                     rest.high = Some(below);
                     continue 'shorter;
                 }
-            } else if let Some(above) =
-                known.high.as_ref().filter(|_| reaches(known, rest.low.as_ref(), false)).and_then(after)
-            {
-                rest.low = Some(above);
+            } else if let Some(high) = known.high.as_ref().filter(|_| reaches(known, rest.low.as_ref(), false)) {
+                // Nothing is above the greatest.
+                rest.low = Some(after(high)?);
                 continue 'shorter;
             }
         }
@@ -394,10 +402,11 @@ fn reaches(range: &KeyRange, end: Option<&KeyPart>, upper: bool) -> bool {
     }
 }
 
-/// The least part above another.
+/// The least part above another; nothing is above NULL.
 fn after(part: &KeyPart) -> Option<KeyPart> {
     match part {
-        KeyPart::Number(number) => number.checked_add(1).map(KeyPart::Number),
+        // The least text comes after all numbers.
+        KeyPart::Number(number) => Some(number.checked_add(1).map_or(KeyPart::Text("".into()), KeyPart::Number)),
         KeyPart::Text(text) => Some(KeyPart::Text(format!("{text}\0").into())),
         KeyPart::Null => None,
     }
