@@ -2,7 +2,7 @@
 
 use crate::serve::{Client, Server, listening};
 use crate::{Folder, Ran};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 
 const OLD: &str = "what an earlier run left\n";
@@ -149,9 +149,25 @@ fn assert_whole_lines(folder: &Folder, name: &str) {
     assert!(text.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()), "{text}");
 }
 
-/// A server whose disk becomes full while a client inserts; the server, the client, and what was told by then.
+/// How many transactions a file holds.
 #[cfg(target_os = "linux")]
-fn filled(folder: &Folder, policy: &str) -> (Server, Client, String) {
+fn transactions_in(folder: &Folder, name: &str) -> usize {
+    folder.read(name).lines().filter(|line| line.starts_with("{\"session\"")).count()
+}
+
+/// A server whose disk becomes full while a client inserts.
+#[cfg(target_os = "linux")]
+struct Filled {
+    server: Server,
+    client: Client,
+    /// What was told by then.
+    told: String,
+    /// How many inserts went well, as far as the client knows.
+    acknowledged: usize,
+}
+
+#[cfg(target_os = "linux")]
+fn filled(folder: &Folder, policy: &str) -> Filled {
     let arguments = ["serve", "--record", "run.jsonl", "--choices", "log", "--record-errors", policy];
     let mut child = with_little_space(folder, 8, &arguments);
     let mut first = String::new();
@@ -159,27 +175,29 @@ fn filled(folder: &Folder, policy: &str) -> (Server, Client, String) {
     let address = first.trim().split('@').nth(1).unwrap().trim_end_matches("/skew").to_owned();
     let mut client = Client::connect(&address);
     client.query("CREATE TABLE t (id INT PRIMARY KEY)").unwrap();
-    let mut told = BufReader::new(child.stderr.take().unwrap());
+    let mut errors = BufReader::new(child.stderr.take().unwrap());
+    let mut acknowledged = 0;
     for number in 0..60 {
         client.send(&format!("INSERT INTO t VALUES ({number})"));
-        if client.heard().is_none() {
-            break;
+        match client.heard() {
+            Some(Ok(_)) => acknowledged += 1,
+            _ => break,
         }
     }
     // The server may go on: what is read here was told at once.
-    let mut lines = String::new();
-    while !lines.contains("--record-errors") {
-        assert!(told.read_line(&mut lines).unwrap() > 0, "{lines}");
+    let mut told = String::new();
+    while !told.contains("--record-errors") {
+        assert!(errors.read_line(&mut told).unwrap() > 0, "{told}");
     }
-    child.stderr = Some(told.into_inner());
-    (Server(child), client, lines)
+    child.stderr = Some(errors.into_inner());
+    Filled { server: Server(child), client, told, acknowledged }
 }
 
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_ends_a_server_that_records_with_whole_lines() {
     let folder = Folder::new("record-full-stop");
-    let (mut server, client, told) = filled(&folder, "stop");
+    let Filled { mut server, client, told, acknowledged } = filled(&folder, "stop");
     assert!(told.contains("run.jsonl: cannot write it any more: File too large"), "{told}");
     assert!(told.contains("the file ends with the last line that was written whole; this ends the run"), "{told}");
     client.wait_for_the_end();
@@ -188,14 +206,44 @@ fn a_full_disk_ends_a_server_that_records_with_whole_lines() {
     assert_eq!(server.0.wait().unwrap().code(), Some(2));
     assert!(rest.contains("recording stopped: run.jsonl: File too large") && !rest.contains("valid history"), "{rest}");
     assert_whole_lines(&folder, "run.jsonl");
+    assert_eq!(acknowledged, transactions_in(&folder, "run.jsonl"), "what is not recorded is not acknowledged");
     folder.skew(&["check", "run.jsonl", "--level", "declared"]).expect(0);
+}
+
+/// The status of the answer to a request; nothing when the server is gone.
+#[cfg(target_os = "linux")]
+fn post(address: &str, path: &str, body: &str) -> Option<u16> {
+    let mut stream = std::net::TcpStream::connect(address).ok()?;
+    let length = body.len();
+    let request =
+        format!("POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}");
+    stream.write_all(request.as_bytes()).ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    answer.get(9..12)?.parse().ok()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn over_http_nothing_is_acknowledged_that_is_not_recorded() {
+    let folder = Folder::new("record-full-http");
+    let mut child = with_little_space(&folder, 4, &["serve", "--http", "--record", "run.jsonl"]);
+    let mut first = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut first).unwrap();
+    let address = first.trim().rsplit('/').next().unwrap().to_owned();
+    let put = |number| post(&address, "/put", &format!("{{\"session\":\"a\",\"key\":\"x\",\"value\":{number}}}"));
+    let acknowledged = (0..60).take_while(|number| put(*number) == Some(200)).count();
+    // Nor is what comes after it, whether the server is still there or not.
+    assert!(put(61) != Some(200) && acknowledged < 60);
+    assert_eq!(Server(child).0.wait().unwrap().code(), Some(2));
+    assert_eq!(acknowledged, transactions_in(&folder, "run.jsonl"));
 }
 
 #[test]
 #[cfg(target_os = "linux")]
 fn a_server_that_is_told_to_goes_on_without_recording() {
     let folder = Folder::new("record-full-continue");
-    let (mut server, mut client, told) = filled(&folder, "continue");
+    let Filled { mut server, mut client, told, .. } = filled(&folder, "continue");
     assert!(told.contains("the run goes on without recording"), "{told}");
     assert_eq!(client.query("SELECT count(*) FROM t").unwrap(), "60");
     assert!(Command::new("kill").args(["-INT", &server.0.id().to_string()]).status().unwrap().success());
