@@ -55,7 +55,7 @@ const STALL: Duration = Duration::from_secs(2);
     skew explore examples/withdraw.sql\n  \
     skew explore examples/withdraw.sql --level causal --list\n  \
     skew explore --level snapshot --init schema.sql -- ./run-tests\n\n\
-    Exit codes: 0 nothing fails in any run, 1 an assertion fails or a run violates --against, 2 bad usage or input, 3 not everything was seen")]
+    Exit codes: 0 nothing fails in any run, 1 an assertion fails or a run violates --against, 2 bad usage or input, 3 inconclusive")]
 pub(crate) struct Arguments {
     /// The program: schema, procedures, sessions, assertions; `-` is standard input
     #[arg(value_name = "FILE", required_unless_present = "command")]

@@ -209,8 +209,8 @@ impl Arguments {
             let missing = program.missing(number);
             let failure = violated.as_ref().map(|violated| violated.get(&number));
             let (word, why, means) = match failure {
-                _ if !missing.is_empty() => ("open ", unasked(file, &missing), Exit::Inconclusive),
-                None => ("open ", ": not all final states looked at".to_owned(), Exit::Inconclusive),
+                _ if !missing.is_empty() => ("inconclusive", unasked(file, &missing), Exit::Inconclusive),
+                None => ("inconclusive", ": not all final states looked at".to_owned(), Exit::Inconclusive),
                 Some(None) => ("holds", String::new(), Exit::Holds),
                 Some(Some(error)) => {
                     ("fails", error.as_deref().map(|error| cannot(error, 9)).unwrap_or_default(), Exit::Found)

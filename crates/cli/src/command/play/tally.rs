@@ -246,10 +246,10 @@ impl Tally {
                     let runs = counted(assertion.unknown, "run");
                     writeln!(
                         text,
-                        "  {doubtful}open{end}   {name}: {runs} may have left other final states than were looked at"
+                        "  {doubtful}inconclusive{end}  {name}: {runs} may have left other final states than were looked at"
                     )
                 }
-                None if self.judged == 0 => writeln!(text, "  {doubtful}open{end}   {name}: no run was judged"),
+                None if self.judged == 0 => writeln!(text, "  {doubtful}inconclusive{end}  {name}: no run was judged"),
                 None => writeln!(text, "  {good}holds{end}  {name}"),
             };
         }
