@@ -394,8 +394,15 @@ impl Arguments {
             };
             level.left = split().map_err(|error| trouble(file, &error))?;
         }
-        for (number, part) in state.split(parts).iter().enumerate() {
-            let path = PathBuf::from(format!("{}.part-{}.json", file.name, number + 1));
+        let parts = state.split(parts);
+        let path = |number: usize| PathBuf::from(format!("{}.part-{number}.json", file.name));
+        // A part may hold days of work. None is written where one would be lost.
+        if let Some(path) = (1..=parts.len()).map(path).find(|path| fs::symlink_metadata(path).is_ok()) {
+            let what = "this is there already, and may hold what was explored".to_owned();
+            return Err(Complaint::new(&path.to_string_lossy(), what, "remove the parts of the earlier --split first"));
+        }
+        for (number, part) in parts.iter().enumerate() {
+            let path = path(number + 1);
             part.write(&path)?;
             console.say(&format!("{}\n", path.display()));
         }
