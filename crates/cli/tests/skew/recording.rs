@@ -30,6 +30,7 @@ fn a_server_that_does_not_start_leaves_what_is_there() {
         &["--init", "bad.sql"],
         &["--init", "missing.sql"],
         &["--port", &port, "--", "true"],
+        &["--", "no-such-command-anywhere"],
     ] {
         let command = reason.iter().position(|word| *word == "--").unwrap_or(reason.len());
         let arguments = [&["serve"], &reason[..command], &record, &reason[command..]].concat();
@@ -58,7 +59,8 @@ fn what_a_running_server_records_is_not_recorded_over() {
         &["convert", "a.txt", "run.jsonl", "--to", "native"],
     ] {
         let ran = folder.skew(second).expect(2);
-        assert!(ran.err.contains("another skew is writing it"), "{second:?}: {}", ran.err);
+        let said = "run.jsonl: cannot write it: another skew is writing it\n  end that one, or choose another file\n";
+        assert!(ran.err.contains(said), "{second:?}: {}", ran.err);
         assert_eq!(folder.read("run.jsonl"), recorded, "{second:?}");
     }
     client.query("INSERT INTO t VALUES (2)").unwrap();
@@ -84,7 +86,8 @@ fn an_input_is_not_written_over_whatever_name_it_has() {
             for ending in [&[][..], &["--", "true"]] {
                 let arguments = [&["serve", "--init", "schema.sql", option, name], ending].concat();
                 let ran = folder.skew(&arguments).expect(2);
-                assert!(ran.err.contains("this is an input of the command"), "{arguments:?}: {}", ran.err);
+                let said = "this is an input of the command, which would be lost\n  choose another file\n";
+                assert!(ran.err.contains(said), "{arguments:?}: {}", ran.err);
                 assert_eq!(folder.read("schema.sql"), schema, "{arguments:?}");
             }
         }
@@ -92,7 +95,10 @@ fn an_input_is_not_written_over_whatever_name_it_has() {
     let log = "{\"choices\":1,\"seed\":7}\n";
     folder.write("log", log);
     folder.skew(&["serve", "--replay", "log", "--choices", "./log"]).expect(2);
-    folder.skew(&["serve", "--record", "one", "--choices", "one"]).expect(2);
+    for name in ["one", "./one", "../record-input/one"] {
+        let ran = folder.skew(&["serve", "--record", "one", "--choices", name]).expect(2);
+        assert!(ran.err.contains("one: --record and --choices name one file"), "{}", ran.err);
+    }
     assert_eq!(folder.read("log"), log);
 }
 
@@ -105,7 +111,9 @@ fn no_command_writes_over_what_it_reads() {
         SESSION a: CALL bump();\nSESSION b: CALL bump();\n";
     folder.write("runs/1.jsonl", program);
     folder.skew(&["play", "runs/1.jsonl", "--runs", "1", "--record", "runs"]).expect(2);
-    folder.skew(&["explore", "runs/1.jsonl", "--resume", "runs/1.jsonl"]).expect(2);
+    let ran = folder.skew(&["explore", "runs/1.jsonl", "--resume", "runs/1.jsonl"]).expect(2);
+    assert!(ran.err.contains("which would be lost\n  choose another file\n"), "{}", ran.err);
+    folder.shell("skew play - --runs 1 --record runs < runs/1.jsonl").expect(2);
     assert_eq!(folder.read("runs/1.jsonl"), program);
     folder.write("a.txt", crate::SERIAL);
     std::os::unix::fs::symlink("a.txt", folder.path().join("link")).unwrap();
@@ -113,6 +121,8 @@ fn no_command_writes_over_what_it_reads() {
     for name in ["a.txt", "./a.txt", "link", "second"] {
         folder.skew(&["convert", "a.txt", name, "--to", "native"]).expect(2);
         folder.skew(&["check", "a.txt", "--certificate", name]).expect(2);
+        folder.shell(&format!("skew convert - {name} --to native < a.txt")).expect(2);
+        folder.shell(&format!("skew check - --certificate {name} < a.txt")).expect(2);
         assert_eq!(folder.read("a.txt"), crate::SERIAL, "{name}");
     }
 }
@@ -283,6 +293,7 @@ fn a_full_disk_leaves_no_half_of_a_played_run() {
     let line = ["play", "p.sql", "--runs", "3", "--record", "runs"];
     let ran = ran_with_little_space(&folder, 0, &line).expect(2);
     assert!(ran.err.contains("this ends the runs (--record-errors stop)"), "{}", ran.err);
+    assert!(ran.out.contains("1 run at causal from seed 1"), "what was found is told: {}", ran.out);
     let ran = ran_with_little_space(&folder, 0, &[&line[..], &["--record-errors", "continue"]].concat()).expect(2);
     assert!(ran.out.contains("3 runs at causal") && ran.err.contains("recording stopped"), "{}{}", ran.out, ran.err);
     assert_eq!(ran.err.matches("go on without recording").count(), 1, "{}", ran.err);
@@ -295,6 +306,68 @@ fn a_history_that_cannot_begin_is_told_before_anything_is_served() {
     let folder = Folder::new("record-full-start");
     folder.write("run.jsonl", OLD);
     let ran = ran_with_little_space(&folder, 0, &["serve", "--record", "run.jsonl"]).expect(2);
-    assert!(ran.err.contains("cannot be recorded") && !ran.out.contains("serving"), "{}{}", ran.out, ran.err);
+    let said = "run.jsonl: cannot write it: File too large (os error 27)\n  nothing was begun; free some space";
+    assert!(ran.err.contains(said) && !ran.out.contains("serving"), "{}{}", ran.out, ran.err);
     assert_eq!(folder.read("run.jsonl"), OLD);
+}
+
+/// A program of which every run is recorded, and its name.
+fn program(folder: &Folder) -> String {
+    let text = "CREATE TABLE t (k INT PRIMARY KEY, v INT);\nINSERT INTO t VALUES (1, 0);\n\
+        CREATE PROCEDURE bump() BEGIN DECLARE x INT; SELECT v INTO x FROM t WHERE k = 1; UPDATE t SET v = x + 1 WHERE k = 1; END;\n\
+        SESSION a: CALL bump();\nSESSION b: CALL bump();\n";
+    folder.write("p.sql", text)
+}
+
+/// The campaigns that record a file for each run, as far as the runs of seeds 1 to 3.
+const CAMPAIGNS: [(&[&str], &[&str]); 3] = [
+    (&["serve", "--runs", "3"], &["--", "true"]),
+    (&["run", "registers", "--runs", "3", "--transactions", "2"], &[]),
+    (&["play", "p.sql", "--runs", "3"], &[]),
+];
+
+#[test]
+fn a_later_run_that_cannot_be_recorded_ends_the_recording_or_the_runs() {
+    for (number, (before, behind)) in CAMPAIGNS.into_iter().enumerate() {
+        for (policy, runs) in [("continue", "3 runs"), ("stop", if number == 2 { "2 runs" } else { "1 run" })] {
+            let folder = Folder::new(&format!("record-later-{number}-{policy}"));
+            program(&folder);
+            // Something is in the way of the second run.
+            folder.write("runs/2.jsonl/in-the-way", "");
+            let line = [before, &["--record", "runs", "--record-errors", policy], behind].concat();
+            let ran = folder.skew(&line).expect(2);
+            assert!(ran.out.contains(&format!(": {runs} ")), "{line:?}: {}{}", ran.out, ran.err);
+            assert!(ran.err.contains("runs/2.jsonl: cannot write it: is a directory"), "{line:?}: {}", ran.err);
+            assert_eq!(ran.err.matches("go on without recording").count(), usize::from(policy == "continue"));
+            assert!(folder.path().join("runs/1.jsonl").is_file() && !folder.path().join("runs/3.jsonl").exists());
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_disk_that_is_full_from_the_start_ends_the_recording_or_the_runs() {
+    for (number, (before, behind)) in CAMPAIGNS.into_iter().enumerate() {
+        let folder = Folder::new(&format!("record-never-{number}"));
+        program(&folder);
+        let line = |policy| [before, &["--record", "runs", "--record-errors", policy], behind].concat();
+        let ran = ran_with_little_space(&folder, 0, &line("continue")).expect(2);
+        assert!(ran.out.contains(": 3 runs "), "{number}: {}{}", ran.out, ran.err);
+        assert_eq!(ran.err.matches("on without recording").count(), 1, "it is told once: {}", ran.err);
+        assert_eq!(names(&folder, "runs"), [""; 0]);
+        let ran = ran_with_little_space(&folder, 0, &line("stop")).expect(2);
+        assert!(!ran.out.contains("3 runs"), "{number}: {}{}", ran.out, ran.err);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_run_without_its_choices_is_repeated_by_its_seed() {
+    let folder = Folder::new("record-no-choices");
+    folder.write("runs/1.choices/in-the-way", "");
+    folder.write("runs/2.choices", OLD);
+    folder.write("runs/0.jsonl", OLD);
+    let line = ["serve", "--runs", "2", "--seed", "0", "--record", "runs", "--record-errors", "continue", "--"];
+    let ran = folder.skew(&[&line[..], &["sh", "-c", "test -e first && exit 1; touch first"]].concat()).expect(2);
+    assert!(ran.out.contains("seed 1: exit code 1") && ran.out.contains("Z --replay 1 -- sh"), "{}", ran.out);
 }

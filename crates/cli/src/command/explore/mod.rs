@@ -23,12 +23,13 @@ mod unfinished;
 mod wire;
 mod workers;
 
-use super::program::{Format, GranularityArgument, ProgramFile, UpdatesArgument, unwritable};
+use super::program::{Format, GranularityArgument, ProgramFile, UpdatesArgument};
 use super::replay::ReplayLine;
 use crate::clock::{self, Moment};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
+use crate::output::unwritable;
 use clap::ValueEnum;
 use left_out::CallName;
 use skew_explore::{Base, ExploreError, NoSchedule, Options, Place, Search, SqlOptions, SqlProgram, Subtree};

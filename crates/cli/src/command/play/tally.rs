@@ -8,13 +8,13 @@
 
 use super::super::anomalies::{Anomalies, Anomaly, counted};
 use super::super::judge::{Answer, Behind};
-use super::super::program::{ProgramFile, UpdatesArgument, shown, unwritable};
+use super::super::program::{ProgramFile, UpdatesArgument, shown};
 use super::Arguments;
 use super::stage::{Abort, Played};
 use crate::clock;
 use crate::exit::Exit;
 use crate::input::Complaint;
-use crate::output::write_whole;
+use crate::output::{unwritable, write_whole};
 use serde_json::{Value, json};
 use skew_check::{AnomalyKind, Counterexample};
 use skew_history::IsolationLevel;
@@ -147,6 +147,11 @@ impl Tally {
             self.endless = Some((played.seed, error.clone()));
         }
         self.last = Some(played);
+    }
+
+    /// Whether any run came to its end.
+    pub(super) fn has_runs(&self) -> bool {
+        self.runs > 0
     }
 
     /// Whether something failed that the exit code tells of.
