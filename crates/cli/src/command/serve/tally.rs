@@ -146,7 +146,8 @@ impl Tally {
         if let Some(found) = self.shown() {
             let _ = write!(text, "\n{}", human::counterexample(Picture::from(found), palette));
         }
-        if let Some(seed) = self.first_of_interest().filter(|_| self.runs > 1) {
+        // Who has just repeated a run knows how.
+        if let Some(seed) = self.first_of_interest().filter(|_| arguments.replay.is_none()) {
             let _ = writeln!(text, "\n{}", self.replay_command(arguments, seed));
             if arguments.password.is_some() {
                 let _ = writeln!(text, "with the password in the variable SKEW_PASSWORD");
