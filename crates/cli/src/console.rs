@@ -121,11 +121,7 @@ impl Console {
     pub(crate) fn finish(&mut self, mut exit: Exit) -> Exit {
         let _ = self.flush();
         if let Some(failure) = self.failure.take() {
-            self.complain(&Complaint::new(
-                "standard output",
-                format!("cannot be written: {failure}"),
-                "free some space",
-            ));
+            self.complain(&Complaint::new("standard output", format!("cannot write it: {failure}"), "free some space"));
             exit.combine(Exit::BadInput);
         }
         exit

@@ -203,6 +203,14 @@ impl From<Stop> for Failure {
     }
 }
 
+/// What is in no history is not acknowledged: as after a crash, the client does not learn whether it happened.
+fn refuse_unrecorded(store: &Store) -> Result<(), Failure> {
+    match store.recording_failure() {
+        Some(_) => Err(Failure::wrong(503, "recording", "the history cannot be written any more; this server ends")),
+        None => Ok(()),
+    }
+}
+
 fn no_such_path() -> Failure {
     let paths = "/begin, /get, /put, /delete, /cas, /commit and /abort";
     Failure::wrong(404, "not_found", format!("there is nothing here; the paths are {paths}"))
@@ -291,6 +299,7 @@ impl Request {
             Work::Begin(begin) => {
                 let mut core = shared.core();
                 core.store.begin(turn.session, begin).map_err(Stop::from)?;
+                refuse_unrecorded(&core.store)?;
                 Ok(json!({"transaction": core.store.transaction_name(turn.session)}))
             }
             Work::Commit => turn.end(Store::commit),
@@ -369,6 +378,7 @@ impl Turn {
         }
         let ended = end(&mut core.store, self.session);
         ended.map_err(Stop::from)?;
+        refuse_unrecorded(&core.store)?;
         Ok(json!({}))
     }
 
@@ -379,7 +389,7 @@ impl Turn {
         loop {
             let result = self.attempt(work);
             if !self.waits || tokio::time::timeout_at(deadline, self.bell.rung()).await.is_err() {
-                return Ok(result?);
+                return result;
             }
         }
     }
@@ -394,15 +404,17 @@ impl Turn {
         Ok(())
     }
 
-    fn attempt(&mut self, work: &Work) -> Result<Value, Stop> {
+    fn attempt(&mut self, work: &Work) -> Result<Value, Failure> {
         let mut core = self.shared.core();
         let (store, session) = (&mut core.store, self.session);
         let result = store.run_statement(session, None, |store| perform(store, session, work));
         self.waits = matches!(result, Err(Stop::Interrupted(Interrupt::Wait)));
         if self.alone && result.is_ok() {
-            store.commit(session)?;
+            store.commit(session).map_err(Stop::from)?;
         }
-        result
+        let answer = result?;
+        refuse_unrecorded(store)?;
+        Ok(answer)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   41 runs are not serializable: lost update (39), write skew (2)
-//!   1 run is not decided within the budget; raise --budget
+//!   1 run is inconclusive within the budget; raise --budget
 //! ```
 
 use super::judge::Answer;
@@ -71,7 +71,7 @@ impl Anomalies {
         self.by_kind.values().map(|anomaly| anomaly.runs).sum()
     }
 
-    /// A line of how many runs of all are not what they are compared with, and one of those that are not decided.
+    /// A line of how many runs of all are not what they are compared with, and one of those that are inconclusive.
     pub(super) fn tell(&self, all: u64, text: &mut String) {
         let kinds: Vec<String> =
             self.iter().map(|(kind, anomaly)| format!("{} ({})", words::anomaly(kind), anomaly.runs)).collect();
@@ -82,7 +82,7 @@ impl Anomalies {
             let _ = writeln!(text, "  {every} is {}", self.against);
         }
         if self.undecided > 0 {
-            let _ = writeln!(text, "  {} not decided within the budget; raise --budget", counted_are(self.undecided));
+            let _ = writeln!(text, "  {} inconclusive within the budget; raise --budget", counted_are(self.undecided));
         }
     }
 }

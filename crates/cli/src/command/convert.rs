@@ -6,9 +6,9 @@ use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::{self, Complaint, Input, Limits};
-use crate::output::{OutputFile, Stoppable};
+use crate::output::{OutputFile, Stoppable, unwritable};
 use skew_history::History;
-use skew_history::format::{self, Format};
+use skew_history::format::{self, Format, WriteError};
 use skew_view::dot;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -99,31 +99,24 @@ impl Arguments {
 
     /// Writes the history; what was lost comes back.
     fn write(&self, history: &History, console: &mut Console) -> Result<Vec<String>, Complaint> {
-        let name = self.output.to_string_lossy();
-        let complain = |(what, advice): Failure| Complaint::new(&name, what, advice);
         if self.output == Path::new("-") {
             clock::something_to_keep();
-            return self.write_to(history, &mut Stoppable(console)).map_err(complain);
+            return self.write_to(history, &mut Stoppable(console));
         }
-        let mut out = OutputFile::create(&self.output).map_err(|error| complain(cannot_write(&error)))?;
-        let losses = self.write_to(history, &mut out).map_err(complain)?;
-        out.keep().map(|()| losses).map_err(|error| complain(cannot_write(&error)))
+        let complain = |error| unwritable(&self.output, &error);
+        let mut out = OutputFile::create(&self.output).map_err(complain)?;
+        let losses = self.write_to(history, &mut out)?;
+        out.keep().map(|()| losses).map_err(complain)
     }
 
-    fn write_to(&self, history: &History, out: &mut dyn Write) -> Result<Vec<String>, Failure> {
-        match self.to.format() {
-            Some(format) => format::write(history, format, out).map_err(|error| (error.to_string(), error.advice())),
-            None => match dot::history(history, out) {
-                Ok(()) => Ok(Vec::new()),
-                Err(error) => Err(cannot_write(&error)),
-            },
-        }
+    fn write_to(&self, history: &History, out: &mut dyn Write) -> Result<Vec<String>, Complaint> {
+        let written = match self.to.format() {
+            Some(format) => format::write(history, format, out),
+            None => dot::history(history, out).map(|()| Vec::new()).map_err(WriteError::Io),
+        };
+        written.map_err(|error| match error {
+            WriteError::Io(error) => unwritable(&self.output, &error),
+            error => Complaint::new(&self.output.to_string_lossy(), error.to_string(), error.advice()),
+        })
     }
-}
-
-/// What went wrong, and what to do.
-type Failure = (String, &'static str);
-
-fn cannot_write(error: &std::io::Error) -> Failure {
-    (input::cannot("write", error), "choose another place")
 }

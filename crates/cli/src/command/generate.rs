@@ -6,7 +6,7 @@ use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
-use crate::output::{OutputFile, Stoppable};
+use crate::output::{OutputFile, Stoppable, unwritable};
 use skew_generate::{Distribution, GenerateError, InjectedAnomaly, OutputFormat, Parameters, Preset};
 use skew_history::IsolationLevel;
 use std::path::{Path, PathBuf};
@@ -137,12 +137,11 @@ impl Arguments {
     }
 
     fn write(&self, parameters: &Parameters, console: &mut Console) -> Result<(), Complaint> {
-        let name = self.output.to_string_lossy();
         let complain = |error: GenerateError| match error {
             GenerateError::Parameters(error) => {
                 Complaint::new("skew generate", error.to_string(), "change that option")
             }
-            GenerateError::Write(error) => cannot_write(&name, &error),
+            GenerateError::Write(error) => unwritable(&self.output, &error),
         };
         if self.output == Path::new("-") {
             clock::something_to_keep();
@@ -150,12 +149,8 @@ impl Arguments {
         }
         // Wishes that contradict each other are told before a file is made.
         parameters.validate().map_err(|error| complain(GenerateError::Parameters(error)))?;
-        let mut out = OutputFile::create(&self.output).map_err(|error| cannot_write(&name, &error))?;
+        let mut out = OutputFile::create(&self.output).map_err(|error| unwritable(&self.output, &error))?;
         skew_generate::write(parameters, self.format, &mut out).map_err(complain)?;
-        out.keep().map_err(|error| cannot_write(&name, &error))
+        out.keep().map_err(|error| unwritable(&self.output, &error))
     }
-}
-
-fn cannot_write(name: &str, error: &std::io::Error) -> Complaint {
-    Complaint::new(name, format!("cannot write: {error}"), "check the path and the space that is left")
 }

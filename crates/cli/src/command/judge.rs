@@ -56,7 +56,7 @@ pub(super) enum Behind {
     Stale(Box<Counterexample>),
     /// Nothing: the run is of this level, the strongest that there is to ask for.
     Nothing(IsolationLevel),
-    /// It was not decided within the budget whether anything does.
+    /// Whether anything does is inconclusive within the budget.
     Unknown,
 }
 
@@ -71,7 +71,7 @@ impl Behind {
                 format!("the run is {against}, but not {}: {}", found.level, words::anomaly(found.kind))
             }
             Behind::Nothing(level) => format!("the run is {level}"),
-            Behind::Unknown => "not decided within the budget".to_owned(),
+            Behind::Unknown => "inconclusive within the budget".to_owned(),
         }
     }
 

@@ -89,11 +89,6 @@ pub(super) fn shown(value: &skew_sql::Datum, field: &skew_sql::program::Field, p
     }
 }
 
-/// A file of ours cannot be written.
-pub(super) fn unwritable(path: &Path, error: &std::io::Error) -> Complaint {
-    Complaint::new(&path.to_string_lossy(), cannot("write", error), "choose another folder")
-}
-
 /// Puts the first rows where no transaction wrote them.
 pub(super) fn load(store: &mut Store, program: &Program) -> Result<(), SqlError> {
     let loader = store.connect("skew/load");

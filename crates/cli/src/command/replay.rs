@@ -137,7 +137,7 @@ mod tests {
         command: clap_of::<serve::Arguments>,
         before: &[],
         after: &["--", "true"],
-        replay: |matches| of::<serve::Arguments>(matches).replay_command(7),
+        replay: |matches| of::<serve::Arguments>(matches).replay_command(7, true),
         left_out: &[
             ("http", "without a command there are no runs"),
             ("lock_wait", "only of --http"),
@@ -291,7 +291,7 @@ mod tests {
     fn a_password_is_never_part_of_a_line() {
         let words = ["--clock", "2026-01-31T12:00:00Z", "--password", "secret", "--", "true"];
         let matches = clap_of::<serve::Arguments>().try_get_matches_from(words).unwrap();
-        let line = of::<serve::Arguments>(&matches).replay_command(3);
+        let line = of::<serve::Arguments>(&matches).replay_command(3, true);
         assert_eq!(line, "skew serve --password \"$SKEW_PASSWORD\" --clock 2026-01-31T12:00:00Z --replay 3 -- true");
     }
 }

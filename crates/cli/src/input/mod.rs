@@ -190,6 +190,7 @@ impl Location {
     pub(crate) fn open(&self, limits: Limits) -> Result<Vec<Input>, Complaint> {
         match self {
             Location::StandardInput => {
+                note_input(Path::new("-"));
                 archive::open(&self.name(), Box::new(Stoppable(io::stdin().lock())), None, limits)
             }
             Location::File(path) => {

@@ -9,11 +9,15 @@
 //! to write the same file finds it locked while the first one starts, records or ends. All of them use the same name beside the place,
 //! so that of two that start at once one is refused; what a killed one left there is used again by the next.
 //!
-//! A device or a pipe is written as it is. A file in a folder that takes no other file, or that cannot be replaced because it is mounted
-//! by itself, is overwritten when the new content is there.
+//! Only a file that a killed one can have left is used again. Anything else under that name, above all a link, would lead to a file of
+//! somebody who never heard of us: it is refused.
+//!
+//! A device, a pipe and what is open already (`/dev/stdout`) are written as they are, behind what is there. A file in a folder that takes
+//! no other file, or that cannot be replaced because it is mounted by itself, is overwritten when the new content is there.
 
 use super::inputs;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use super::refusal::Refusal;
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 
@@ -24,6 +28,8 @@ const MOST_LINKS: usize = 40;
 pub(super) struct Draft {
     /// What to write to.
     pub(super) file: File,
+    /// Whether others write to it too, so that nothing in it can be taken back.
+    pub(super) is_shared: bool,
     place: Place,
 }
 
@@ -44,13 +50,22 @@ enum Place {
 impl Draft {
     /// Begins a file for this path, and refuses when that would destroy something.
     pub(super) fn new(path: &Path) -> io::Result<Draft> {
-        let target = without_links(path)?;
+        loop {
+            let draft = Draft::begin(without_links(path)?)?;
+            // Between our looking and our locking another skew may have published its own.
+            if draft.replaces_what_is_there() {
+                return Ok(draft);
+            }
+        }
+    }
+
+    fn begin(target: PathBuf) -> io::Result<Draft> {
         refuse_input(&target)?;
         let replaced = match fs::metadata(&target) {
             Ok(kind) if kind.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-            Ok(kind) if !kind.is_file() || is_of_the_system(&target) => {
-                let file = OpenOptions::new().write(true).open(&target)?;
-                return Ok(Draft { file, place: Place::Reached });
+            Ok(kind) if !kind.is_file() || is_descriptor(&target) => {
+                let file = open_as_it_is(&target, &kind)?;
+                return Ok(Draft { file, is_shared: true, place: Place::Reached });
             }
             // Not cut off, and refused where it could not be written.
             Ok(_) => Some(OpenOptions::new().append(true).open(&target)?),
@@ -59,19 +74,28 @@ impl Draft {
         };
         replaced.as_ref().map_or(Ok(()), lock)?;
         let temporary = beside(&target)?;
-        match (open_locked(&temporary), replaced) {
+        let (file, place) = match (open_locked(&temporary), replaced) {
             (Ok(file), replaced) => {
-                let rights = replaced.as_ref().and_then(|file| file.metadata().ok());
-                if let Some(rights) = rights {
-                    // The new one is for those whom the old one was for; where that cannot be it is for whoever writes it.
-                    let _ = file.set_permissions(rights.permissions());
-                }
-                Ok(Draft { file, place: Place::Beside { temporary, target, replaced } })
+                let old = replaced.as_ref().and_then(|file| file.metadata().ok());
+                old.iter().for_each(|old| keep_rights(&file, old));
+                (file, Place::Beside { temporary, target, replaced })
             }
             (Err(error), Some(replaced)) if error.kind() == io::ErrorKind::PermissionDenied => {
-                Ok(Draft { file: tempfile::tempfile()?, place: Place::Nameless { target, replaced } })
+                (tempfile::tempfile()?, Place::Nameless { target, replaced })
             }
-            (Err(error), _) => Err(error),
+            (Err(error), _) => return Err(error),
+        };
+        Ok(Draft { file, is_shared: false, place })
+    }
+
+    /// Whether the path still leads to what was there when we looked.
+    fn replaces_what_is_there(&self) -> bool {
+        match &self.place {
+            Place::Reached => true,
+            Place::Beside { target, replaced: Some(replaced), .. } | Place::Nameless { target, replaced } => {
+                is_named(replaced, target)
+            }
+            Place::Beside { target, replaced: None, .. } => fs::symlink_metadata(target).is_err(),
         }
     }
 
@@ -113,21 +137,61 @@ impl Drop for Draft {
 
 fn refuse_input(target: &Path) -> io::Result<()> {
     match inputs::reads(target) {
-        true => Err(io::Error::other("this is an input of the command, which would be lost")),
+        true => Err(Refusal::Input.into()),
         false => Ok(()),
     }
 }
 
-/// `/dev/stdout` leads to a file that somebody else has open: replaced, nobody would see what is written.
-fn is_of_the_system(path: &Path) -> bool {
-    ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder))
+/// Whether a path names what somebody has open, as `/dev/fd/1` does. Replaced, nobody would see what is written.
+fn is_descriptor(path: &Path) -> bool {
+    let folder = path.parent().and_then(|folder| fs::canonicalize(folder).ok());
+    folder
+        .is_some_and(|folder| folder == Path::new("/dev/fd") || (folder.starts_with("/proc") && folder.ends_with("fd")))
+}
+
+/// Opens a device, a pipe or a descriptor. Our own standard output goes on where it is: whoever else writes to it does so behind us.
+fn open_as_it_is(path: &Path, kind: &Metadata) -> io::Result<File> {
+    if let Some(file) = standard_stream(path) {
+        return file;
+    }
+    // What is in a file already stays there; a device has no end.
+    OpenOptions::new().write(true).append(kind.is_file()).open(path)
+}
+
+#[cfg(unix)]
+fn standard_stream(path: &Path) -> Option<io::Result<File>> {
+    use std::os::fd::AsFd;
+    let is_ours = |folder: &Path| fs::canonicalize(folder).ok() == fs::canonicalize("/dev/fd").ok();
+    let name = path.file_name().filter(|_| path.parent().is_some_and(is_ours))?;
+    let stream = match name.to_str()? {
+        "1" => io::stdout().as_fd().try_clone_to_owned(),
+        "2" => io::stderr().as_fd().try_clone_to_owned(),
+        _ => return None,
+    };
+    Some(stream.map(File::from))
+}
+
+#[cfg(not(unix))]
+fn standard_stream(_: &Path) -> Option<io::Result<File>> {
+    None
+}
+
+/// Whether both paths lead to one file, be it there or not.
+pub(super) fn is_one_place(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| {
+        let path = without_links(path).ok()?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Some((fs::canonicalize(folder).ok()?, path.file_name()?.to_owned()))
+    };
+    let is_same_file = || Some(inputs::identity(one)? == inputs::identity(other)?);
+    one == other || place(one).is_some_and(|one| place(other) == Some(one)) || is_same_file() == Some(true)
 }
 
 /// The path of the file itself, whether it is there or not: a link stays a link.
 fn without_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
-        if is_of_the_system(&path) {
+        if is_descriptor(&path) {
             return Ok(path);
         }
         match fs::read_link(&path) {
@@ -136,7 +200,7 @@ fn without_links(path: &Path) -> io::Result<PathBuf> {
             Err(_) => return Ok(path),
         }
     }
-    Err(io::Error::other("too many links lead to it"))
+    Err(Refusal::Links.into())
 }
 
 fn beside(target: &Path) -> io::Result<PathBuf> {
@@ -150,21 +214,73 @@ fn beside(target: &Path) -> io::Result<PathBuf> {
 /// An empty file of this name that nobody else has.
 fn open_locked(path: &Path) -> io::Result<File> {
     loop {
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        let Some(file) = open_new(path).or_else(|| open_left(path)) else { continue };
+        let file = file?;
         lock(&file)?;
         // Whoever had it may have published or removed it between our opening and locking it.
         if is_named(&file, path) {
+            refuse_foreign(path, &file.metadata()?)?;
             file.set_len(0)?;
             return Ok(file);
         }
     }
 }
 
+/// Makes a file, unless there is one; this follows no link.
+fn open_new(path: &Path) -> Option<io::Result<File>> {
+    let opened = OpenOptions::new().read(true).write(true).create_new(true).open(path);
+    let is_there = opened.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists);
+    (!is_there).then_some(opened)
+}
+
+/// Opens what a killed skew has left, unless somebody has just used it up.
+fn open_left(path: &Path) -> Option<io::Result<File>> {
+    let foreign = fs::symlink_metadata(path).and_then(|kind| refuse_foreign(path, &kind));
+    let opened = foreign.and_then(|()| OpenOptions::new().read(true).write(true).open(path));
+    let is_gone = opened.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    (!is_gone).then_some(opened)
+}
+
+/// What a skew leaves is a file of one name. Emptied, a link would lose the content of a file that has another one.
+fn refuse_foreign(path: &Path, kind: &Metadata) -> io::Result<()> {
+    if kind.is_file() && has_one_name(kind) { Ok(()) } else { Err(Refusal::InTheWay(path.to_owned()).into()) }
+}
+
+#[cfg(unix)]
+fn has_one_name(file: &Metadata) -> bool {
+    // None at all if it was removed this moment.
+    std::os::unix::fs::MetadataExt::nlink(file) <= 1
+}
+
+#[cfg(not(unix))]
+fn has_one_name(_: &Metadata) -> bool {
+    true
+}
+
+/// The new one is for those whom the old one was for, and belongs to whom that belonged; where that cannot be it is for whoever writes it.
+fn keep_rights(file: &File, old: &Metadata) {
+    // Rights come last, because another owner takes some of them away.
+    keep_owner(file, old);
+    let _ = file.set_permissions(old.permissions());
+}
+
+#[cfg(unix)]
+fn keep_owner(file: &File, old: &Metadata) {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    if fchown(file, Some(old.uid()), Some(old.gid())).is_err() {
+        let _ = fchown(file, None, Some(old.gid()));
+    }
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &File, _: &Metadata) {}
+
+/// Whether a path is the name of a file that is open; a link to it is not.
 #[cfg(unix)]
 fn is_named(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    let identity = |file: fs::Metadata| (file.dev(), file.ino());
-    file.metadata().ok().map(identity) == fs::metadata(path).ok().map(identity)
+    let identity = |file: Metadata| (file.dev(), file.ino());
+    file.metadata().ok().map(identity) == fs::symlink_metadata(path).ok().map(identity)
 }
 
 /// Elsewhere an open file is neither renamed nor removed by others.
@@ -175,9 +291,7 @@ fn is_named(_: &File, _: &Path) -> bool {
 
 fn lock(file: &File) -> io::Result<()> {
     match file.try_lock() {
-        Err(TryLockError::WouldBlock) => {
-            Err(io::Error::other("another skew is writing it; end that one, or choose another file"))
-        }
+        Err(TryLockError::WouldBlock) => Err(Refusal::Busy.into()),
         // A file system without locks is no reason to write nothing.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
     }
@@ -234,5 +348,104 @@ mod tests {
         for name in [&path, &link, &second, &folder.path().join("./a")] {
             assert!(Draft::new(name).is_err_and(|error| error.to_string().contains("would be lost")));
         }
+        inputs::forget(&path);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_no_skew_has_left_under_the_name_beside_is_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, beside, victim] = ["a", ".a.skew", "victim"].map(|name| folder.path().join(name));
+        let nowhere = folder.path().join("nowhere");
+        fs::write(&victim, "secret").unwrap();
+        let in_the_way = || Draft::new(&path).is_err_and(|error| error.to_string().contains(".a.skew is in the way"));
+        for target in [&victim, &nowhere] {
+            std::os::unix::fs::symlink(target, &beside).unwrap();
+            assert!(in_the_way());
+            fs::remove_file(&beside).unwrap();
+        }
+        assert!(!nowhere.exists());
+        fs::hard_link(&victim, &beside).unwrap();
+        assert!(in_the_way());
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "secret");
+        fs::remove_file(&beside).unwrap();
+        fs::write(&beside, "half a history").unwrap();
+        Draft::new(&path).unwrap().publish().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "", "what a killed one left is used again");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_file_in_memory_is_a_file_like_any_other() {
+        let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return };
+        let path = folder.path().join("a");
+        fs::write(&path, "longer than what comes").unwrap();
+        let mut draft = Draft::new(&path).unwrap();
+        assert!(Draft::new(&path).is_err(), "it is locked");
+        draft.file.write_all(b"new").unwrap();
+        draft.publish().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_is_open_already_is_written_behind_its_end() {
+        use std::os::fd::AsRawFd;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        fs::write(&path, "old ").unwrap();
+        let open = File::open(&path).unwrap();
+        for name in [format!("/dev/fd/{}", open.as_raw_fd()), format!("/proc/self/fd/{}", open.as_raw_fd())] {
+            let mut draft = Draft::new(Path::new(&name)).unwrap();
+            assert!(draft.is_shared);
+            draft.file.write_all(b"new ").unwrap();
+            draft.publish().unwrap();
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old new new ");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_another_has_published_meanwhile_is_not_replaced_unseen() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, other] = ["a", "other"].map(|name| folder.path().join(name));
+        for is_there in [false, true] {
+            if is_there {
+                fs::write(&path, "old").unwrap();
+            }
+            let draft = Draft::begin(path.clone()).unwrap();
+            assert!(draft.replaces_what_is_there());
+            fs::write(&other, "of another").unwrap();
+            fs::rename(&other, &path).unwrap();
+            assert!(!draft.replaces_what_is_there(), "so that it is begun again");
+            drop(draft);
+            fs::remove_file(&path).unwrap();
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn the_owner_stays_the_owner_where_we_may_give_files_away() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        // Only root may; for others the rights are what is left to look at.
+        let _ = chown(&path, Some(4711), Some(4712));
+        let rights = |file: Metadata| (file.uid(), file.gid(), file.mode());
+        let before = rights(fs::metadata(&path).unwrap());
+        Draft::new(&path).unwrap().publish().unwrap();
+        assert_eq!(rights(fs::metadata(&path).unwrap()), before);
+    }
+
+    #[test]
+    fn one_place_has_many_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, dotted, other] = ["a", "./a", "b"].map(|name| folder.path().join(name));
+        assert!(is_one_place(&path, &dotted) && !is_one_place(&path, &other), "while nothing is there");
+        fs::write(&path, "").unwrap();
+        fs::hard_link(&path, &other).unwrap();
+        assert!(is_one_place(&path, &other), "a second name of it");
     }
 }

@@ -16,21 +16,48 @@ type Identity = (u64, u64);
 type Identity = std::path::PathBuf;
 
 #[cfg(unix)]
-fn identity(path: &Path) -> Option<Identity> {
+pub(super) fn identity(path: &Path) -> Option<Identity> {
+    fs::metadata(path).ok().and_then(|file| of_metadata(&file))
+}
+
+#[cfg(unix)]
+fn of_metadata(file: &fs::Metadata) -> Option<Identity> {
     use std::os::unix::fs::MetadataExt;
-    fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|file| (file.dev(), file.ino()))
+    file.is_file().then(|| (file.dev(), file.ino()))
+}
+
+/// The file that comes by standard input, if it is one.
+#[cfg(unix)]
+fn identity_of_standard_input() -> Option<Identity> {
+    use std::os::fd::AsFd;
+    let input = fs::File::from(std::io::stdin().as_fd().try_clone_to_owned().ok()?);
+    of_metadata(&input.metadata().ok()?)
+}
+
+/// Elsewhere nobody tells its name.
+#[cfg(not(unix))]
+fn identity_of_standard_input() -> Option<Identity> {
+    None
 }
 
 #[cfg(not(unix))]
-fn identity(path: &Path) -> Option<Identity> {
+pub(super) fn identity(path: &Path) -> Option<Identity> {
     fs::canonicalize(path).ok().filter(|path| path.is_file())
 }
 
-/// Remembers that the command reads this file.
+/// Remembers that the command reads this file; `-` is standard input.
 pub(crate) fn is_read(path: &Path) {
-    if let Some(file) = identity(path) {
+    let file = if path == Path::new("-") { identity_of_standard_input() } else { identity(path) };
+    if let Some(file) = file {
         READ.lock().unwrap_or_else(PoisonError::into_inner).push(file);
     }
+}
+
+/// Forgets a file before it is removed: the next one that is made may be the same in the eyes of the system, and of another test.
+#[cfg(test)]
+pub(super) fn forget(path: &Path) {
+    let file = identity(path);
+    READ.lock().unwrap_or_else(PoisonError::into_inner).retain(|read| Some(read) != file.as_ref());
 }
 
 /// Whether the command reads this file.

@@ -5,6 +5,7 @@
 //!                                                                                            └── dropped   as if never begun
 //!        ├── OutputFile    a result: published when it is complete               check, convert, generate, play, explore
 //!        └── RecordFile    a history as it happens: published when it begins     serve, run
+//!                └── RecordKeeper   the files of all runs; knows when nothing is recorded any more
 //! ```
 //!
 //! Whatever fails before a file is published leaves what was there before: a port that is in use, a mistake in `--init`, a full disk,
@@ -12,9 +13,13 @@
 
 mod draft;
 mod inputs;
+mod keeper;
 mod recording;
+mod refusal;
 mod whole;
 
 pub(crate) use inputs::is_read as note_input;
-pub(crate) use recording::{RecordErrors, RecordFile, RecordFiles, RecordingFailure};
+pub(crate) use keeper::{RecordErrors, RecordKeeper};
+pub(crate) use recording::{RecordFile, RecordFiles, RecordingFailure};
+pub(crate) use refusal::unwritable;
 pub(crate) use whole::{OutputFile, Stoppable, can_write, write_whole};

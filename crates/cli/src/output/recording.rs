@@ -8,21 +8,13 @@
 //! After the first failure nothing more is written, whatever becomes of the disk: a history with a hole in it is no history.
 
 use super::draft::Draft;
+use super::keeper::{RecordErrors, RecordKeeper};
 use crate::console;
-use crate::input::{Complaint, cannot};
+use crate::input::Complaint;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// What becomes of a run whose history cannot be written any more.
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
-pub(crate) enum RecordErrors {
-    /// End it, so that nobody takes what is not recorded for recorded
-    Stop,
-    /// Let it go on without recording; the exit code says so at the end
-    Continue,
-}
 
 /// A file that a history, or a log of choices, is written to while it happens. Clones are the same file.
 #[derive(Clone)]
@@ -32,7 +24,7 @@ struct Writing {
     draft: Draft,
     /// As the user calls it.
     name: String,
-    errors: RecordErrors,
+    keeper: RecordKeeper,
     /// Where the last whole line ends.
     whole: u64,
     failure: Option<RecordingFailure>,
@@ -43,41 +35,62 @@ struct Writing {
 /// Why nothing is written any more.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct RecordingFailure {
-    /// The file and what the system said.
-    pub(crate) what: String,
-    /// Whether the file ends with a whole line.
-    is_whole: bool,
+    /// As the user calls it.
+    pub(super) file: String,
+    /// What the system said.
+    pub(super) error: String,
+    pub(super) left: Left,
+}
+
+/// What there is of a recording that failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Left {
+    /// All lines up to the failure.
+    WholeLines,
+    /// Perhaps half a line more.
+    HalfALine,
+    /// No file.
+    Nothing,
 }
 
 impl RecordingFailure {
+    /// The file and what the system said.
+    pub(crate) fn what(&self) -> String {
+        format!("{}: {}", self.file, self.error)
+    }
+
+    /// Whether there is a file, if not of everything.
+    pub(crate) fn has_file(&self) -> bool {
+        self.left != Left::Nothing
+    }
+
     /// What is left of the recording.
     pub(crate) fn left(&self) -> &'static str {
-        match self.is_whole {
-            true => "the file ends with the last line that was written whole",
-            false => "the file may end in half a line, which could not be cut off",
+        match self.left {
+            Left::WholeLines => "the file ends with the last line that was written whole",
+            Left::HalfALine => "the file may end in half a line, which could not be cut off",
+            Left::Nothing => "it is not there, and neither are the files of later runs",
         }
     }
 }
 
 impl RecordFile {
     /// Begins a file, which is not in its place yet.
-    pub(crate) fn claim(path: &Path, errors: RecordErrors) -> Result<RecordFile, Complaint> {
-        let draft = Draft::new(path).map_err(|error| unwritable(path, &error))?;
-        let name = path.to_string_lossy().into_owned();
-        let writing = Writing { draft, name, errors, whole: 0, failure: None, has_begun: false };
+    pub(super) fn claim(path: &Path, keeper: RecordKeeper) -> io::Result<RecordFile> {
+        let (draft, name) = (Draft::new(path)?, path.to_string_lossy().into_owned());
+        let writing = Writing { draft, name, keeper, whole: 0, failure: None, has_begun: false };
         Ok(RecordFile(Arc::new(Mutex::new(writing))))
     }
 
     /// Puts it in its place, in which it grows from now on.
     pub(crate) fn publish(&self) -> Result<(), Complaint> {
         let mut writing = self.writing();
-        if let Some(failure) = &writing.failure {
-            let what = format!("cannot be recorded: {}", failure.what);
-            return Err(Complaint::new("skew", what, "nothing was begun; free some space, or choose another path"));
+        writing.refuse_failed()?;
+        if writing.failure.is_none() {
+            writing.publish()?;
         }
         writing.has_begun = true;
-        let published = writing.draft.publish();
-        published.map_err(|error| unwritable(Path::new(&writing.name), &error))
+        Ok(())
     }
 
     /// What went wrong, if anything did.
@@ -88,16 +101,12 @@ impl RecordFile {
     /// Whether the run is to end because of that.
     fn ends_run(&self) -> bool {
         let writing = self.writing();
-        writing.errors == RecordErrors::Stop && writing.failure.is_some()
+        writing.keeper.errors == RecordErrors::Stop && writing.failure.is_some()
     }
 
     fn writing(&self) -> MutexGuard<'_, Writing> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn unwritable(path: &Path, error: &io::Error) -> Complaint {
-    Complaint::new(&path.to_string_lossy(), cannot("write", error), "check the path and the space that is left")
 }
 
 impl Write for RecordFile {
@@ -107,8 +116,8 @@ impl Write for RecordFile {
         if writing.failure.is_none() {
             writing.write(bytes);
         }
-        match (&writing.failure, writing.errors) {
-            (Some(failure), RecordErrors::Stop) => Err(io::Error::other(failure.what.clone())),
+        match (&writing.failure, writing.keeper.errors) {
+            (Some(failure), RecordErrors::Stop) => Err(io::Error::other(failure.what())),
             _ => Ok(bytes.len()),
         }
     }
@@ -129,17 +138,69 @@ impl Writing {
         // What was written of this before ends with its last line.
         let lines = bytes[..written].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
         self.whole += lines as u64;
-        let is_whole = written == lines || cut(&mut self.draft.file, self.whole).is_ok();
-        let failure = RecordingFailure { what: format!("{}: {error}", self.name), is_whole };
+        let left = match written == lines || self.cut().is_ok() {
+            _ if !self.has_begun => Left::Nothing,
+            true => Left::WholeLines,
+            false => Left::HalfALine,
+        };
+        let failure = RecordingFailure { file: self.name.clone(), error: error.to_string(), left };
         if self.has_begun {
-            let then = match self.errors {
-                RecordErrors::Stop => "this ends the run (--record-errors stop)",
-                RecordErrors::Continue => "the run goes on without recording (--record-errors continue)",
-            };
-            let message = format!("cannot write it any more: {error}");
-            console::complain_at_once(&Complaint::new(&self.name, message, &format!("{}; {then}", failure.left())));
+            self.tell(&failure, &format!("cannot write it any more: {error}"));
         }
+        self.fail(failure);
+    }
+
+    /// Ends the file with its last whole line, if it is ours alone.
+    fn cut(&mut self) -> io::Result<()> {
+        if self.draft.is_shared {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        self.draft.file.set_len(self.whole)?;
+        self.draft.file.seek(SeekFrom::Start(self.whole)).map(drop)
+    }
+
+    fn fail(&mut self, failure: RecordingFailure) {
+        self.keeper.stop(failure.clone());
         self.failure = Some(failure);
+    }
+
+    /// Tells of a failure while the run goes on.
+    fn tell(&self, failure: &RecordingFailure, message: &str) {
+        let then = match self.keeper.errors {
+            RecordErrors::Stop => "this ends the run (--record-errors stop)",
+            RecordErrors::Continue => "the run goes on without recording (--record-errors continue)",
+        };
+        let advice = format!("{}; {then}", failure.left());
+        console::complain_at_once(&Complaint::new(&self.name, message.to_owned(), &advice));
+    }
+
+    /// Where not even the first line could be written, nothing begins, or it begins without recording.
+    fn refuse_failed(&self) -> Result<(), Complaint> {
+        let Some(failure) = self.failure.as_ref().filter(|_| !self.has_begun) else { return Ok(()) };
+        let message = format!("cannot write it: {}", failure.error);
+        match self.keeper.errors {
+            RecordErrors::Stop => {
+                let advice = "nothing was begun; free some space, or choose another path";
+                Err(Complaint::new(&self.name, message, advice))
+            }
+            // Of several files of a run the first is enough.
+            RecordErrors::Continue => {
+                if self.keeper.failure().as_ref() == Some(failure) {
+                    self.tell(failure, &message);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn publish(&mut self) -> Result<(), Complaint> {
+        let Err(error) = self.draft.publish() else {
+            self.keeper.begins();
+            return Ok(());
+        };
+        let failure = RecordingFailure { file: self.name.clone(), error: error.to_string(), left: Left::Nothing };
+        self.failure = Some(failure);
+        self.keeper.go_on_without(Path::new(&self.name), &error)
     }
 }
 
@@ -157,11 +218,6 @@ fn write_some(file: &mut File, bytes: &[u8]) -> (usize, io::Result<()>) {
     (written, Ok(()))
 }
 
-fn cut(file: &mut File, length: u64) -> io::Result<()> {
-    file.set_len(length)?;
-    file.seek(SeekFrom::Start(length)).map(drop)
-}
-
 /// The files of one run: its history and its choices, as far as they are wanted.
 #[derive(Clone, Default)]
 pub(crate) struct RecordFiles {
@@ -170,14 +226,9 @@ pub(crate) struct RecordFiles {
 }
 
 impl RecordFiles {
-    /// Begins the files that are wanted.
-    pub(crate) fn claim(
-        history: Option<&Path>,
-        choices: Option<&Path>,
-        errors: RecordErrors,
-    ) -> Result<RecordFiles, Complaint> {
-        let claim = |path: &Path| RecordFile::claim(path, errors);
-        Ok(RecordFiles { history: history.map(claim).transpose()?, choices: choices.map(claim).transpose()? })
+    /// Fails when they cannot be put in their places, as far as that is known: what was to happen then need not begin.
+    pub(crate) fn refuse_failed(&self) -> Result<(), Complaint> {
+        self.all().filter(|file| file.ends_run()).try_for_each(RecordFile::publish)
     }
 
     /// Puts them in their places.

@@ -6,6 +6,7 @@
 //! ```
 
 use super::draft::Draft;
+use super::refusal::Refusal;
 use crate::clock;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -71,5 +72,5 @@ impl<W: Write> Write for Stoppable<W> {
 
 // Not `ErrorKind::Interrupted`, after which everybody tries again.
 fn refuse_interrupted() -> io::Result<()> {
-    if clock::is_interrupted() { Err(io::Error::other("interrupted")) } else { Ok(()) }
+    if clock::is_interrupted() { Err(Refusal::Interrupted.into()) } else { Ok(()) }
 }

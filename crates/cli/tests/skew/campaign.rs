@@ -146,6 +146,21 @@ fn the_line_that_repeats_a_run_says_all_that_matters() {
 }
 
 #[test]
+fn a_single_run_that_failed_is_told_how_to_repeat_unless_it_is_a_repetition() {
+    let folder = Folder::new("serve-single-line");
+    let ran = serve(&folder, &["--clock", "2026-01-01"], "false").expect(1);
+    let line = "\nskew serve --clock 2026-01-01T00:00:00Z --replay 1 -- sh -c false\n";
+    assert!(ran.out.ends_with(line), "{}", ran.out);
+    let ran = serve(&folder, &["--choices", "a.log"], "false").expect(1);
+    assert!(ran.out.ends_with("\nskew serve --replay a.log -- sh -c false\n"), "{}", ran.out);
+    for again in [&["--clock", "2026-01-01", "--replay", "1"][..], &["--replay", "a.log"]] {
+        let ran = serve(&folder, again, "false").expect(1);
+        assert!(!ran.out.contains("skew serve"), "{}", ran.out);
+    }
+    assert!(!serve(&folder, &[], "true").expect(0).out.contains("skew serve"));
+}
+
+#[test]
 fn what_several_runs_cannot_share_is_refused() {
     let folder = Folder::new("serve-shared");
     let refused = |arguments: &[&str]| serve(&folder, arguments, "true").expect(2).err;

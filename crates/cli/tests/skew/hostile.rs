@@ -1,6 +1,6 @@
 //! Places that cannot be written, files that would be overwritten, and people who press Ctrl-C.
 
-use crate::{Folder, LOST_UPDATE, SERIAL};
+use crate::{Folder, LOST_UPDATE, Ran, SERIAL};
 use std::process::Child;
 use std::time::Duration;
 
@@ -42,6 +42,31 @@ fn a_full_disk_is_told_and_devices_stay_where_they_are() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_link_under_the_name_beside_does_not_lead_to_what_it_leads_to() {
+    let folder = Folder::new("link_beside");
+    folder.write("a.txt", SERIAL);
+    folder.write("victim", "secret\n");
+    std::os::unix::fs::symlink("victim", folder.path().join(".out.txt.skew")).unwrap();
+    let ran = folder.skew(&["convert", "a.txt", "out.txt", "--to", "notation"]).expect(2);
+    assert!(ran.err.contains("out.txt: cannot write it: .out.txt.skew is in the way"), "{}", ran.err);
+    assert_eq!(folder.read("victim"), "secret\n");
+    assert!(!folder.path().join("out.txt").exists());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn standard_output_is_written_behind_what_is_there() {
+    let folder = Folder::new("behind");
+    folder.write("a.txt", SERIAL);
+    for place in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
+        folder.write("all.txt", "first\n");
+        folder.shell(&format!("skew convert a.txt {place} --to notation >> all.txt")).expect(0);
+        assert_eq!(folder.read("all.txt"), format!("first\n{SERIAL}"), "{place}");
+    }
+}
+
+#[test]
 fn what_cannot_be_written_whole_is_not_there() {
     let folder = Folder::new("written_whole");
     folder.write("a.txt", "a: append(x,1); b: r(x,[1])\n");
@@ -69,13 +94,14 @@ fn ctrl_c_while_waiting_for_input_ends_at_once() {
 #[cfg(unix)]
 fn ctrl_c_while_generating_leaves_no_half_file() {
     let folder = Folder::new("ctrl_c_generating");
-    let mut child = folder.start(&["generate", "--transactions", "1000000000", "-o", "made.jsonl"]);
+    let child = folder.start(&["generate", "--transactions", "1000000000", "-o", "made.jsonl"]);
     let (made, begun) = (folder.path().join("made.jsonl"), folder.path().join(".made.jsonl.skew"));
     while !begun.exists() {
         std::thread::sleep(Duration::from_millis(10));
     }
     interrupt(&child);
-    assert_eq!(child.wait().unwrap().code(), Some(3));
+    let ran = Ran::new(child.wait_with_output().unwrap()).expect(3);
+    assert!(ran.err.contains("made.jsonl: cannot write it: interrupted\n  nothing of it was written"), "{}", ran.err);
     assert!(!made.exists() && !begun.exists());
 }
 

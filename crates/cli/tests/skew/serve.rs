@@ -133,6 +133,10 @@ impl Client {
                 b'Z' => return answer,
                 _ => {}
             }
+            // Nothing comes after that.
+            if answer.as_ref().is_err_and(|error| error.contains("FATAL")) {
+                return answer;
+            }
         }
     }
 }

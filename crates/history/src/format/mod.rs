@@ -239,7 +239,7 @@ fn read_bytes(bytes: &[u8], format: Format) -> Result<HistoryBuilder, Refusal> {
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// The sink failed.
-    #[error("writing failed: {0}")]
+    #[error("cannot write the history: {0}")]
     Io(#[from] io::Error),
     /// The format has no place for what the history says.
     #[error("the format {format} cannot carry this history: {reason}")]

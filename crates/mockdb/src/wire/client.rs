@@ -54,6 +54,8 @@ struct Attempted<T> {
     stopped: Option<Reason>,
     /// Whether it waits for nothing but a thread of its own.
     wants_aside: bool,
+    /// Whether it did something that could not be recorded.
+    unrecorded: bool,
 }
 
 /// What a statement waits for, and until when.
@@ -410,7 +412,8 @@ impl Client {
     ) -> Attempted<T> {
         let mut desk = WireDesk::new(&self.hall, &self.member, self.session, waits.deadline, false);
         let result = attempt(&mut self.connection, &mut desk);
-        Attempted { result, stopped: desk.stopped(), wants_aside: desk.wants_aside() }
+        let unrecorded = result.is_ok() && desk.is_unrecorded();
+        Attempted { result, stopped: desk.stopped(), wants_aside: desk.wants_aside(), unrecorded }
     }
 
     /// Lets the statement work elsewhere, and looks meanwhile whether the client is still there.
@@ -426,7 +429,8 @@ impl Client {
         let mut work = tokio::task::spawn_blocking(move || {
             let mut desk = WireDesk::new(&hall, &member, session, deadline, true);
             let result = execute(&mut connection, &mut desk, &statement.0, &statement.1);
-            let attempted = Attempted { result, stopped: desk.stopped(), wants_aside: false };
+            let unrecorded = result.is_ok() && desk.is_unrecorded();
+            let attempted = Attempted { result, stopped: desk.stopped(), wants_aside: false, unrecorded };
             drop((desk, working));
             (connection, attempted)
         });
@@ -445,8 +449,9 @@ impl Client {
 
     /// What came of an attempt; nothing if there is to be another one.
     async fn settle_attempt<T>(&mut self, attempted: Attempted<T>, waits: &mut Waits) -> Result<Option<T>, Trouble> {
-        let Attempted { result, stopped, .. } = attempted;
+        let Attempted { result, stopped, unrecorded, .. } = attempted;
         match result {
+            Ok(_) if unrecorded => Err(self.hide_unrecorded().await),
             Ok(done) => Ok(Some(done)),
             Err(Stop::Error(error)) => Err(error.into()),
             Err(Stop::Interrupted(Interrupt::Wait)) => {
@@ -470,6 +475,15 @@ impl Client {
             }
             Err(Stop::Interrupted(interrupt)) => Err(error_of(interrupt).into()),
         }
+    }
+
+    /// What is in no history is not acknowledged: as after a crash, the client does not learn whether it happened.
+    async fn hide_unrecorded(&mut self) -> Trouble {
+        let error = SqlError::new(SqlState("58030"), "the history cannot be written any more; this server ends");
+        self.line.replies.error(Severity::Fatal, &error, "");
+        // Whoever is gone already need not be told.
+        let _ = self.line.flush().await;
+        Trouble::Gone
     }
 
     /// After a wait for a row, which gave the turn to others: whoever has the row may need it to let go.

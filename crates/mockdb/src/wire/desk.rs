@@ -73,6 +73,11 @@ impl<'a> WireDesk<'a> {
         self.stopped.or(self.hall.running.is_closing().then_some(Reason::Closing))
     }
 
+    /// Whether nothing can be recorded any more. Asked behind a statement without a break: what it committed was recorded, or was not.
+    pub(crate) fn is_unrecorded(&mut self) -> bool {
+        self.database().store.recording_failure().is_some()
+    }
+
     /// Waits until no other statement changes the schema.
     pub(crate) fn define(&mut self) -> Result<(), Stop> {
         loop {

@@ -1,12 +1,11 @@
 //! `--certificate FILE`: a line per history and level, written as the verdicts come.
 
 use super::Subject;
-use crate::input::{Complaint, cannot};
-use crate::output::{OutputFile, note_input};
+use crate::input::Complaint;
+use crate::output::{OutputFile, note_input, unwritable};
 use skew_check::LevelReport;
 use skew_history::History;
 use skew_view::certificate;
-use std::io;
 use std::path::{Path, PathBuf};
 
 const ADVICE: &str = "choose another file with --certificate";
@@ -26,7 +25,7 @@ impl CertificateFile {
         if path == Path::new("-") {
             return refuse("standard output has the results already");
         }
-        let out = OutputFile::create(path).map_err(|error| complain(path, &error))?;
+        let out = OutputFile::create(path).map_err(|error| unwritable(path, &error))?;
         Ok(CertificateFile { path: path.to_owned(), out })
     }
 
@@ -43,16 +42,12 @@ impl CertificateFile {
             level: report.level,
         };
         certificate::write(&about, &report.verdict, history, &mut self.out)
-            .map_err(|error| complain(&self.path, &error))
+            .map_err(|error| unwritable(&self.path, &error))
     }
 
     /// Writes what is still to be written; what goes wrong comes back.
     pub(super) fn finish(self) -> Option<Complaint> {
         let CertificateFile { path, out } = self;
-        out.keep().err().map(|error| complain(&path, &error))
+        out.keep().err().map(|error| unwritable(&path, &error))
     }
-}
-
-fn complain(path: &Path, error: &io::Error) -> Complaint {
-    Complaint::new(&path.to_string_lossy(), cannot("write", error), ADVICE)
 }

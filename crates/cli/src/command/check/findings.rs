@@ -4,8 +4,8 @@ use super::Subject;
 use super::settings::quote;
 use crate::command::Show;
 use crate::console::Console;
-use crate::input::{Complaint, cannot};
-use crate::output::write_whole;
+use crate::input::Complaint;
+use crate::output::{unwritable, write_whole};
 use skew_check::Counterexample;
 use skew_view::Finding;
 use skew_view::finding::FoundIn;
@@ -22,9 +22,7 @@ pub(super) struct Findings {
 
 impl Findings {
     pub(super) fn create(folder: &Path) -> Result<Findings, Complaint> {
-        let complain =
-            |error: std::io::Error| Complaint::new(&folder.to_string_lossy(), cannot("make", &error), ADVICE);
-        fs::create_dir_all(folder).map_err(complain)?;
+        fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
         Ok(Findings { folder: folder.to_owned(), saved: Vec::new() })
     }
 
@@ -37,7 +35,7 @@ impl Findings {
             sha256: subject.sha256.clone(),
         };
         let text = Finding::new(found, found_in, replay).to_json().map_err(|error| complain(error.to_string()))?;
-        write_whole(&path, text).map_err(|error| complain(cannot("write", &error)))?;
+        write_whole(&path, text).map_err(|error| unwritable(&path, &error))?;
         self.saved.push(path);
         Ok(())
     }

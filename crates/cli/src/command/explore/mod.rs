@@ -23,12 +23,13 @@ mod unfinished;
 mod wire;
 mod workers;
 
-use super::program::{Format, GranularityArgument, ProgramFile, UpdatesArgument, unwritable};
+use super::program::{Format, GranularityArgument, ProgramFile, UpdatesArgument};
 use super::replay::ReplayLine;
 use crate::clock::{self, Moment};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
+use crate::output::unwritable;
 use clap::ValueEnum;
 use left_out::CallName;
 use skew_explore::{Base, ExploreError, NoSchedule, Options, Place, Search, SqlOptions, SqlProgram, Subtree};
@@ -55,7 +56,7 @@ const STALL: Duration = Duration::from_secs(2);
     skew explore examples/withdraw.sql\n  \
     skew explore examples/withdraw.sql --level causal --list\n  \
     skew explore --level snapshot --init schema.sql -- ./run-tests\n\n\
-    Exit codes: 0 nothing fails in any run, 1 an assertion fails or a run violates --against, 2 bad usage or input, 3 not everything was seen")]
+    Exit codes: 0 nothing fails in any run, 1 an assertion fails or a run violates --against, 2 bad usage or input, 3 inconclusive")]
 pub(crate) struct Arguments {
     /// The program: schema, procedures, sessions, assertions; `-` is standard input
     #[arg(value_name = "FILE", required_unless_present = "command")]
@@ -394,8 +395,15 @@ impl Arguments {
             };
             level.left = split().map_err(|error| trouble(file, &error))?;
         }
-        for (number, part) in state.split(parts).iter().enumerate() {
-            let path = PathBuf::from(format!("{}.part-{}.json", file.name, number + 1));
+        let parts = state.split(parts);
+        let path = |number: usize| PathBuf::from(format!("{}.part-{number}.json", file.name));
+        // A part may hold days of work. None is written where one would be lost.
+        if let Some(path) = (1..=parts.len()).map(path).find(|path| fs::symlink_metadata(path).is_ok()) {
+            let what = "this is there already, and may hold what was explored".to_owned();
+            return Err(Complaint::new(&path.to_string_lossy(), what, "remove the parts of the earlier --split first"));
+        }
+        for (number, part) in parts.iter().enumerate() {
+            let path = path(number + 1);
             part.write(&path)?;
             console.say(&format!("{}\n", path.display()));
         }

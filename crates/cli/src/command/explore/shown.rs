@@ -6,12 +6,12 @@ use super::tally::{self, Smallest};
 use super::unfinished::{Level, Unfinished};
 use super::{Arguments, STEPS, named, numbered, trouble};
 use crate::command::judge;
+use crate::command::program::ProgramFile;
 use crate::command::program::shown as shown_value;
-use crate::command::program::{ProgramFile, unwritable};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
-use crate::output::write_whole;
+use crate::output::{unwritable, write_whole};
 use skew_check::{Budget, Counterexample, Verdict};
 use skew_explore::{Answer, Explorable, ExploreError, Place, Run, Search, SqlProgram, Subtree};
 use skew_history::{History, IsolationLevel, notation};
@@ -209,8 +209,8 @@ impl Arguments {
             let missing = program.missing(number);
             let failure = violated.as_ref().map(|violated| violated.get(&number));
             let (word, why, means) = match failure {
-                _ if !missing.is_empty() => ("open ", unasked(file, &missing), Exit::Inconclusive),
-                None => ("open ", ": not all final states looked at".to_owned(), Exit::Inconclusive),
+                _ if !missing.is_empty() => ("inconclusive", unasked(file, &missing), Exit::Inconclusive),
+                None => ("inconclusive", ": not all final states looked at".to_owned(), Exit::Inconclusive),
                 Some(None) => ("holds", String::new(), Exit::Holds),
                 Some(Some(error)) => {
                     ("fails", error.as_deref().map(|error| cannot(error, 9)).unwrap_or_default(), Exit::Found)

@@ -79,10 +79,10 @@ impl Arguments {
             let error = found.smallest.as_ref().and_then(|smallest| smallest.error.as_deref());
             let _ = match found.runs {
                 _ if !missing.is_empty() => {
-                    writeln!(text, "    {doubtful}open{end}   {name}{}", unasked(file, &missing))
+                    writeln!(text, "    {doubtful}inconclusive{end}  {name}{}", unasked(file, &missing))
                 }
                 0 if !level.left.is_empty() || level.tally.open > 0 || level.tally.unknown > 0 => {
-                    writeln!(text, "    {doubtful}open{end}   {name}: fails in none that was seen")
+                    writeln!(text, "    {doubtful}inconclusive{end}  {name}: fails in none that was seen")
                 }
                 0 => writeln!(text, "    {good}holds{end}  {name}"),
                 runs => {
@@ -182,9 +182,9 @@ fn tell_open(level: &Level, text: &mut String) {
         let _ = writeln!(text, "    not everything was explored: about {:.1} % of the tree", 100.0 * done.max(0.0));
     }
     for (count, what) in [
-        (level.tally.unknown, "not decided whether the level allows"),
+        (level.tally.unknown, "inconclusive whether the level allows"),
         (level.tally.open, "not all final states looked at of"),
-        (level.tally.undecided, "not decided what kind of run is"),
+        (level.tally.undecided, "inconclusive what kind of run is"),
     ] {
         if count > 0 {
             let _ = writeln!(text, "    {what}: {}", histories_of(count));

@@ -9,9 +9,8 @@
 //! A file belongs to one program text and one set of options; it is refused for any other, because a schedule means nothing there.
 
 use super::tally::Tally;
-use crate::command::program::unwritable;
 use crate::input::{Complaint, cannot};
-use crate::output::{can_write, write_whole};
+use crate::output::{can_write, unwritable, write_whole};
 use serde::{Deserialize, Serialize};
 use skew_explore::Subtree;
 use skew_history::IsolationLevel;

@@ -15,13 +15,13 @@ mod store;
 mod tally;
 
 use super::judge::{Answer, Judge};
-use super::program::{Format, GranularityArgument, ProgramFile, UpdatesArgument, complaint, unwritable};
+use super::program::{Format, GranularityArgument, ProgramFile, UpdatesArgument, complaint};
 use super::replay::ReplayLine;
 use crate::clock::{self, Moment};
-use crate::console::{Console, complain_at_once};
+use crate::console::Console;
 use crate::exit::Exit;
-use crate::input::{Complaint, cannot};
-use crate::output::{RecordErrors, can_write, write_whole};
+use crate::input::Complaint;
+use crate::output::{RecordErrors, RecordKeeper, RecordingFailure, unwritable};
 use skew_history::IsolationLevel;
 use skew_mockdb::{Campaign, ChooserKind};
 use skew_sql::by_place::EPOCH;
@@ -29,7 +29,7 @@ use skew_sql::program::{MOST_STEPS, Program};
 use skew_sql::{SqlError, Stop};
 use stage::{Played, Rules};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use store::Weakness;
 use tally::{Failure, Tally};
 
@@ -85,8 +85,9 @@ pub(crate) struct Arguments {
     /// Write the history of every run into this folder
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
-    /// When a history cannot be written, on a full disk for instance: end, or go on without recording. It ends unless told otherwise,
-    /// because a folder that lacks the last runs is easily taken for all of them
+    /// When a history cannot be written, on a full disk for instance: end, or go on without recording this run and those after it. It ends
+    /// unless told otherwise, because a folder that lacks the last runs is easily taken for all of them. A path that is wrong from the
+    /// start ends it in any case
     #[arg(long, value_enum, default_value_t = RecordErrors::Stop)]
     record_errors: RecordErrors,
     /// Keep counterexamples in this folder, for `skew view`
@@ -125,21 +126,19 @@ impl Arguments {
         file.warnings().for_each(|warning| console.note(&warning));
         let program = &file.program;
         let mut campaign = RunningCampaign::new(self, program)?;
-        for number in 0..self.runs {
-            if clock::is_stopped() || (self.stop_at_first && campaign.tally.has_failed(self.against.is_some())) {
-                break;
-            }
-            campaign.one_run(self.seed.wrapping_add(number))?;
+        let played = campaign.all_runs();
+        let (tally, unrecorded) = (campaign.tally, campaign.keeper.failure());
+        // What was found before something could not go on was found all the same.
+        if played.is_err() && !tally.has_runs() {
+            return played.map(|()| Exit::BadInput);
         }
-        let RunningCampaign { tally, unrecorded, .. } = campaign;
-        if let Some(folder) = &self.save {
-            tally.save(self, folder, &file)?;
-        }
+        let saved = self.save.as_ref().map_or(Ok(()), |folder| tally.save(self, folder, &file));
         match self.format {
             Format::Human => console.say(&tally.human(self, program, console.palette)),
             Format::Json => console.result(&format!("{}\n", tally.json(self))),
         }
-        unrecorded.map_or_else(|| Ok(tally.exit(self.against.is_some())), Err)
+        played.and(saved)?;
+        unrecorded.map_or_else(|| Ok(tally.exit(self.against.is_some())), |failure| Err(recording_stopped(&failure)))
     }
 
     fn name(&self) -> String {
@@ -194,8 +193,8 @@ struct RunningCampaign<'a> {
     judge: Judge,
     novelty: Campaign,
     tally: Tally,
-    /// From which run on nothing is recorded, and why.
-    unrecorded: Option<Complaint>,
+    /// Knows whether runs are still recorded.
+    keeper: RecordKeeper,
 }
 
 impl<'a> RunningCampaign<'a> {
@@ -214,17 +213,30 @@ impl<'a> RunningCampaign<'a> {
             judge: Judge::new(own_level, against, arguments.budget),
             novelty: Campaign::default(),
             tally: Tally::new(program, against),
-            unrecorded: None,
+            keeper: RecordKeeper::new(arguments.record_errors),
         })
+    }
+
+    /// Runs until all is done, something cannot go on, or somebody presses Ctrl-C.
+    fn all_runs(&mut self) -> Result<(), Complaint> {
+        let Arguments { seed, runs, stop_at_first, .. } = *self.arguments;
+        for number in 0..runs {
+            let has_enough = stop_at_first && self.tally.has_failed(self.arguments.against.is_some());
+            if clock::is_stopped() || has_enough {
+                break;
+            }
+            self.one_run(seed.wrapping_add(number))?;
+        }
+        Ok(())
     }
 
     fn one_run(&mut self, seed: u64) -> Result<(), Complaint> {
         let played = stage::play(self.program, self.arguments.rules(), seed, &self.novelty)
             .map_err(|error| complaint(&self.arguments.name(), &self.program.error(error)))?;
         clock::something_to_keep();
-        if let Some(folder) = &self.arguments.record {
-            self.record(&folder.join(format!("{seed}.jsonl")), &played.history)?;
-        }
+        // Before anything else can go wrong; and what was not recorded is judged all the same.
+        let path = self.arguments.record.as_ref().map(|folder| folder.join(format!("{seed}.jsonl")));
+        let recorded = path.map_or(Ok(()), |path| self.keeper.keep(&path, &played.history));
         let judged = self.judge.judge(&played.history).map_err(|what| self.mistake(seed, &what))?;
         if let Answer::Fails(found) = &judged.own_level {
             let what = format!("a run is not what {} allows ({})", self.own_level, found.kind.name());
@@ -237,24 +249,7 @@ impl<'a> RunningCampaign<'a> {
         let is_shown = failures.as_deref().is_some_and(|failures| self.tally.is_first(failures));
         let behind = if is_shown { self.judge.behind(&played.history, &judged) } else { None };
         self.tally.run(played, failures, behind);
-        Ok(())
-    }
-
-    /// Writes the history of a run. Where there is no space left nothing is left of it, and the other runs go on if that was asked.
-    fn record(&mut self, path: &Path, history: &str) -> Result<(), Complaint> {
-        if self.unrecorded.is_some() {
-            return Ok(());
-        }
-        can_write(path).map_err(|error| unwritable(path, &error))?;
-        let Err(error) = write_whole(path, history) else { return Ok(()) };
-        let complaint = |advice: &str| Complaint::new(&path.to_string_lossy(), cannot("write", &error), advice);
-        if self.arguments.record_errors == RecordErrors::Stop {
-            return Err(complaint("free some space; this ends the runs (--record-errors stop)"));
-        }
-        complain_at_once(&complaint("the runs go on without recording (--record-errors continue)"));
-        let advice = "the runs before it are in the folder, this one and those after it are not";
-        self.unrecorded = Some(Complaint::new(&path.to_string_lossy(), format!("recording stopped: {error}"), advice));
-        Ok(())
+        recorded
     }
 
     /// What went wrong is ours, not the user's.
@@ -284,6 +279,10 @@ impl<'a> RunningCampaign<'a> {
         }
         Some(failures)
     }
+}
+
+fn recording_stopped(failure: &RecordingFailure) -> Complaint {
+    Complaint::new("skew play", format!("recording stopped: {}", failure.what()), failure.left())
 }
 
 fn error_of(stop: Stop) -> SqlError {

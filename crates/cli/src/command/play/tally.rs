@@ -8,13 +8,13 @@
 
 use super::super::anomalies::{Anomalies, Anomaly, counted};
 use super::super::judge::{Answer, Behind};
-use super::super::program::{ProgramFile, UpdatesArgument, shown, unwritable};
+use super::super::program::{ProgramFile, UpdatesArgument, shown};
 use super::Arguments;
 use super::stage::{Abort, Played};
 use crate::clock;
 use crate::exit::Exit;
 use crate::input::Complaint;
-use crate::output::write_whole;
+use crate::output::{unwritable, write_whole};
 use serde_json::{Value, json};
 use skew_check::{AnomalyKind, Counterexample};
 use skew_history::IsolationLevel;
@@ -149,6 +149,11 @@ impl Tally {
         self.last = Some(played);
     }
 
+    /// Whether any run came to its end.
+    pub(super) fn has_runs(&self) -> bool {
+        self.runs > 0
+    }
+
     /// Whether something failed that the exit code tells of.
     pub(super) fn has_failed(&self, against_was_asked: bool) -> bool {
         self.assertions.iter().any(|assertion| assertion.violations > 0)
@@ -246,10 +251,10 @@ impl Tally {
                     let runs = counted(assertion.unknown, "run");
                     writeln!(
                         text,
-                        "  {doubtful}open{end}   {name}: {runs} may have left other final states than were looked at"
+                        "  {doubtful}inconclusive{end}  {name}: {runs} may have left other final states than were looked at"
                     )
                 }
-                None if self.judged == 0 => writeln!(text, "  {doubtful}open{end}   {name}: no run was judged"),
+                None if self.judged == 0 => writeln!(text, "  {doubtful}inconclusive{end}  {name}: no run was judged"),
                 None => writeln!(text, "  {good}holds{end}  {name}"),
             };
         }

@@ -11,10 +11,11 @@ use super::plan::{Plan, Ran, Tables};
 use super::tally::Tally;
 use crate::clock;
 use crate::command::judge::{Behind, Judge, Judged};
-use crate::command::program::{Format, unwritable};
+use crate::command::program::Format;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
+use crate::output::unwritable;
 use skew_history::IsolationLevel;
 use skew_workload::{End, Report};
 use std::collections::BTreeMap;
@@ -107,7 +108,7 @@ fn look(
     let mut judge = Judge::new(arguments.level, against(plan), arguments.budget);
     let (mut kept, mut trouble, mut failed) = (Kept::new(), None, 0u64);
     for (number, ran) in receiver {
-        // Told at once already; here the campaign ends with it.
+        // Told at once already; here it is what the campaign ends with, when all runs are done or this was the last.
         if let Some(complaint) = ran.as_ref().ok().and_then(Ran::recording_complaint) {
             trouble.get_or_insert(complaint);
         }

@@ -83,8 +83,9 @@ pub(crate) struct Arguments {
     /// Write the history to this file, as it happens; with several runs, a folder with a file for each
     #[arg(long, value_name = "PATH")]
     record: Option<PathBuf>,
-    /// When the history cannot be written any more, on a full disk for instance: end, or go on without recording. It ends unless told
-    /// otherwise, because a file that lacks what happened last is easily taken for all that happened
+    /// When the history cannot be written any more, on a full disk for instance: end, or go on without recording this run and those after
+    /// it. It ends unless told otherwise, because a file that lacks what happened last is easily taken for all that happened. A path that
+    /// is wrong from the start ends it in any case
     #[arg(long, value_enum, default_value_t = RecordErrors::Stop)]
     record_errors: RecordErrors,
     /// Check the history: levels, `levels` for the seven, `all` for the strong ones too; of several runs, one level

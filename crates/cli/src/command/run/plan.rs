@@ -11,7 +11,7 @@ use super::mock::Mock;
 use super::{Arguments, parameters};
 use crate::clock;
 use crate::input::Complaint;
-use crate::output::{RecordFile, RecordingFailure};
+use crate::output::{RecordFile, RecordKeeper, RecordingFailure};
 use skew_history::IsolationLevel;
 use skew_mockdb::Campaign;
 use skew_workload::catalog::Harness;
@@ -20,7 +20,6 @@ use skew_workload::{
     BadUrl, Failure, Faults, Names, Options, Outside, Prepare, Progress, Report, RunError, Url, Workload, fault,
 };
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 /// What all runs have in common.
 pub(super) struct Plan<'a> {
@@ -32,6 +31,8 @@ pub(super) struct Plan<'a> {
     /// Servers that end with the command.
     own: Option<Fleet>,
     novelty: Campaign,
+    /// Knows whether runs are still recorded.
+    keeper: RecordKeeper,
 }
 
 /// Whose tables a run uses.
@@ -49,7 +50,7 @@ pub(super) struct Ran {
     pub(super) report: Report,
     /// What its clients saw; empty if nobody asked.
     pub(super) history: String,
-    /// Why the file does not hold all of it, if it does not.
+    /// Why the file does not hold all of it, or why there is none, if recording has stopped.
     pub(super) recording_failure: Option<RecordingFailure>,
 }
 
@@ -62,8 +63,9 @@ impl Ran {
 
 /// A reader may have ended, and be in the file, before the transaction that it read from.
 fn recording_stopped(failure: &RecordingFailure) -> Complaint {
-    let advice = format!("{}; reads in it may be of transactions that are missing", failure.left());
-    Complaint::new("skew run", format!("recording stopped: {}", failure.what), &advice)
+    let reads = if failure.has_file() { "; reads in it may be of transactions that are missing" } else { "" };
+    let advice = format!("{}{reads}", failure.left());
+    Complaint::new("skew run", format!("recording stopped: {}", failure.what()), &advice)
 }
 
 impl<'a> Plan<'a> {
@@ -73,7 +75,8 @@ impl<'a> Plan<'a> {
             text.parse().map_err(|error: BadUrl| Complaint::new("--db", error.to_string(), "check the URL"))
         };
         let urls = arguments.servers.iter().map(url).collect::<Result<Vec<Url>, Complaint>>()?;
-        Ok(Plan { arguments, workload, harness, urls, own: None, novelty: Campaign::default() })
+        let (novelty, keeper) = (Campaign::default(), RecordKeeper::new(arguments.record_errors));
+        Ok(Plan { arguments, workload, harness, urls, own: None, novelty, keeper })
     }
 
     /// Starts the servers that end with the command, if there are to be any.
@@ -125,8 +128,7 @@ impl<'a> Plan<'a> {
         if let Some(mock) = &mock {
             mock.adapt(self.arguments, &mut options);
         }
-        let claim = |path: PathBuf| RecordFile::claim(&path, self.arguments.record_errors);
-        let file = self.arguments.record_file(seed).map(claim).transpose()?;
+        let file = self.keeper.claim(self.arguments.record_file(seed).as_deref(), None)?.history;
         let mut recording = Recording { memory: keeps_history.then(Vec::new), file, has_begun: false };
         let is_wanted = recording.memory.is_some() || recording.file.is_some();
         let record: Option<&mut dyn Write> = if is_wanted { Some(&mut recording) } else { None };
@@ -139,7 +141,7 @@ impl<'a> Plan<'a> {
         if let Some(mock) = mock {
             mock.stop();
         }
-        let failure = recording.file.as_ref().and_then(RecordFile::failure);
+        let failure = self.keeper.failure();
         let report = ran.map_err(|error| complaint(&error, failure.as_ref()))?;
         let history = String::from_utf8(recording.memory.unwrap_or_default()).unwrap_or_default();
         Ok(Ran { seed, report, history, recording_failure: failure })
@@ -234,8 +236,7 @@ fn complaint(error: &RunError, failure: Option<&RecordingFailure>) -> Complaint 
             Complaint::new(&url.to_string(), failure.to_string(), advice)
         }
         RunError::Record(error) => {
-            let advice = "check the path of --record and the space that is left";
-            Complaint::new("skew run", format!("cannot write the history: {error}"), advice)
+            Complaint::new("skew run", error.to_string(), "check the path of --record and the space that is left")
         }
     }
 }

@@ -223,7 +223,7 @@ impl Tally {
         }
         if self.undecided > 0 {
             let runs = counted(self.undecided, "run");
-            let _ = writeln!(text, "  not decided within the budget whether {runs} keep {}", plan.arguments.level);
+            let _ = writeln!(text, "  inconclusive within the budget whether {runs} keep {}", plan.arguments.level);
         }
     }
 

@@ -5,7 +5,7 @@ use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
-use crate::output::RecordFiles;
+use crate::output::{RecordFiles, RecordKeeper};
 use skew_mockdb::Campaign;
 use skew_mockdb::wire::{RunningServer, WireActivity, WireSummary};
 use std::io::Write;
@@ -18,7 +18,8 @@ pub(super) fn serve(arguments: &Arguments, console: &mut Console) -> Result<Exit
     let log = arguments.replay_file().map(read_log).transpose()?;
     let seed = arguments.first_seed(log.as_ref());
     let initial = database::initial(arguments.init.as_deref())?;
-    let files = arguments.claim(arguments.record.as_deref(), arguments.choices.as_deref())?;
+    let keeper = arguments.keeper();
+    let files = keeper.claim(arguments.record.as_deref(), arguments.choices.as_deref())?;
     let record = database::record(&files);
     let database = database::fresh(arguments, initial.as_ref(), log.as_ref(), seed, &Campaign::default(), record)?;
     allow_many_clients();
@@ -31,7 +32,7 @@ pub(super) fn serve(arguments: &Arguments, console: &mut Console) -> Result<Exit
     // Whoever started this reads the address before anything else happens.
     let _ = console.flush();
     watch(&server, &files, console);
-    Ok(tell(&server.stop(), &files, console))
+    Ok(tell(&server.stop(), &keeper, console))
 }
 
 /// Every client is an open file. Shells commonly allow a thousand, the system many more to whoever asks.
@@ -85,12 +86,12 @@ fn told(activity: &WireActivity) -> String {
     )
 }
 
-fn tell(summary: &WireSummary, files: &RecordFiles, console: &mut Console) -> Exit {
+fn tell(summary: &WireSummary, keeper: &RecordKeeper, console: &mut Console) -> Exit {
     console.say(&format!("{}, {}\n", clients(summary.activity.connections), told(&summary.activity)));
     tell_divergences(summary.divergences, console);
     if summary.passed > 0 {
         console
             .note(&format!("{} times a silent client lost its turn to the next: not all was serial", summary.passed));
     }
-    tell_recording_failure(files, summary.recording_failure.as_deref(), console)
+    tell_recording_failure(keeper, summary.recording_failure.as_deref(), console)
 }

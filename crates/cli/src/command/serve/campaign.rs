@@ -14,7 +14,8 @@ use crate::clock;
 use crate::command::judge::{Behind, Judge, Judged};
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::input::{Complaint, cannot};
+use crate::input::Complaint;
+use crate::output::unwritable;
 use skew_history::IsolationLevel;
 use skew_mockdb::{Campaign, Overruled};
 use std::collections::BTreeMap;
@@ -28,9 +29,7 @@ pub(super) fn serve(arguments: &Arguments, console: &mut Console) -> Result<Exit
     let first = arguments.first_seed(log.as_ref());
     let runs = arguments.runs;
     if let Some(folder) = arguments.record_folder() {
-        let complain =
-            |error| Complaint::new(&folder.to_string_lossy(), cannot("create", &error), "choose another path");
-        fs::create_dir_all(folder).map_err(complain)?;
+        fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
     }
     let plan = Plan {
         arguments,
@@ -39,10 +38,12 @@ pub(super) fn serve(arguments: &Arguments, console: &mut Console) -> Result<Exit
         novelty: Campaign::default(),
         overruled: Overruled::default(),
         shows_output: runs == 1,
+        keeper: arguments.keeper(),
     };
     console.note(&format!("seed {first}"));
     clock::something_to_keep();
-    let (tally, looked) = run_all(&plan, first, console);
+    let (mut tally, looked) = run_all(&plan, first, console);
+    tally.stop_recording(plan.keeper.failure().filter(|_| looked.is_ok()));
     // What was found before something could not go on was found all the same.
     if looked.is_ok() || tally.has_runs() {
         console.say(&tally.human(arguments, console.palette));

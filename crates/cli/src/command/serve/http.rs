@@ -5,7 +5,7 @@ use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
-use crate::output::RecordFiles;
+use crate::output::RecordKeeper;
 use skew_history::IsolationLevel;
 use skew_mockdb::http::{HttpServer, HttpSettings, HttpSummary};
 use skew_mockdb::{Campaign, Store};
@@ -19,7 +19,8 @@ pub(super) fn serve(arguments: &Arguments, console: &mut Console) -> Result<Exit
         database::options(arguments, level, seed),
         database::chooser(arguments, log.as_ref(), seed, &Campaign::default()),
     );
-    let files = arguments.claim(arguments.record.as_deref(), arguments.choices.as_deref())?;
+    let keeper = arguments.keeper();
+    let files = keeper.claim(arguments.record.as_deref(), arguments.choices.as_deref())?;
     let record = database::record(&files);
     let address = arguments.address();
     let settings = HttpSettings { address, lock_wait: arguments.lock_wait, idle: arguments.idle };
@@ -34,15 +35,15 @@ pub(super) fn serve(arguments: &Arguments, console: &mut Console) -> Result<Exit
     let served = server.run(|| clock::is_interrupted() || files.ends_run());
     let summary =
         served.map_err(|error| Complaint::new("skew serve", format!("cannot go on: {error}"), "start it again"))?;
-    Ok(tell(&summary, &files, console))
+    Ok(tell(&summary, &keeper, console))
 }
 
-fn tell(summary: &HttpSummary, files: &RecordFiles, console: &mut Console) -> Exit {
+fn tell(summary: &HttpSummary, keeper: &RecordKeeper, console: &mut Console) -> Exit {
     let counts = summary.counts;
     console.say(&format!(
         "{} committed, {} rolled back, {} refused, {} deadlocks\n",
         counts.committed, counts.rolled_back, counts.refused, counts.deadlocks
     ));
     tell_divergences(summary.divergences, console);
-    tell_recording_failure(files, summary.recording_failure.as_deref(), console)
+    tell_recording_failure(keeper, summary.recording_failure.as_deref(), console)
 }

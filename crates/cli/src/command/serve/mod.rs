@@ -24,7 +24,7 @@ use crate::clock::{self, Moment};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::{Complaint, cannot};
-use crate::output::{RecordErrors, RecordFiles, note_input};
+use crate::output::{RecordErrors, RecordKeeper, RecordingFailure, note_input};
 use skew_history::IsolationLevel;
 use skew_mockdb::wire::{RunningServer, Schedule, WireServer, WireSettings};
 use skew_mockdb::{ChoiceLog, ChooserKind, Database};
@@ -103,8 +103,9 @@ pub(crate) struct Arguments {
     /// Write what chance decided to this file, for --replay
     #[arg(long, alias = "log", value_name = "FILE")]
     choices: Option<PathBuf>,
-    /// When the history or the choices cannot be written any more, on a full disk for instance: end, or go on without recording. It ends
-    /// unless told otherwise, because what clients do afterwards is in no history, and nobody would know
+    /// When the history or the choices cannot be written any more, on a full disk for instance: end, or go on without recording this run and
+    /// those after it. It ends unless told otherwise, because what clients do afterwards is in no history, and nobody would know. A path
+    /// that is wrong from the start ends it in any case
     #[arg(long, value_enum, default_value_t = RecordErrors::Stop)]
     record_errors: RecordErrors,
     /// Choose what this file says was chosen, or what this seed chooses
@@ -198,15 +199,21 @@ impl Arguments {
         self.record.as_deref().filter(several)
     }
 
-    /// The command that shows one run again. With a log of its choices that works whatever else is different.
-    pub(super) fn replay_command(&self, seed: u64) -> String {
+    /// Where the choices of a run go, if anywhere.
+    fn choices_file(&self, seed: u64) -> Option<PathBuf> {
+        let inside = || Some(self.record_folder()?.join(format!("{seed}.choices")));
+        self.choices.clone().or_else(inside)
+    }
+
+    /// The command that shows one run again. With a log of its choices, if that was written, it works whatever else is different.
+    pub(super) fn replay_command(&self, seed: u64, has_log: bool) -> String {
         let mut line = ReplayLine::new("skew serve");
         line.given("--level", self.level);
         line.updates(self.updates);
         line.flag("--bare", self.bare);
-        let folder = self.record_folder();
+        let log = self.choices_file(seed).filter(|_| has_log);
         // A log says all that a chooser would.
-        if folder.is_none() {
+        if log.is_none() {
             line.unusual("--chooser", self.chooser, ChooserKind::Random);
         }
         if self.schedule == ScheduleArgument::Serial {
@@ -225,8 +232,8 @@ impl Arguments {
         line.flag("--insecure", self.insecure);
         // What is secret is not for a screen that others see: whoever runs the line puts it there.
         line.flag("--password \"$SKEW_PASSWORD\"", self.password.is_some());
-        match folder {
-            Some(folder) => line.file("--replay", Some(&folder.join(format!("{seed}.choices")))),
+        match log {
+            Some(log) => line.file("--replay", Some(&log)),
             None => {
                 line.value("--clock", self.time_begins());
                 line.value("--replay", seed);
@@ -243,9 +250,9 @@ impl Arguments {
         server.map_err(|error| cannot_listen(address, &error))
     }
 
-    /// The files of a run that is to be kept in these; not in their places yet.
-    fn claim(&self, history: Option<&Path>, choices: Option<&Path>) -> Result<RecordFiles, Complaint> {
-        RecordFiles::claim(history, choices, self.record_errors)
+    /// Who keeps the runs.
+    fn keeper(&self) -> RecordKeeper {
+        RecordKeeper::new(self.record_errors)
     }
 
     fn schedule(&self) -> Schedule {
@@ -266,9 +273,6 @@ impl Arguments {
         if self.password.as_ref().is_some_and(|password| password.is_empty() || !is_printable(password)) {
             let advice = "use ASCII letters, digits and signs, at least one";
             return refuse("this password cannot be used".to_owned(), advice);
-        }
-        if self.record.is_some() && self.record == self.choices {
-            return refuse("--record and --choices name one file".to_owned(), "give each a file of its own");
         }
         if self.runs > 1 && self.choices.is_some() {
             let advice = "use --record with a folder, in which every run has its own";
@@ -329,10 +333,11 @@ fn tell_divergences(divergences: usize, console: &mut Console) {
     }
 }
 
-/// What went wrong with recording is bad news even when all went well. What the files know is more exact than what the server knows.
-fn tell_recording_failure(files: &RecordFiles, failure: Option<&str>, console: &mut Console) -> Exit {
-    let known = files.failure();
-    let Some(what) = known.as_ref().map(|known| known.what.as_str()).or(failure) else { return Exit::Holds };
+/// What went wrong with recording is bad news even when all went well. What the keeper knows is more exact than what the server knows.
+fn tell_recording_failure(keeper: &RecordKeeper, failure: Option<&str>, console: &mut Console) -> Exit {
+    let known = keeper.failure();
+    let what = known.as_ref().map(RecordingFailure::what).or(failure.map(str::to_owned));
+    let Some(what) = what else { return Exit::Holds };
     let advice = known.as_ref().map_or("the end of the history may be missing", |known| known.left());
     console.complain(&Complaint::new("skew serve", format!("recording stopped: {what}"), advice));
     Exit::BadInput

@@ -7,7 +7,7 @@
 use super::family::{End, Family};
 use super::{Arguments, database};
 use crate::input::{Complaint, cannot};
-use crate::output::write_whole;
+use crate::output::RecordKeeper;
 use skew_mockdb::wire::{RunningServer, WireSummary};
 use skew_mockdb::{Campaign, ChoiceLog, Overruled, Record, Tape};
 use std::fs::File;
@@ -42,6 +42,8 @@ pub(super) struct Ran {
     pub(super) output: Option<String>,
     /// The history in the native format.
     pub(super) history: String,
+    /// Whether the file of its choices holds all of them.
+    pub(super) has_log: bool,
     pub(super) summary: WireSummary,
 }
 
@@ -78,19 +80,26 @@ pub(super) struct Plan<'a> {
     pub(super) overruled: Overruled,
     /// Whether the command's output goes to where ours goes.
     pub(super) shows_output: bool,
+    /// Knows whether runs are still recorded.
+    pub(super) keeper: RecordKeeper,
 }
 
 impl Plan<'_> {
     /// Runs the command once, for as long as somebody wants to know what comes of it.
     pub(super) fn run(&self, seed: u64, is_given_up: impl Fn() -> bool) -> Result<Ran, Complaint> {
         let (history, paths) = (Tape::default(), self.files(seed));
-        let files = self.arguments.claim(paths.history.as_deref(), paths.choices.as_deref())?;
+        let files = self.keeper.claim(paths.history.as_deref(), paths.choices.as_deref())?;
         let record = database::record(&files);
         let record = Record { history: Some(Box::new(Both(history.clone(), record.history))), ..record };
         let server = self.serve(seed, record)?;
-        files.publish()?;
+        files.refuse_failed()?;
         let output = if self.shows_output { None } else { Some(scratch_file()?) };
         let family = self.spawn(server.address(), output.as_ref())?;
+        // A command that cannot be run leaves what an earlier one has recorded.
+        if let Err(complaint) = files.publish() {
+            let _ = family.wait(None, || true);
+            return Err(complaint);
+        }
         let ended = ended_of(family.wait(self.arguments.timeout, || is_given_up() || files.ends_run()));
         let mut ran = Ran {
             seed,
@@ -98,18 +107,15 @@ impl Plan<'_> {
             output: output.map(read_end).transpose()?,
             summary: server.stop(),
             history: history.text(),
+            has_log: false,
         };
-        if let Some(failure) = files.failure() {
-            if files.ends_run() {
-                let what = format!("recording stopped: {}", failure.what);
-                return Err(Complaint::new(&format!("the run of seed {seed}"), what, failure.left()));
-            }
-            ran.summary.recording_failure = Some(format!("{}; {}", failure.what, failure.left()));
+        ran.has_log = files.choices.is_some() && files.failure().is_none();
+        if let Some(failure) = files.failure().filter(|_| files.ends_run()) {
+            let what = format!("recording stopped: {}", failure.what());
+            return Err(Complaint::new(&format!("the run of seed {seed}"), what, failure.left()));
         }
         if let (Some(path), Some(output)) = (paths.output, &ran.output) {
-            let complain =
-                |error| Complaint::new(&path.to_string_lossy(), cannot("write", &error), "choose another path");
-            write_whole(&path, output).map_err(complain)?;
+            self.keeper.keep(&path, output)?;
         }
         Ok(ran)
     }
@@ -120,7 +126,7 @@ impl Plan<'_> {
         let inside = |ending: &str| folder.map(|folder| folder.join(format!("{seed}.{ending}")));
         RunFiles {
             history: inside("jsonl").or_else(|| self.arguments.record.clone()),
-            choices: self.arguments.choices.clone().or_else(|| inside("choices")),
+            choices: self.arguments.choices_file(seed),
             output: inside("output"),
         }
     }

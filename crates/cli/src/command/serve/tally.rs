@@ -15,10 +15,11 @@ use super::run::Ended;
 use crate::command::anomalies::{Anomalies, counted};
 use crate::command::judge::Answer;
 use crate::exit::Exit;
+use crate::output::RecordingFailure;
 use skew_check::Counterexample;
 use skew_history::IsolationLevel;
 use skew_view::{Palette, Picture, human, words};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// So many failed runs are listed.
@@ -45,6 +46,8 @@ pub(super) struct Tally {
     divergences: usize,
     passed: u64,
     recording_failure: Option<String>,
+    /// Runs of which there is a file with all choices.
+    logged: BTreeSet<u64>,
     /// Somebody pressed Ctrl-C.
     pub(super) interrupted: bool,
 }
@@ -60,6 +63,7 @@ impl Tally {
             divergences: 0,
             passed: 0,
             recording_failure: None,
+            logged: BTreeSet::new(),
             interrupted: false,
         }
     }
@@ -73,6 +77,9 @@ impl Tally {
         if let Some(failure) = ran.summary.recording_failure {
             self.recording_failure.get_or_insert(failure);
         }
+        if ran.has_log {
+            self.logged.insert(ran.seed);
+        }
         if let Answer::Fails(found) = &judged.own_level {
             self.broken.insert(ran.seed, found.as_ref().clone());
         }
@@ -84,6 +91,13 @@ impl Tally {
                 (_, None) => (format!("the run is {}", self.against()), None),
             };
             self.failures.insert(ran.seed, Failure { how, output: ran.output, behind, found });
+        }
+    }
+
+    /// From some run on nothing was recorded. What the keeper of the files knows is more exact than what servers know.
+    pub(super) fn stop_recording(&mut self, failure: Option<RecordingFailure>) {
+        if let Some(failure) = failure {
+            self.recording_failure = Some(format!("{}; {}", failure.what(), failure.left()));
         }
     }
 
@@ -132,8 +146,9 @@ impl Tally {
         if let Some(found) = self.shown() {
             let _ = write!(text, "\n{}", human::counterexample(Picture::from(found), palette));
         }
-        if let Some(seed) = self.first_of_interest().filter(|_| self.runs > 1) {
-            let _ = writeln!(text, "\n{}", arguments.replay_command(seed));
+        // Who has just repeated a run knows how.
+        if let Some(seed) = self.first_of_interest().filter(|_| arguments.replay.is_none()) {
+            let _ = writeln!(text, "\n{}", self.replay_command(arguments, seed));
             if arguments.password.is_some() {
                 let _ = writeln!(text, "with the password in the variable SKEW_PASSWORD");
             }
@@ -185,8 +200,12 @@ impl Tally {
                 text,
                 "  {bad}mistake of skew{end}: a run is not what its level allows ({kind}); please report it with"
             );
-            let _ = writeln!(text, "    {}", arguments.replay_command(*seed));
+            let _ = writeln!(text, "    {}", self.replay_command(arguments, *seed));
         }
+    }
+
+    fn replay_command(&self, arguments: &Arguments, seed: u64) -> String {
+        arguments.replay_command(seed, self.logged.contains(&seed))
     }
 
     /// The counterexample that is shown: of a mistake of ours, else of the first failed run, else the first that there is.

@@ -15,9 +15,8 @@ use super::super::{Arguments, numbered};
 use super::Initial;
 use super::found::{Counts, Found, Smallest};
 use crate::command::anomalies::counted;
-use crate::command::program::unwritable;
 use crate::input::Complaint;
-use crate::output::write_whole;
+use crate::output::{unwritable, write_whole};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use skew_check::Counterexample;
@@ -130,7 +129,7 @@ impl Arguments {
         }
         text.push('\n');
         let _ = match found.failed() {
-            0 if found.is_open() => writeln!(text, "    {doubtful}open{end}    fails in none that was seen"),
+            0 if found.is_open() => writeln!(text, "    {doubtful}inconclusive{end}  fails in none that was seen"),
             0 => writeln!(text, "    {good}passes{end}  in every run"),
             failed => writeln!(text, "    {bad}fails{end}   in {}", histories_of(failed)),
         };
@@ -139,8 +138,8 @@ impl Arguments {
             let _ = writeln!(text, "    {}: {}", counted(*runs, "run"), words::clean(why));
         }
         for (count, what) in [
-            (found.unknown, "not decided whether the level allows"),
-            (found.undecided, "not decided what kind of run is"),
+            (found.unknown, "inconclusive whether the level allows"),
+            (found.undecided, "inconclusive what kind of run is"),
         ] {
             if count > 0 {
                 let _ = writeln!(text, "    {what}: {}", histories_of(count));
