@@ -15,13 +15,12 @@
 use crate::rows::PLAIN;
 use crate::store::Store;
 use crate::transaction::{Action, Covered, Listed, ScanBound, Source};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use skew_check::{GrowingId, Version};
 use skew_history::scan::{ascending, covers};
 use skew_history::{KeyId, Name, SessionId};
 use skew_sql::rows::{Found, Looked, Scanned};
 use skew_sql::{Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SpaceId, Stop};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A scan whose transaction still matters to the level.
@@ -63,35 +62,59 @@ impl LiveScan {
 }
 
 /// The scans of all transactions that still matter.
+///
+/// A join leaves one for each of its rows, so those that may cover a key are found by what its name begins with.
 #[derive(Default, Debug)]
 pub(crate) struct LiveScans {
-    of: BTreeMap<GrowingId, Vec<LiveScan>>,
+    /// By their prefix, up to its last `/`.
+    below: FxHashMap<Arc<str>, Vec<(GrowingId, LiveScan)>>,
+    /// Where those of a transaction are.
+    of: FxHashMap<GrowingId, FxHashSet<Arc<str>>>,
 }
 
 impl LiveScans {
     /// A key is born: who read its absence, and where among their reads.
     pub(crate) fn notice(&mut self, key: KeyId, name: &str) -> Vec<(GrowingId, usize)> {
-        let all = self.of.iter_mut().flat_map(|(&id, scans)| scans.iter_mut().map(move |scan| (id, scan)));
-        // A key that was buried and is born again may have been read or noticed before: then there is nothing to notice.
-        let absent = all.filter_map(|(id, scan)| {
-            let place = if scan.covered.covers(name) { scan.place(name)? } else { return None };
-            scan.noticed.insert(key).then_some((id, place))
-        });
-        absent.collect()
+        let mut absent = Vec::new();
+        for folder in std::iter::once("").chain(folders(name)) {
+            let scans = self.below.get_mut(folder).into_iter().flatten();
+            // A key that was buried and is born again may have been read or noticed before: then there is nothing to notice.
+            absent.extend(scans.filter_map(|(id, scan)| {
+                let place = if scan.covered.covers(name) { scan.place(name)? } else { return None };
+                scan.noticed.insert(key).then_some((*id, place))
+            }));
+        }
+        absent.sort_unstable();
+        absent
     }
 
     pub(crate) fn remove(&mut self, id: GrowingId) {
-        self.of.remove(&id);
+        for folder in self.of.remove(&id).into_iter().flatten() {
+            if let Some(scans) = self.below.get_mut(&folder) {
+                scans.retain(|scan| scan.0 != id);
+                if scans.is_empty() {
+                    self.below.remove(&folder);
+                }
+            }
+        }
     }
 
     /// Forgets the scans of transactions that no longer matter.
     pub(crate) fn retain(&mut self, matters: impl Fn(GrowingId) -> bool) {
-        self.of.retain(|&id, _| matters(id));
+        let gone: Vec<GrowingId> = self.of.keys().copied().filter(|&id| !matters(id)).collect();
+        gone.into_iter().for_each(|id| self.remove(id));
     }
 
     fn add(&mut self, id: GrowingId, scan: LiveScan) {
-        self.of.entry(id).or_default().push(scan);
+        let folder: Arc<str> = folders(&scan.covered.prefix).last().unwrap_or("").into();
+        self.of.entry(id).or_default().insert(Arc::clone(&folder));
+        self.below.entry(folder).or_default().push((id, scan));
     }
+}
+
+/// What a name begins with, up to each `/` of it: `a/` and `a/7/` of `a/7/x`.
+fn folders(name: &str) -> impl Iterator<Item = &str> {
+    name.match_indices('/').map(|(place, _)| &name[..=place])
 }
 
 impl ScanBound {
