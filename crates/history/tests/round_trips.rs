@@ -172,5 +172,5 @@ fn a_failing_sink_is_an_error() {
     }
     let history = notation::parse("w(x,1)").unwrap();
     let error = write(&history, Format::Native, &mut Full).unwrap_err();
-    assert_eq!(error.to_string(), "writing failed: no room");
+    assert_eq!(error.to_string(), "cannot write the history: no room");
 }

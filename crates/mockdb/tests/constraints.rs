@@ -358,7 +358,7 @@ fn an_upsert_that_sees_an_entry_without_its_row_puts_the_row() {
 
 /// The children of one parent do not wait for each other at its key: PostgreSQL's KEY SHARE beside NO KEY UPDATE.
 #[test]
-fn children_of_one_parent_that_count_themselves_there_never_wait_in_a_circle() {
+fn children_of_one_parent_that_count_themselves_there_never_deadlock() {
     let schema = [
         "CREATE TABLE shop (id INT PRIMARY KEY, items INT)",
         "INSERT INTO shop VALUES (3, 0)",
@@ -373,6 +373,29 @@ fn children_of_one_parent_that_count_themselves_there_never_wait_in_a_circle() {
         ]);
         assert!(refusals.iter().flatten().all(|state| state == "40001"), "{level} {seed}: {refusals:?}");
         stage.assert_level();
+    }
+}
+
+/// FOR UPDATE of a parent keeps new children away, as in PostgreSQL; an UPDATE of other columns does not.
+#[test]
+fn a_parent_that_is_locked_for_update_gets_no_child() {
+    let schema = [
+        "CREATE TABLE shop (id INT PRIMARY KEY, items INT)",
+        "INSERT INTO shop VALUES (3, 0)",
+        "CREATE TABLE item (id INT PRIMARY KEY, shop INT REFERENCES shop)",
+    ];
+    for (lock, waits) in [
+        ("SELECT * FROM shop WHERE id = 3 FOR UPDATE", true),
+        ("SELECT * FROM shop FOR UPDATE", true),
+        ("SELECT * FROM shop FOR SHARE", false),
+        ("UPDATE shop SET items = 1 WHERE id = 3", false),
+    ] {
+        let mut stage = Stage::new(Level::ReadCommitted, 1, &schema);
+        let (mut one, mut other) = (stage.connect("one"), stage.connect("other"));
+        stage.run(&mut one, "BEGIN").unwrap();
+        stage.run(&mut one, lock).unwrap();
+        let inserted = stage.run(&mut other, "INSERT INTO item VALUES (1, 3)");
+        assert_eq!(matches!(inserted, Err(Stop::Interrupted(Interrupt::Wait))), waits, "{lock}: {inserted:?}");
     }
 }
 

@@ -31,7 +31,7 @@
 use sha2::{Digest, Sha256};
 use skew_check::{Budget, Counterexample, Verdict};
 use skew_history::format::{self, Format, Source};
-use skew_history::{Action, Event, EventId, History, IsolationLevel, Outcome, TransactionId, Value, Writer};
+use skew_history::{Action, Event, EventId, History, IsolationLevel, KeyId, Outcome, TransactionId, Value, Writer};
 use skew_view::words::{self, Versions};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -223,6 +223,12 @@ pub(super) fn pattern(history: &History) -> String {
         sessions.push((name, transactions));
     }
     sessions.sort();
+    let mut writes = Writes::new();
+    for transaction in history.transactions() {
+        for event in history.events_of(transaction).iter().filter(|event| !event.is_read()) {
+            writes.entry((transaction, event.key)).or_default().push(event.value);
+        }
+    }
     let mut text = String::new();
     for transaction in sessions.iter().flat_map(|(_, transactions)| transactions) {
         let _ = write!(text, "|{} {:?}", places[transaction], history.outcome(*transaction));
@@ -237,12 +243,15 @@ pub(super) fn pattern(history: &History) -> String {
             let _ = write!(text, " {letter} {}", history.key_name(event.key));
             if event.is_read() {
                 let writer = versions.writer_of(history, number).filter(|_| !event.value.is_list());
-                let _ = write!(text, " {}", source(history, event, writer, &places));
+                let _ = write!(text, " {}", source(history, event, writer, &places, &writes));
             }
         }
     }
     text
 }
+
+/// What each transaction wrote of each key, in order.
+type Writes = BTreeMap<(TransactionId, KeyId), Vec<Value>>;
 
 /// Where a read is from: a write of a transaction, or the value where the writer alone does not say.
 fn source(
@@ -250,12 +259,13 @@ fn source(
     event: &Event,
     writer: Option<Writer>,
     places: &BTreeMap<TransactionId, String>,
+    writes: &Writes,
 ) -> String {
     match writer {
         Some(Writer::Initial) => "init".to_owned(),
         Some(Writer::Transaction(writer)) => {
-            let mut writes = history.events_of(writer).iter().filter(|it| !it.is_read() && it.key == event.key);
-            let number = writes.position(|write| write.value == event.value).map_or(-1, |number| number as i64);
+            let mut values = writes.get(&(writer, event.key)).into_iter().flatten();
+            let number = values.position(|value| *value == event.value).map_or(-1, |number| number as i64);
             format!("{}#{number}", places.get(&writer).map_or("refused", String::as_str))
         }
         None => format!("= {}", history.show(event.value)),

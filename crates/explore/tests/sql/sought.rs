@@ -4,6 +4,7 @@
 use crate::explored::{Explored, equals_brute_force, explore};
 use skew_explore::SqlOptions;
 use skew_history::IsolationLevel::{self, *};
+use skew_sql::Granularity;
 
 fn at(text: &str, level: IsolationLevel) -> Explored {
     explore(text, level, SqlOptions::default())
@@ -124,4 +125,78 @@ fn a_subquery_does_not_see_what_its_statement_has_locked() {
         SESSION b: CALL raise();
         ASSERT 'nothing is lost': (SELECT v FROM kv WHERE k = 1) = 20;";
     fails_only_at(text, &[ReadCommitted, ReadAtomic, Causal, Prefix]);
+}
+
+/// A program of one session, whose call has one answer.
+fn always(schema: &str, select: &str, answer: &str) {
+    let text = format!(
+        "{schema}
+         CREATE PROCEDURE look() BEGIN DECLARE found INT; {select}; END;
+         SESSION a: CALL look();
+         ASSERT 'found': a[1].found = {answer};"
+    );
+    for (level, granularity) in
+        [(ReadCommitted, Granularity::Row), (Snapshot, Granularity::Row), (Causal, Granularity::Cell)]
+    {
+        let found = explore(&text, level, SqlOptions { granularity, ..SqlOptions::default() });
+        assert!(found.histories.len() == 1 && found.violated.is_empty(), "{level} {granularity:?}: {select}");
+    }
+}
+
+#[test]
+fn a_limit_is_of_the_rows_that_qualify() {
+    let schema = "CREATE TABLE t (k INT PRIMARY KEY, v INT, w INT);
+        CREATE INDEX t_v ON t (v);
+        INSERT INTO t VALUES (1, 0, 0), (2, 0, 7), (3, 1, 7);";
+    for lock in ["", "FOR UPDATE"] {
+        always(schema, &format!("SELECT k INTO found FROM t WHERE v >= 0 AND w = 7 ORDER BY v LIMIT 1 {lock}"), "2");
+        always(schema, &format!("SELECT k INTO found FROM t WHERE w = 7 ORDER BY v DESC LIMIT 1 {lock}"), "3");
+    }
+}
+
+#[test]
+fn a_limit_ends_whatever_the_keys_are() {
+    let texts = "-- dialect: postgres
+        CREATE TABLE t (k TEXT PRIMARY KEY, d DATE, v INT);
+        CREATE INDEX t_d ON t (d);
+        CREATE INDEX t_v ON t (v);
+        INSERT INTO t VALUES ('a', '2026-01-01', 1), ('b', '2026-01-02', NULL), ('c', '2026-01-03', 3);";
+    for (order, answer) in [("k DESC", "3"), ("k", "1"), ("d DESC", "3"), ("v", "1")] {
+        for lock in ["", "FOR UPDATE"] {
+            always(texts, &format!("SELECT v INTO found FROM t ORDER BY {order} LIMIT 1 {lock}"), answer);
+        }
+    }
+    // NULL is the greatest.
+    let last = "SELECT COALESCE(v, 9) INTO found FROM t ORDER BY v DESC LIMIT 1";
+    always(texts, last, "9");
+    always(texts, &format!("{last} FOR UPDATE"), "9");
+}
+
+/// The second job is free for whoever wants it: only the first is locked, although both have the same first part of their key.
+#[test]
+fn a_limit_locks_no_row_behind_it() {
+    let text = "CREATE TABLE job (q INT, id INT, v INT, PRIMARY KEY (q, id));
+        CREATE TABLE x (k INT PRIMARY KEY, v INT);
+        INSERT INTO job VALUES (1, 1, 0), (1, 2, 0);
+        INSERT INTO x VALUES (1, 0);
+        CREATE PROCEDURE a(OUT ax INT) BEGIN
+          DECLARE y INT;
+          SELECT id INTO y FROM job ORDER BY q, id LIMIT 1 FOR UPDATE;
+          SELECT v INTO ax FROM x WHERE k = 1;
+          UPDATE job SET v = 1 WHERE q = 1 AND id = 1;
+        END;
+        CREATE PROCEDURE b() BEGIN
+          UPDATE job SET v = 1 WHERE q = 1 AND id = 2;
+          UPDATE x SET v = 1 WHERE k = 1;
+        END;
+        CREATE PROCEDURE c(OUT cx INT, OUT cj INT) BEGIN
+          SELECT v INTO cx FROM x WHERE k = 1;
+          SELECT v INTO cj FROM job WHERE q = 1 AND id = 1;
+        END;
+        SESSION a: CALL a(@x);
+        SESSION b: CALL b();
+        SESSION c: CALL c(@x, @y);
+        ASSERT 'no read-only anomaly': NOT (a[1].ax = 0 AND c[1].cx = 1 AND c[1].cj = 0);";
+    assert!(at(text, Snapshot).violated.contains_key("no read-only anomaly"));
+    assert!(at(text, Serializable).violated.is_empty());
 }

@@ -300,6 +300,7 @@ impl Binder<'_> {
             let mut plan = Plan::scan(table);
             if let (Plan::Read(read), Some(taken)) = (&mut plan, self.lock_of(Some(&qualifier))) {
                 (read.lock, read.patience) = taken;
+                read.takes_keys = read.lock == Lock::Update;
             }
             let mut item = Item::of_scope(plan, scope);
             self.rename(&mut item, alias)?;

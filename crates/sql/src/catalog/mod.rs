@@ -10,7 +10,7 @@ pub(crate) mod name;
 mod types;
 
 use crate::error::{SqlError, SqlState};
-use crate::storage::{Row, SequenceId, SequenceRule, SpaceId};
+use crate::storage::{Row, RowKey, SequenceId, SequenceRule, SpaceId};
 use crate::value::Datum;
 use crate::value::collation::Collation;
 use crate::value::types::{EnumerationId, SqlType};
@@ -297,6 +297,12 @@ impl Catalog {
 }
 
 impl Table {
+    /// Where the entry of a row's primary key stands, if the table has such entries.
+    pub(crate) fn key_entry(&self, key: &RowKey) -> Option<RowKey> {
+        let space = self.key_entries.filter(|_| self.primary_key.is_some())?;
+        Some(RowKey { space, parts: Arc::clone(&key.parts) })
+    }
+
     /// The columns that are there, with their physical places.
     pub fn live_columns(&self) -> impl Iterator<Item = (usize, &Column)> {
         self.columns.iter().enumerate().filter(|(_, column)| !column.dropped)

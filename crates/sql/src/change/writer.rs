@@ -169,14 +169,14 @@ impl<'run, 'storage> Writer<'run, 'storage> {
 
     /// The entry of a row's primary key, where foreign keys point to it.
     pub(crate) fn put_key_entry(&mut self, table: &Table, key: &RowKey) -> Result<(), Stop> {
-        match key_entry(table, key) {
+        match table.key_entry(key) {
             Some(entry) => self.execution.storage().put(&entry, Write::Row(Row::from([]))),
             None => Ok(()),
         }
     }
 
     fn delete_key_entry(&mut self, table: &Table, key: &RowKey) -> Result<(), Stop> {
-        match key_entry(table, key) {
+        match table.key_entry(key) {
             Some(entry) => self.execution.storage().put(&entry, Write::Delete),
             None => Ok(()),
         }
@@ -288,12 +288,6 @@ impl<'run, 'storage> Writer<'run, 'storage> {
             if foreign_key.deferred { self.deferred.push(check) } else { self.children.push(check) }
         }
     }
-}
-
-/// Where the entry of a row's primary key stands, if the table has such entries.
-fn key_entry(table: &Table, key: &RowKey) -> Option<RowKey> {
-    let space = table.key_entries.filter(|_| table.primary_key.is_some())?;
-    Some(RowKey { space, parts: Arc::clone(&key.parts) })
 }
 
 /// A second change of one row by one upsert.

@@ -287,26 +287,41 @@ impl<'run> Execution<'run> {
         if !self.holds(read.condition.as_ref(), &Frame { row: &values, outer })? {
             return Ok(Flow::More);
         }
-        if locked || read.lock == Lock::None {
+        if read.lock == Lock::None {
             return sink(self, &values);
+        }
+        if locked {
+            return if self.takes_key(read, key)? { sink(self, &values) } else { Ok(Flow::More) };
         }
         let Some(row) = self.taken(read, key, &read.columns)? else { return Ok(Flow::More) };
         let values = whole_row(read, key, &row);
-        match self.holds(read.condition.as_ref(), &Frame { row: &values, outer })? {
+        match self.holds(read.condition.as_ref(), &Frame { row: &values, outer })? && self.takes_key(read, key)? {
             true => sink(self, &values),
             false => Ok(Flow::More),
         }
     }
 
+    /// Takes the key of a row that is locked, where others refer to it; whether it got it.
+    fn takes_key(&mut self, read: &Read, key: &RowKey) -> Result<bool, Stop> {
+        let Some(entry) = read.table.key_entry(key).filter(|_| read.takes_keys) else { return Ok(true) };
+        if self.is_left_out(read, &entry)? {
+            return Ok(false);
+        }
+        self.storage.get(&entry, &Columns::All, read.lock)?;
+        Ok(true)
+    }
+
     /// A row with the lock that the read wants; none also if somebody else has it and the read leaves such rows out.
     fn taken(&mut self, read: &Read, key: &RowKey, columns: &Columns) -> Result<Option<Row>, Stop> {
-        if read.patience != Patience::Wait && self.storage.would_wait(key, read.lock)? {
-            return match read.patience {
-                Patience::Refuse => Err(locked(&read.table).into()),
-                Patience::Skip | Patience::Wait => Ok(None),
-            };
+        if self.is_left_out(read, key)? { Ok(None) } else { self.storage.get(key, columns, read.lock) }
+    }
+
+    /// Whether somebody else has what the read would lock, and it does not wait: it leaves that out, or fails.
+    fn is_left_out(&mut self, read: &Read, key: &RowKey) -> Result<bool, Stop> {
+        if read.patience == Patience::Wait || !self.storage.would_wait(key, read.lock)? {
+            return Ok(false);
         }
-        self.storage.get(key, columns, read.lock)
+        if read.patience == Patience::Refuse { Err(locked(&read.table).into()) } else { Ok(true) }
     }
 
     /// All keys of an alternative; `None` if there are too many to be looked up.

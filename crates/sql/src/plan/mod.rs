@@ -156,6 +156,8 @@ pub(crate) struct Read {
     pub(crate) columns: Columns,
     /// How rows are taken.
     pub(crate) lock: Lock,
+    /// Whether their keys are taken, too: FOR UPDATE keeps children away that an UPDATE of other columns lets in.
+    pub(crate) takes_keys: bool,
     /// What happens where somebody else has taken them.
     pub(crate) patience: Patience,
     /// Whether the path finds exactly the rows that fulfil the condition.
@@ -547,6 +549,7 @@ impl Plan {
             condition: None,
             columns: Columns::All,
             lock: Lock::None,
+            takes_keys: false,
             patience: Patience::Wait,
             exact: true,
             asks: Asks::Nothing,

@@ -1,7 +1,7 @@
 //! Lock clauses that `sqlparser` does not read, in words that it reads.
 //!
 //! ```text
-//!   FOR NO KEY UPDATE                 FOR UPDATE          a store has two locks, and the stronger one is never wrong
+//!   FOR NO KEY UPDATE                 FOR UPDATE          the stronger of the two locks that there are
 //!   FOR KEY SHARE                     FOR SHARE
 //!   FOR UPDATE OF a, b SKIP LOCKED    FOR UPDATE OF a SKIP LOCKED FOR UPDATE OF b SKIP LOCKED
 //! ```
