@@ -26,6 +26,10 @@ use command::Command;
 use console::{Colour, Console};
 use std::process::ExitCode;
 
+/// Threads of `skew serve` free each other's memory all the time, and wait for nobody when they do.
+#[global_allocator]
+static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Finds, explains and replays the bugs that weak transaction isolation lets into applications.
 #[derive(Parser)]
 #[command(

@@ -83,7 +83,7 @@ const EXPRESSIONS: [&str; 11] = [
 ];
 
 /// Queries, each with one value.
-const QUERIES: [&str; 18] = [
+const QUERIES: [&str; 24] = [
     "SELECT v @into FROM kv WHERE k = $k",
     "SELECT v @into FROM kv WHERE k = $k",
     "SELECT v @into FROM kv WHERE k = $k FOR UPDATE",
@@ -95,6 +95,12 @@ const QUERIES: [&str; 18] = [
     "SELECT k @into FROM kv WHERE v = $s ORDER BY k DESC LIMIT 1",
     "SELECT k @into FROM kv ORDER BY v DESC, k DESC LIMIT 1",
     "SELECT k @into FROM kv WHERE v >= $s ORDER BY v, k LIMIT 1",
+    "SELECT k @into FROM kv WHERE v >= $s AND w = 10 * $k ORDER BY v, k LIMIT 1",
+    "SELECT k @into FROM kv WHERE $c ORDER BY v, k LIMIT 1 FOR UPDATE",
+    "SELECT k @into FROM kv ORDER BY w DESC, k DESC LIMIT 1",
+    "SELECT id @into FROM note ORDER BY k, id LIMIT 1 FOR UPDATE",
+    "SELECT id @into FROM note ORDER BY k DESC, id DESC LIMIT 1",
+    "SELECT id @into FROM note WHERE k = $k ORDER BY id LIMIT 1 FOR UPDATE",
     "SELECT COUNT(*) @into FROM kv WHERE $c",
     "SELECT SUM(v) @into FROM kv WHERE $c",
     "SELECT MAX(v) @into FROM kv",
@@ -137,7 +143,7 @@ const POSTGRES_UPSERTS: [&str; 4] = [
     "INSERT INTO kv VALUES ($k, $s, NULL) ON CONFLICT DO NOTHING",
     "INSERT INTO kv VALUES ($k, $n, NULL) ON CONFLICT (k) DO UPDATE SET v = kv.v + 1",
     "INSERT INTO kv VALUES ($k, $n, NULL) ON CONFLICT (k) DO UPDATE SET v = EXCLUDED.v WHERE kv.v = $s",
-    "INSERT INTO note VALUES ($k, $k) ON CONFLICT (id) DO NOTHING",
+    "INSERT INTO note VALUES ($k, $k) ON CONFLICT DO NOTHING",
 ];
 
 const MYSQL_UPSERTS: [&str; 4] = [
@@ -203,13 +209,15 @@ impl Drawer {
         let check = if self.numbers.once_in(2) { ", CHECK (v < 40)" } else { "" };
         let mut schema = vec![
             format!("CREATE TABLE kv (k INT PRIMARY KEY, v INT NOT NULL, w INT{check})"),
-            "CREATE TABLE note (id INT PRIMARY KEY, k INT)".to_owned(),
+            format!("CREATE TABLE note (id INT, k INT, PRIMARY KEY ({}))", self.numbers.pick(&["id", "k, id"])),
         ];
         if self.numbers.once_in(2) {
             schema.push("CREATE INDEX by_v ON kv (v)".to_owned());
         }
         if self.audience != Audience::Server && self.numbers.once_in(3) {
             schema.push("CREATE UNIQUE INDEX by_w ON kv (w)".to_owned());
+        } else if self.numbers.once_in(3) {
+            schema.push("CREATE INDEX by_w ON kv (w)".to_owned());
         }
         if self.numbers.once_in(3) {
             schema.push("CREATE INDEX of_note ON note (k)".to_owned());
