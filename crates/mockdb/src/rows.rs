@@ -24,6 +24,7 @@ use skew_sql::rows::{Found, Layout, Looked, Memory, Reader, Scanned};
 use skew_sql::{
     Columns, Fit, Fits, Interrupt, KeyRange, Lock, Patience, Row, RowKey, SpaceId, SqlError, SqlState, Stop, Write,
 };
+use std::collections::BTreeSet;
 
 /// How a key is read.
 #[derive(Clone, Copy, Debug)]
@@ -174,6 +175,19 @@ impl Store {
         fits: &mut Fits<'_>,
     ) -> Result<Vec<RowKey>, Stop> {
         self.remembering(session, (Lock::None, Patience::Wait), |memory, asked| memory.look_over(range, fits, asked))
+    }
+
+    /// The keys of a range that a statement wants already.
+    pub(crate) fn wanted_in(&mut self, session: SessionId, range: &KeyRange) -> Result<BTreeSet<RowKey>, Stop> {
+        self.remembering(session, (Lock::None, Patience::Wait), |memory, _| Ok(memory.wanted_in(range)))
+    }
+
+    /// A statement wants these rows.
+    pub(crate) fn want(&mut self, session: SessionId, keys: &[RowKey]) -> Result<(), Stop> {
+        self.remembering(session, (Lock::None, Patience::Wait), |memory, _| {
+            memory.want(keys);
+            Ok(())
+        })
     }
 
     /// Writes under a key.

@@ -132,7 +132,15 @@ impl Storage for View<'_> {
         if !self.is_steered() && self.store.seeks(self.session, range.space) {
             return self.store.look_over(self.session, range, fits);
         }
-        look_by_scan(self, range, columns, fits)
+        if self.is_steered() || !self.store.locks(self.session) {
+            return look_by_scan(self, range, columns, fits);
+        }
+        let wanted = self.store.wanted_in(self.session, range)?;
+        let keys = look_by_scan(self, range, columns, &mut |key, row| {
+            if wanted.contains(key) { Fit::Yes } else { fits(key, row) }
+        })?;
+        self.store.want(self.session, &keys)?;
+        Ok(keys)
     }
 
     fn enter(&mut self, scope: usize) -> usize {

@@ -234,7 +234,15 @@ impl Storage for View<'_, '_> {
             let (memory, mut asked) = self.asked();
             return memory.look_over(range, fits, &mut asked);
         }
-        look_by_scan(self, range, columns, fits)
+        if !self.atomic {
+            return look_by_scan(self, range, columns, fits);
+        }
+        let wanted = self.memory.wanted_in(range);
+        let keys = look_by_scan(self, range, columns, &mut |key, row| {
+            if wanted.contains(key) { Fit::Yes } else { fits(key, row) }
+        })?;
+        self.memory.want(&keys);
+        Ok(keys)
     }
 
     fn enter(&mut self, scope: usize) -> usize {

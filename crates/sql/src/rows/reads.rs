@@ -295,6 +295,17 @@ impl Memory {
         }
     }
 
+    /// The keys of a range that are wanted already: who looks again, because it had to wait or wants more, wants them still.
+    pub fn wanted_in(&self, range: &KeyRange) -> BTreeSet<RowKey> {
+        let scope = self.scopes.get(&self.current).into_iter();
+        scope.flat_map(|scope| range.among(&scope.wanted)).map(|(key, ())| key.clone()).collect()
+    }
+
+    /// Rows that fit by what was read of their cells are wanted from now on.
+    pub fn want(&mut self, keys: &[RowKey]) {
+        self.scope().wanted.extend(keys.iter().map(|key| (key.clone(), ())));
+    }
+
     /// What stands under a key that is wanted, under its lock; the outer option is none if it was skipped.
     fn claim<R: Reader>(&mut self, key: &RowKey, reader: &mut R) -> Result<Option<Option<Row>>, R::Stop> {
         if let Some(known) = self.scope().locked.keys.get(key) {
