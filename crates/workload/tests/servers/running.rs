@@ -88,5 +88,6 @@ fn a_cluster_has_the_same_tables_everywhere() {
     let urls = cluster.urls();
     let (report, history) = finished(&registers(), &Options { urls, ..options(&cluster.urls()[0]) });
     assert!(report.committed > 0);
-    assert_eq!(history.session_count(), 3);
+    // A client whose commit was not answered goes on as another session.
+    assert!(history.session_count() >= 3, "{} sessions", history.session_count());
 }
