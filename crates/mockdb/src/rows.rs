@@ -351,10 +351,10 @@ impl Store {
         let writers = versions.iter().map(writer).collect();
         let (name, key_name) = (self.sessions[session.index()].name.clone(), self.keys.name(key).clone());
         let mut chooser = self.take_chooser(kind);
-        let latest = self.growing.latest(key);
+        let latest = fit.as_ref().map(|_| self.growing.latest(key));
         let values = &self.versions;
         let mut fits = fit.map(|fit| move |version| fit(values.value(key, version)));
-        let under_lock = fits.as_mut().and_then(|fits| fits(latest).then_some(latest));
+        let under_lock = latest.filter(|latest| fits.as_mut().is_some_and(|fits| fits(*latest)));
         let mut reading = Reading {
             growing: &mut self.growing,
             transaction: id,

@@ -95,7 +95,10 @@ pub trait Reader {
 /// The answers that a statement got, scope by scope.
 #[derive(Default, Debug)]
 pub struct Memory {
-    scopes: BTreeMap<usize, Scope>,
+    /// Those of the statement itself, which nearly always are all.
+    own: Scope,
+    /// Those of its subqueries.
+    subqueries: BTreeMap<usize, Scope>,
     current: usize,
 }
 
@@ -168,12 +171,19 @@ impl Memory {
     }
 
     fn scope(&mut self) -> &mut Scope {
-        self.scopes.entry(self.current).or_default()
+        match self.current {
+            0 => &mut self.own,
+            subquery => self.subqueries.entry(subquery).or_default(),
+        }
+    }
+
+    fn known_scope(&self) -> Option<&Scope> {
+        if self.current == 0 { Some(&self.own) } else { self.subqueries.get(&self.current) }
     }
 
     /// Whether a read of this key would be answered without a new event; own writes are the caller's.
     pub fn knows(&self, key: &RowKey, locking: bool) -> bool {
-        self.scopes.get(&self.current).is_some_and(|scope| scope.get(key, locking).is_some())
+        self.known_scope().is_some_and(|scope| scope.get(key, locking).is_some())
     }
 
     /// One key: an own write, what is known, or a read.
@@ -297,7 +307,7 @@ impl Memory {
 
     /// The keys of a range that are wanted already: who looks again, because it had to wait or wants more, wants them still.
     pub fn wanted_in(&self, range: &KeyRange) -> BTreeSet<RowKey> {
-        let scope = self.scopes.get(&self.current).into_iter();
+        let scope = self.known_scope().into_iter();
         scope.flat_map(|scope| range.among(&scope.wanted)).map(|(key, ())| key.clone()).collect()
     }
 
