@@ -84,7 +84,10 @@ impl LiveScans {
                 scan.noticed.insert(key).then_some((*id, place))
             }));
         }
-        absent.sort_unstable();
+        // Of several scans of one transaction the last saw most, and so says all that the others say.
+        absent.sort_unstable_by(|one, other| other.cmp(one));
+        absent.dedup_by_key(|absent| absent.0);
+        absent.reverse();
         absent
     }
 
