@@ -1,0 +1,1 @@
+//! Many runs of one thing: what `play`, `serve`, `run` and `explore` share.
