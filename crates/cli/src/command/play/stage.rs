@@ -97,7 +97,7 @@ pub(super) fn play(program: &Program, rules: Rules, seed: u64, campaign: &Campai
     let played = Played {
         seed,
         history: String::new(),
-        results: Results::new(program),
+        results: Results::new(program.scripts()),
         final_states: None,
         refusals: 0,
         given_up: 0,
