@@ -13,12 +13,8 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`dialect`] | which SQL |
-//! | [`error`] | SQL errors with their SQLSTATE, and what a store may interrupt a statement for |
-//! | [`value`] | values and types |
-//! | [`function`] | operators, functions, aggregates |
+//! | `stop` | errors, and what a store may interrupt a statement for |
 //! | [`catalog`] | what exists |
-//! | [`program`] | procedures, sessions, assertions |
 //! | [`storage`] | what is asked of a store |
 //! | `syntax`, `bind`, `plan`, `execute` | the way of a statement from its text to its rows |
 //! | [`copy`] | COPY: rows in a client's own text |
@@ -35,32 +31,25 @@ mod change;
 mod constraint;
 pub mod copy;
 mod define;
-pub mod dialect;
-pub mod error;
 mod execute;
-pub mod function;
 pub mod key;
 pub mod memory;
 mod no_storage;
 mod plan;
-pub mod program;
 pub mod rows;
 pub mod session;
+mod stop;
 pub mod storage;
 mod syntax;
-pub mod value;
 pub(crate) mod virtual_tables;
 
 pub use catalog::Catalog;
-pub use dialect::Dialect;
-pub use error::{Interrupt, Place, SqlError, SqlState, Stop};
 pub use memory::MemoryStorage;
 pub use no_storage::NoStorage;
 pub use session::{Answer, Prepared, Session};
+pub use stop::{Interrupt, Stop};
 pub use storage::{
     AdvisoryRequest, Columns, Fit, Fits, Granularity, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SequenceId,
     SequenceRule, SpaceId, Storage, Write,
 };
 pub use syntax::Statement;
-pub use value::Datum;
-pub use value::types::{IntegerWidth, SqlType};

@@ -5,8 +5,9 @@ use crate::input::{Complaint, cannot};
 use crate::output::note_input;
 use sha2::{Digest, Sha256};
 use skew_mockdb::{Begin, Store, Updates};
-use skew_sql::program::{Program, ProgramError};
-use skew_sql::{Granularity, SqlError, Stop, Storage, Write};
+use skew_program::{Program, ProgramError};
+use skew_sql::{Granularity, Stop, Storage, Write};
+use skew_value::SqlError;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -37,7 +38,7 @@ impl ProgramFile {
 
     /// What its parser warns of, a line each.
     pub(super) fn warnings(&self) -> impl Iterator<Item = String> + '_ {
-        let told = |place: skew_sql::Place, message: &str| {
+        let told = |place: skew_value::Place, message: &str| {
             format!("warning: line {}, column {}: {message}", place.line, place.column)
         };
         self.program.warnings().iter().map(move |warning| told(warning.place, &warning.message))
@@ -82,10 +83,10 @@ pub(super) fn complaint(file: &str, error: &ProgramError) -> Complaint {
 }
 
 /// A value that a call handed out, as text.
-pub(super) fn shown(value: &skew_sql::Datum, field: &skew_sql::program::Field, program: &Program) -> String {
+pub(super) fn shown(value: &skew_value::Datum, field: &skew_program::Field, program: &Program) -> String {
     match value.is_null() {
         true => "NULL".to_owned(),
-        false => skew_sql::value::output(value, &field.sql_type, program.dialect()),
+        false => skew_value::output(value, &field.sql_type, program.dialect()),
     }
 }
 

@@ -4,14 +4,10 @@ use super::enumeration::enumeration_of;
 use super::expression::{CatalogCall, Expression, Node, SequenceCall, SequenceOperation, Sleep};
 use super::scalar::boolean;
 use super::{Binder, Clause, Scope, visit};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState};
-use crate::function;
 use crate::plan::{AggregateCall, AggregateKind, Direction};
+use skew_value::{CastKind, Datum, Dialect, EnumerationId, Registry, SqlError, SqlState, SqlType, function};
 
 use crate::storage::AdvisoryRequest;
-use crate::value::types::{EnumerationId, Registry, SqlType};
-use crate::value::{CastKind, Datum};
 use crate::virtual_tables;
 use crate::virtual_tables::function::CatalogFunction;
 use sqlparser::ast::{self, Expr, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments};

@@ -14,11 +14,7 @@
 
 use super::Binder;
 use super::expression::{Call, Expression, Node};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState};
-use crate::function;
-use crate::value::Datum;
-use crate::value::types::{EnumerationId, SqlType};
+use skew_value::{Datum, Dialect, EnumerationId, SqlError, SqlState, SqlType, function};
 use std::sync::Arc;
 
 impl Binder<'_> {

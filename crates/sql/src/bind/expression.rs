@@ -14,12 +14,11 @@
 //! What is decided here and nowhere else: coercions. Where an operand must become another type, a [`Node::Cast`] stands in between,
 //! so the executor converts nothing by itself.
 
-use crate::function::Routine;
 use crate::plan::{Identity, Query};
 use crate::storage::{AdvisoryRequest, SequenceId};
-use crate::value::types::SqlType;
-use crate::value::{CastKind, Datum};
 use crate::virtual_tables::function::CatalogFunction;
+use skew_value::function::Routine;
+use skew_value::{CastKind, Datum, SqlType};
 use std::sync::Arc;
 
 /// A bound expression with its type.

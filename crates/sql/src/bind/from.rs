@@ -12,14 +12,11 @@ use super::set_returning::{Calls, ONLY_COLUMN, qualifier};
 use super::{Binder, Clause, LockClause, Scope, VIEW_LIMIT, visit};
 use crate::catalog::View;
 use crate::catalog::name::parts;
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState};
-use crate::function;
 use crate::plan::{CommonReference, FunctionRead, Join, JoinKind, OutputColumn, Plan, Query, TableCall};
 use crate::storage::{Lock, Patience};
 use crate::syntax;
-use crate::value::types::SqlType;
 use crate::virtual_tables;
+use skew_value::{Dialect, SqlError, SqlState, SqlType, function};
 use sqlparser::ast::{self, FunctionArg, JoinConstraint, JoinOperator, TableFactor, TableWithJoins};
 
 /// How the name of a subquery starts that has none.

@@ -12,9 +12,8 @@ use super::Scope;
 use super::expression::{Expression, Node};
 use super::select::Outputs;
 use super::visit;
-use crate::error::{SqlError, SqlState};
 use crate::plan::{AggregateCall, AggregateKind, Aggregation, Plan};
-use crate::value::types::SqlType;
+use skew_value::{SqlError, SqlState, SqlType};
 
 /// So many grouping sets may CUBE and its kin multiply to.
 const SET_LIMIT: usize = 4096;

@@ -2,10 +2,7 @@
 
 use super::Binder;
 use super::expression::{Expression, Node};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState};
-use crate::value::types::{IntegerWidth, SqlType};
-use crate::value::{CastKind, Datum, input};
+use skew_value::{CastKind, Datum, Dialect, IntegerWidth, SqlError, SqlState, SqlType, input};
 use sqlparser::ast::{self, Value};
 use std::sync::Arc;
 

@@ -36,15 +36,12 @@ pub(crate) use scope::{Clause, Scope};
 
 use crate::catalog::name::{identifier, is_same};
 use crate::catalog::{Catalog, Table};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState};
 use crate::plan::OutputColumn;
 use crate::storage::{Lock, Patience};
-use crate::value::types::SqlType;
-use crate::value::{CastKind, Datum, Style, Zone, can_coerce, cast, input};
 use crate::virtual_tables::function::CatalogFunction;
 use crate::virtual_tables::registered;
 use expression::{Cast, Expression, Node};
+use skew_value::{CastKind, Datum, Dialect, SqlError, SqlState, SqlType, Style, Zone, can_coerce, cast, input};
 use sqlparser::ast::Ident;
 use std::collections::BTreeMap;
 use std::sync::Arc;

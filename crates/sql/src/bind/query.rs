@@ -4,11 +4,9 @@ use super::expression::{Expression, Node};
 use super::{Binder, CommonTable, LockClause, Scope, visit};
 use crate::catalog::Table;
 use crate::change;
-use crate::error::{SqlError, SqlState};
 use crate::plan::{Definition, Limit, OutputColumn, Plan, Query, SetOperation, SetOperator, SortKey, With, optimise};
 use crate::storage::{Lock, Patience};
-use crate::value::types::SqlType;
-use crate::value::{CastKind, common_type};
+use skew_value::{CastKind, SqlError, SqlState, SqlType, common_type};
 use sqlparser::ast::{self, Expr, LimitClause, OrderByKind, SetExpr, SetQuantifier};
 use std::sync::Arc;
 
@@ -151,7 +149,8 @@ impl Binder<'_> {
     fn table_body(&mut self, table: &ast::Table, outer: Option<&Scope<'_>>) -> Result<Draft, SqlError> {
         let quoted = |name: &String| format!("\"{}\"", name.replace('"', "\"\""));
         let name: Vec<String> = table.schema_name.iter().chain(&table.table_name).map(quoted).collect();
-        let query = crate::syntax::parse_query(crate::Dialect::Postgres, &format!("SELECT * FROM {}", name.join(".")))?;
+        let query =
+            crate::syntax::parse_query(skew_value::Dialect::Postgres, &format!("SELECT * FROM {}", name.join(".")))?;
         self.plain_body(&query.body, outer)
     }
 
@@ -178,8 +177,8 @@ impl Binder<'_> {
                 row[index] = self.coerce(value, &sql_type)?;
             }
             let name = match self.dialect {
-                crate::Dialect::Postgres => format!("column{}", index + 1),
-                crate::Dialect::MySql => format!("column_{index}"),
+                skew_value::Dialect::Postgres => format!("column{}", index + 1),
+                skew_value::Dialect::MySql => format!("column_{index}"),
             };
             columns.push(OutputColumn { name, sql_type });
         }
@@ -278,7 +277,7 @@ impl Binder<'_> {
                         let mut places =
                             (0..draft.columns.len()).filter(|&place| self.is_same(&draft.columns[place].name, &name));
                         let first = places.next();
-                        if places.next().is_some() && self.dialect == crate::Dialect::Postgres {
+                        if places.next().is_some() && self.dialect == skew_value::Dialect::Postgres {
                             return Err(ambiguous_order(&name));
                         }
                         first

@@ -4,12 +4,8 @@
 
 use super::expression::{Expression, InList, Node};
 use super::{Binder, Clause, Scope};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState};
-use crate::function;
 use crate::plan::Identity;
-use crate::value::types::SqlType;
-use crate::value::{CastKind, Datum, common_type};
+use skew_value::{CastKind, Datum, Dialect, SqlError, SqlState, SqlType, common_type, function};
 use sqlparser::ast::{self, Expr};
 
 impl Binder<'_> {
@@ -491,7 +487,7 @@ impl Binder<'_> {
     ) -> Result<Expression, SqlError> {
         let name =
             collation.0.last().and_then(|part| part.as_ident()).map_or(String::new(), |ident| ident.value.clone());
-        let known = crate::value::Collation::from_name(&name) == crate::value::Collation::of(self.dialect);
+        let known = skew_value::Collation::from_name(&name) == skew_value::Collation::of(self.dialect);
         match known {
             true => self.expression(operand, scope),
             false => Err(SqlError::unsupported(format!("COLLATE {collation} in an expression"))),

@@ -14,10 +14,8 @@
 use super::expression::Expression;
 use crate::catalog::Table;
 use crate::catalog::name::is_same;
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState};
 use crate::plan::{AggregateCall, WindowCall, row_width};
-use crate::value::types::SqlType;
+use skew_value::{Dialect, SqlError, SqlState, SqlType};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 

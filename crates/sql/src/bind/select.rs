@@ -11,11 +11,8 @@ use super::group::Grouping;
 use super::query::{Draft, ambiguous_order, checked_ordinal, order_keys, ordinal};
 use super::scope::Name;
 use super::{Binder, Clause, Scope, visit};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState};
 use crate::plan::{OutputColumn, Plan, SortKey};
-use crate::value::CastKind;
-use crate::value::types::SqlType;
+use skew_value::{CastKind, Dialect, SqlError, SqlState, SqlType};
 use sqlparser::ast::{self, Distinct, Expr, GroupByExpr, NamedWindowExpr, Select, SelectItem};
 
 /// The expressions of a SELECT while it is bound, all over the row of FROM.

@@ -6,10 +6,8 @@
 use super::call::Arguments;
 use super::expression::{Expression, Node};
 use super::{Binder, Clause, Scope};
-use crate::error::{SqlError, SqlState};
-use crate::function;
 use crate::plan::{Frame, FrameBound, WindowCall, WindowKind};
-use crate::value::types::{EnumerationId, SqlType};
+use skew_value::{EnumerationId, SqlError, SqlState, SqlType, function};
 use sqlparser::ast::{self, Expr, WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType};
 
 impl Binder<'_> {

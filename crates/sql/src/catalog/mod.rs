@@ -9,11 +9,8 @@
 pub(crate) mod name;
 mod types;
 
-use crate::error::{SqlError, SqlState};
 use crate::storage::{Row, RowKey, SequenceId, SequenceRule, SpaceId};
-use crate::value::Datum;
-use crate::value::collation::Collation;
-use crate::value::types::{EnumerationId, SqlType};
+use skew_value::{Collation, Datum, EnumerationId, SqlError, SqlState, SqlType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -16,9 +16,7 @@ use crate::bind::expression::{Expression, Node, SequenceCall, SequenceOperation}
 use crate::bind::{Binder, Scope, reads, visit};
 use crate::catalog::name::identifier;
 use crate::catalog::{Catalog, ColumnDefault, Table};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState};
-use crate::value::Datum;
+use skew_value::{Datum, Dialect, SqlError, SqlState};
 use sqlparser::ast::{Assignment, AssignmentTarget, Expr, ObjectName, Query, SelectItem, SetExpr, Statement};
 use std::sync::Arc;
 

@@ -8,10 +8,8 @@ use crate::bind::expression::Expression;
 use crate::bind::{Binder, Scope};
 use crate::catalog::name::{identifier, is_same};
 use crate::catalog::{ColumnDefault, Table};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState};
 use crate::plan::{Plan, optimise};
-use crate::value::types::SqlType;
+use skew_value::{Dialect, SqlError, SqlState, SqlType};
 use sqlparser::ast::{
     self, ConflictTarget, Expr, ObjectName, OnConflict, OnConflictAction, OnInsert, Query, SetExpr, SqliteOnConflict,
     TableObject,

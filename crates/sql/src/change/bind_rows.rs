@@ -10,10 +10,9 @@ use crate::bind::expression::Expression;
 use crate::bind::{Binder, Scope};
 use crate::catalog::Table;
 use crate::catalog::name::{identifier, is_same, parts};
-use crate::error::{SqlError, SqlState};
 use crate::plan::{Asks, Limit, Plan, SortKey, optimise};
 use crate::storage::Lock;
-use crate::value::types::SqlType;
+use skew_value::{SqlError, SqlState, SqlType};
 use sqlparser::ast::{
     self, AssignmentTarget, Expr, FromTable, ObjectName, OrderByExpr, TableFactor, TableWithJoins, UpdateTableFromKind,
 };

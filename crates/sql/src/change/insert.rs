@@ -13,10 +13,9 @@ use super::writer::{Writer, twice};
 use super::{Arbiter, Conflict, ConflictUpdate, CopiedRows, Insert, Outcome};
 use crate::catalog::{ColumnDefault, Table};
 use crate::constraint::{Entry, Rules};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState, Stop};
+use crate::stop::Stop;
 use crate::storage::{Row, RowKey, SequenceId, SequenceRule, Write};
-use crate::value::Datum;
+use skew_value::{Datum, Dialect, SqlError, SqlState};
 use std::collections::BTreeSet;
 
 /// What became of a row that was to be inserted.

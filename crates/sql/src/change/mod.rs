@@ -28,10 +28,10 @@ pub(crate) use writer::{ChildCheck, Writer};
 
 use crate::bind::expression::Expression;
 use crate::catalog::{Catalog, Table};
-use crate::error::Stop;
 use crate::execute::Execution;
 use crate::plan::{OutputColumn, Plan};
-use crate::value::Datum;
+use crate::stop::Stop;
+use skew_value::Datum;
 use std::sync::Arc;
 
 /// What a change did.

@@ -13,12 +13,10 @@
 use super::writer::Writer;
 use super::{Delete, Outcome, Returning, RowSource, Update};
 use crate::catalog::Table;
-use crate::dialect::Dialect;
-use crate::error::Stop;
 use crate::key;
+use crate::stop::Stop;
 use crate::storage::{KeyPart, Row, RowKey};
-use crate::value::Datum;
-use crate::value::types::SqlType;
+use skew_value::{Datum, Dialect, SqlType};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

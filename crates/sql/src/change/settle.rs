@@ -15,10 +15,10 @@
 use super::writer::{ChildCheck, ParentChange, Writer};
 use crate::catalog::{Catalog, ColumnDefault, ForeignKey, ReferentialAction, Table};
 use crate::constraint::{reference, violation};
-use crate::error::{SqlError, SqlState, Stop};
 use crate::execute::Execution;
+use crate::stop::Stop;
 use crate::storage::{Columns, Lock, Row, RowKey};
-use crate::value::Datum;
+use skew_value::{Datum, SqlError, SqlState};
 use std::sync::Arc;
 
 /// How many rows one statement may change through foreign keys.
@@ -138,7 +138,7 @@ impl Writer<'_, '_> {
             .zip(values)
             .map(|((&from, &to), value)| {
                 let (from, to) = (&parent.columns[from].sql_type, &child.columns[to].sql_type);
-                crate::value::cast(value, from, to, crate::value::CastKind::Assignment, self.execution.style())
+                skew_value::cast(value, from, to, skew_value::CastKind::Assignment, self.execution.style())
             })
             .collect()
     }

@@ -2,12 +2,12 @@
 
 use crate::catalog::Catalog;
 use crate::constraint::Rules;
-use crate::dialect::Dialect;
-use crate::error::Stop;
 use crate::execute::Execution;
 use crate::memory::MemoryStorage;
 use crate::session::Session;
+use crate::stop::Stop;
 use crate::storage::{Columns, KeyRange, Row, RowKey, Storage};
+use skew_value::Dialect;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -14,12 +14,11 @@
 use super::Arbiter;
 use crate::catalog::{Catalog, Index, Table};
 use crate::constraint::{Entry, Rules, violation};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState, Stop};
 use crate::execute::Execution;
 use crate::key;
+use crate::stop::Stop;
 use crate::storage::{Columns, Lock, Row, RowKey, SpaceId, Write};
-use crate::value::Datum;
+use skew_value::{Datum, Dialect, SqlError, SqlState};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 

@@ -7,10 +7,7 @@
 //! ```
 
 use crate::catalog::{Enumeration, ForeignKey, Table};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState};
-use crate::value::types::SqlType;
-use crate::value::{Datum, Style, output};
+use skew_value::{Datum, Dialect, SqlError, SqlState, SqlType, Style, output};
 
 /// A value as a refusal shows it.
 fn shown(values: &[Datum], style: Style) -> Vec<String> {

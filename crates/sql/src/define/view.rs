@@ -10,8 +10,7 @@ use crate::bind::{Binder, UNNAMED, Wildcards};
 use crate::catalog::name::identifier;
 use crate::catalog::name::is_same;
 use crate::catalog::{Catalog, View};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState};
+use skew_value::{Dialect, SqlError, SqlState};
 use sqlparser::ast::{CreateView, Expr, Ident, SelectItem, SetExpr};
 use std::sync::Arc;
 

@@ -2,10 +2,10 @@
 
 use super::{Execution, Flow, Frame, Sink};
 use crate::bind::expression::Expression;
-use crate::error::Stop;
 use crate::plan::{Join, JoinKind};
-use crate::value::{Datum, GroupKey};
+use crate::stop::Stop;
 use rustc_hash::FxHashMap;
+use skew_value::{Datum, GroupKey};
 use std::rc::Rc;
 
 /// The right side of a join that is read once.

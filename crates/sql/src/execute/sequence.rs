@@ -3,11 +3,11 @@
 use super::{Execution, Frame, internal};
 use crate::bind::expression::{SequenceCall, SequenceOperation, Sleep};
 use crate::catalog::Sequence;
-use crate::error::{SqlError, SqlState, Stop};
+use crate::stop::Stop;
 use crate::storage::AdvisoryRequest;
-use crate::value::Datum;
 use crate::virtual_tables::function::missing_namespace;
 use core::time::Duration;
+use skew_value::{Datum, SqlError, SqlState};
 use std::sync::Arc;
 
 /// In a second.

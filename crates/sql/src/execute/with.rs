@@ -2,10 +2,10 @@
 
 use super::kept::Dependent;
 use super::{Execution, Flow, Frame, Sink};
-use crate::error::{SqlError, SqlState, Stop};
 use crate::plan::{Definition, Plan, With};
-use crate::value::{Datum, GroupKey};
+use crate::stop::Stop;
 use rustc_hash::FxHashSet;
+use skew_value::{Datum, GroupKey, SqlError, SqlState};
 use std::sync::Arc;
 
 /// So often may a recursive query go on.

@@ -19,8 +19,7 @@ use crate::bind::visit;
 use crate::catalog::{Index, IndexColumn, Table};
 use crate::key::column_keeps_order;
 use crate::storage::Lock;
-use crate::value::Datum;
-use crate::value::types::SqlType;
+use skew_value::{Datum, SqlType};
 
 /// What a condition says about a column.
 #[derive(Clone)]

@@ -10,9 +10,7 @@
 use super::{Access, Bounds, Join, JoinKind, Plan, Read, SetOperator, Values};
 use crate::bind::expression::{Expression, Node};
 use crate::storage::{Lock, Patience};
-use crate::value::Datum;
-use crate::value::output;
-use crate::value::types::SqlType;
+use skew_value::{Datum, SqlType, output};
 
 /// The lines that tell a plan.
 pub(crate) fn explain(plan: &Plan) -> Vec<String> {
@@ -161,7 +159,7 @@ fn tell_value(expression: &Expression) -> String {
         Node::Constant(Datum::Null) => "NULL".to_owned(),
         Node::Constant(value) => match &expression.sql_type {
             SqlType::Unknown => format!("{value:?}"),
-            sql_type => output(value, sql_type, crate::Dialect::Postgres),
+            sql_type => output(value, sql_type, skew_value::Dialect::Postgres),
         },
         Node::Parameter(number) => format!("${}", number + 1),
         Node::Cast(cast) => tell_value(&cast.operand),

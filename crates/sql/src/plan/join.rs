@@ -15,7 +15,7 @@ use super::optimise::{filter, push};
 use super::{Access, Join, JoinKind, Plan, Read, access};
 use crate::bind::expression::{Expression, Node};
 use crate::bind::visit;
-use crate::value::types::SqlType;
+use skew_value::SqlType;
 
 /// A join whose rows must also fulfil some conditions.
 pub(super) fn push_join(join: Join, conditions: Vec<Expression>) -> Plan {

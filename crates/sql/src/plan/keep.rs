@@ -24,7 +24,7 @@ use super::{Access, Definition, Equality, Identity, Kept, KeptSide, Order, Plan,
 use crate::bind::expression::{Expression, Node};
 use crate::bind::visit;
 use crate::storage::Lock;
-use crate::value::CastKind;
+use skew_value::CastKind;
 
 /// The same plan, in which what does not depend on the rows outside is kept; `repeated` says whether it is carried out for each of them.
 pub(super) fn keep(plan: Plan, repeated: bool) -> Plan {

@@ -28,10 +28,10 @@ pub(crate) use optimise::{optimise, optimise_repeated};
 use crate::bind::expression::Expression;
 use crate::bind::visit;
 use crate::catalog::Table;
-use crate::function::{Aggregate, TableRoutine, WindowRoutine};
 use crate::storage::{Columns, Lock, Patience};
-use crate::value::types::SqlType;
 use crate::virtual_tables::VirtualTable;
+use skew_value::SqlType;
+use skew_value::function::{Aggregate, TableRoutine, WindowRoutine};
 use std::sync::Arc;
 
 /// A bound query.

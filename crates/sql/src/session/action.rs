@@ -8,12 +8,10 @@ use crate::bind::{Binder, Scope};
 use crate::change::{self, Change, Insert};
 use crate::copy::Copy;
 use crate::define;
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState};
 use crate::plan::{Definition, OutputColumn, Plan, explain, optimise};
 use crate::syntax;
-use crate::value::types::SqlType;
 use crate::virtual_tables;
+use skew_value::{Dialect, SqlError, SqlState, SqlType};
 use sqlparser::ast::{self, SetExpr, Statement};
 
 /// What a prepared statement will do.
@@ -256,7 +254,7 @@ fn bind_assignments(
                 let value = values.join(", ");
                 let default = value.eq_ignore_ascii_case("default");
                 if binder.dialect == Dialect::Postgres && !default {
-                    crate::function::check_setting(name, &value)?;
+                    skew_value::function::check_setting(name, &value)?;
                 }
                 settings.push((name.to_owned(), (!default).then_some(value)));
             }

@@ -1,7 +1,6 @@
 //! What a statement answers.
 
-use crate::value::Datum;
-use crate::value::types::SqlType;
+use skew_value::{Datum, SqlType};
 use std::sync::Arc;
 
 /// A column of an answer, as a client is told of it.

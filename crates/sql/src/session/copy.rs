@@ -10,10 +10,8 @@ use crate::bind::expression::{Cast, Expression, Node};
 use crate::catalog::Table;
 use crate::change::{self, CopiedRows, Insert};
 use crate::copy::{Copy, CopyDirection, CopyFormat, Fields};
-use crate::error::{SqlError, SqlState};
 use crate::syntax;
-use crate::value::types::SqlType;
-use crate::value::{CastKind, Datum};
+use skew_value::{CastKind, Datum, SqlError, SqlState, SqlType};
 use sqlparser::ast::{CopyOption, CopySource, CopyTarget};
 use std::sync::Arc;
 

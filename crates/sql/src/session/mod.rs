@@ -21,17 +21,15 @@ use crate::bind::Binder;
 use crate::catalog::Catalog;
 use crate::change::{self, Change, ChildCheck};
 use crate::define;
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState, Stop};
 use crate::execute::Execution;
-use crate::function::{Environment, SetByFunction};
 use crate::plan::OutputColumn;
+use crate::stop::Stop;
 use crate::storage::{SequenceId, Storage};
 use crate::syntax::{self, Statement};
-use crate::value::types::SqlType;
-use crate::value::{Datum, Style, Zone, output};
 use crate::virtual_tables::registered;
 use action::Action;
+use skew_value::function::{Environment, SetByFunction};
+use skew_value::{Datum, Dialect, SqlError, SqlState, SqlType, Style, Zone, output};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -84,7 +82,7 @@ impl Prepared {
     }
 
     /// The variable of a program that stands at a place of the text, line and column, and its type.
-    pub(crate) fn variable_at(&self, place: (u64, u64)) -> Option<(usize, &SqlType)> {
+    pub fn variable_at(&self, place: (u64, u64)) -> Option<(usize, &SqlType)> {
         let (_, index) = self.variable_places.iter().find(|(known, _)| *known == place)?;
         Some((*index, &self.variables.get(*index)?.1))
     }
@@ -394,7 +392,7 @@ impl Session {
     }
 
     /// The text of a value as clients see it. Numbers of things (`regclass`) are told by name, which needs the catalog; all other types
-    /// could be asked of [`crate::value::output`].
+    /// could be asked of [`skew_value::output`].
     pub fn text_of(&self, datum: &Datum, sql_type: &SqlType) -> String {
         if let (SqlType::Registered(registry), Datum::Integer(_)) = (sql_type, datum) {
             let mut environment = Environment::new(self.dialect, 0, 0);

@@ -7,14 +7,12 @@ use super::relation::view_number;
 use super::{Listed, Shape, count, number, text, truth};
 use crate::bind::Binder;
 use crate::catalog::{Catalog, Column, ColumnDefault, IndexColumn, Table, View};
-use crate::dialect::Dialect;
-use crate::function::Environment;
 use crate::plan::OutputColumn;
 use crate::storage::Row;
 use crate::syntax;
-use crate::value::Datum;
-use crate::value::oid::BuiltIn;
-use crate::value::types::SqlType;
+use skew_value::function::Environment;
+use skew_value::oid::BuiltIn;
+use skew_value::{Datum, Dialect, SqlType};
 
 const ATTRIBUTE: &str = "attrelid oid, attname name, atttypid oid, attstattarget int=-1, attlen small=-1, attnum small, \
     attndims int=0, attcacheoff int=-1, atttypmod int=-1, attbyval bool=false, attalign letter='i', \

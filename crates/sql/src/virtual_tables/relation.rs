@@ -9,10 +9,9 @@ use super::object::{
 use super::operator_class::{BTREE, HEAP, usual_class};
 use super::{Listed, Shape, apart, count, nothing, number, numbers, optional, text, truth};
 use crate::catalog::{Catalog, Column, ColumnDefault, IndexColumn, Table};
-use crate::function::Environment;
 use crate::storage::Row;
-use crate::value::Datum;
-use crate::value::types::SqlType;
+use skew_value::function::Environment;
+use skew_value::{Datum, SqlType};
 
 const CLASS: &str = "oid oid, relname name, relnamespace oid, reltype oid=0, reloftype oid=0, relowner oid=10, relam oid=0, \
     relfilenode oid=0, reltablespace oid=0, relpages int=0, reltuples real=-1, relallvisible int=0, \
@@ -171,7 +170,7 @@ fn told_default(written: &str, sql_type: &SqlType) -> String {
             other => other.to_owned(),
         };
     };
-    match (sql_type, crate::value::input(literal, sql_type, crate::Dialect::Postgres)) {
+    match (sql_type, skew_value::input(literal, sql_type, skew_value::Dialect::Postgres)) {
         (SqlType::Boolean, Ok(Datum::Boolean(value))) => value.to_string(),
         (SqlType::Integer { .. }, Ok(Datum::Integer(value))) if value >= 0 => value.to_string(),
         (SqlType::Character(_), _) => format!("{written}::bpchar"),

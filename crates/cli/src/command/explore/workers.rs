@@ -13,7 +13,7 @@ use super::tally::{Questions, Tally};
 use crate::clock::{self, Moment};
 use crate::console::Console;
 use skew_explore::{ExploreError, Options, Place, Progress, Search, SqlOptions, SqlProgram, Subtree};
-use skew_sql::program::Program;
+use skew_program::Program;
 use std::collections::BTreeSet;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
