@@ -16,7 +16,7 @@ use crate::prove::{Prover, assumptions, merge_sessions, must_see};
 use crate::prune::{Pruned, prune};
 use crate::resolve::{INITIAL, Resolved, writer_of};
 use crate::rules::Rules;
-use crate::saturate::{CausalOrder, Choices, Forced, Saturation, causal_graph};
+use crate::saturate::{Choices, Forced, Saturation};
 use crate::search::Question;
 use crate::solver::{Outcome, Solver};
 use crate::theory::Lit;
@@ -40,7 +40,7 @@ pub(crate) fn decide(
     // Where session order and reads alone go round there are none, and the certain graph will show the cycle.
     let forced = saturate(&rules, &Choices::new()).unwrap_or_default();
     if let Some(impossible) = forced.iter().find(|forced| forced.to == INITIAL) {
-        let edges = before_initial(must_see(resolved, &Choices::new(), impossible, |reader| rules.level(reader)));
+        let edges = before_initial(must_see(resolved, &Choices::new(), impossible, |reader| rules.sight(reader)));
         let proof = Proof { steps: vec![Step::Cycle(edges)] };
         return Verdict::Fails(Anomaly { level, refutation: Refutation::Proof(proof) });
     }
@@ -74,7 +74,7 @@ fn search(
         Err(verdict) => return *verdict,
     };
     statistics.constraints_after = polygraph.open.len() as u64;
-    let locking_at_psi = polygraph.rules.is_psi() && polygraph.rules.resolved.has_locking;
+    let locking_at_psi = polygraph.rules.watches_overwrites() && polygraph.rules.resolved.has_locking;
     if polygraph.open.is_empty() && polygraph.rules.resolved.ambiguous.is_empty() && !locking_at_psi && options.prune {
         return Verdict::Holds(commit_order(&polygraph, &polygraph.order, Vec::new()));
     }
@@ -144,15 +144,9 @@ fn pruned(
 /// The forced edges of the polynomial levels that occur.
 fn saturate(rules: &Rules<'_, '_>, choices: &Choices) -> Result<Vec<Forced>, Cycle> {
     let mut saturation = Saturation::new(rules.resolved, choices);
-    for level in rules.weak_levels() {
-        let concerns = |reader: u32| rules.level(reader) == level && rules.resolved.counts[reader as usize];
-        if level == IsolationLevel::Causal {
-            let graph = causal_graph(rules.resolved, choices);
-            let order = graph.topological_order()?;
-            saturation.saturate(level, Some(&CausalOrder { graph: &graph, order: &order }), concerns);
-        } else {
-            saturation.saturate(level, None, concerns);
-        }
+    for sight in rules.sights() {
+        saturation
+            .saturate(sight, |reader| rules.sight(reader) == Some(sight) && rules.resolved.counts[reader as usize])?;
     }
     Ok(saturation.forced)
 }
@@ -171,12 +165,12 @@ fn judge_choices(
     solver: &Solver<'_>,
 ) -> Result<Option<Vec<u32>>, Vec<Edge>> {
     let rules = &polygraph.rules;
-    if rules.weak_levels().is_empty() || rules.resolved.ambiguous.is_empty() {
+    if rules.sights().is_empty() || rules.resolved.ambiguous.is_empty() {
         return Ok(None);
     }
     let choices = question.choices(solver);
     let forced = saturate(rules, &choices).expect("the theory keeps session order and reads acyclic");
-    let must_see = |forced: &Forced| must_see(rules.resolved, &choices, forced, |reader| rules.level(reader));
+    let must_see = |forced: &Forced| must_see(rules.resolved, &choices, forced, |reader| rules.sight(reader));
     if let Some(impossible) = forced.iter().find(|forced| forced.to == INITIAL) {
         return Err(before_initial(must_see(impossible)));
     }

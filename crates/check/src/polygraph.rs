@@ -124,7 +124,7 @@ impl<'a, 'h> Polygraph<'a, 'h> {
     /// Reachability by the edges that the last sort saw.
     pub(crate) fn reach(&mut self) -> Reach {
         let clocks = Clocks::new(&self.graph, &self.order);
-        let through_overwrite = self.rules.is_psi().then(|| {
+        let through_overwrite = self.rules.watches_overwrites().then(|| {
             self.overwrites.index();
             clocks.through(&self.graph, &self.overwrites, &self.order)
         });
@@ -227,7 +227,7 @@ impl<'a, 'h> Polygraph<'a, 'h> {
             let Some(source) = self.rules.overwrite_source(reader, &read) else { continue };
             for &writer in later.iter().filter(|&&writer| writer != reader) {
                 let target = self.rules.commit(writer);
-                if self.rules.is_psi() || !reach.reaches(self, source, target) {
+                if self.rules.watches_overwrites() || !reach.reaches(self, source, target) {
                     self.add_overwrite(source, target);
                 }
             }
@@ -254,7 +254,7 @@ impl<'a, 'h> Polygraph<'a, 'h> {
     }
 
     pub(crate) fn add_overwrite(&mut self, from: u32, to: u32) {
-        if self.rules.is_psi() {
+        if self.rules.watches_overwrites() {
             self.overwrites.add(from, to);
         } else {
             self.graph.add(from, to);

@@ -6,6 +6,7 @@
 
 use crate::anomaly::{Anomaly, Edge, EdgeKind, Literal, Proof, Refutation, Step};
 use crate::graph::Cycle;
+use crate::levels::Sight;
 use crate::polygraph::{Consequence, Contradiction, Polygraph};
 use crate::resolve::{INITIAL, Resolved, writer_of};
 use crate::saturate::{Choices, Forced, chosen_reads, wrote};
@@ -163,7 +164,9 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
                 Consequence::Order { from, to } => (from, to, true),
                 Consequence::Overwrite { from, to, .. } => (from, to, false),
             };
-            let Some(path) = self.path(to, from, stage, is_order && self.polygraph.rules.is_psi()) else { continue };
+            let Some(path) = self.path(to, from, stage, is_order && self.polygraph.rules.watches_overwrites()) else {
+                continue;
+            };
             if best.as_ref().is_none_or(|(_, shortest)| path.len() < shortest.len()) {
                 best = Some((self.told(consequence, second, first), path));
             }
@@ -345,7 +348,7 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
         let rules = &self.polygraph.rules;
         let forced = self.polygraph.forced.iter().find(|forced| forced.from == a && forced.to == b);
         let forced = forced.filter(|_| rules.commit(a) == from && rules.commit(b) == to)?;
-        Some(must_see(rules.resolved, &Vec::new(), forced, |reader| rules.level(reader)))
+        Some(must_see(rules.resolved, &Vec::new(), forced, |reader| rules.sight(reader)))
     }
 
     fn overwrite_edge(&self, a: u32, b: u32, from: u32, to: u32, known: impl Fn(u32, u32) -> bool) -> Option<Edge> {
@@ -470,13 +473,14 @@ pub(crate) fn must_see(
     resolved: &Resolved<'_>,
     choices: &Choices,
     forced: &Forced,
-    level: impl Fn(u32) -> IsolationLevel,
+    sight: impl Fn(u32) -> Option<Sight>,
 ) -> Edge {
     let reader = resolved.history.transaction_of(forced.read).0;
-    let path = match level(reader) {
-        IsolationLevel::ReadCommitted => seen_by_read(resolved, choices, forced.from, reader, Some(forced.read)),
-        IsolationLevel::ReadAtomic => seen_directly(resolved, choices, forced.from, reader),
-        _ => seen_causally(resolved, choices, forced.from, reader),
+    let path = match sight(reader) {
+        Some(Sight::EarlierReads) => seen_by_read(resolved, choices, forced.from, reader, Some(forced.read)),
+        Some(Sight::SessionAndReads) => seen_directly(resolved, choices, forced.from, reader),
+        Some(Sight::CausalPast) => seen_causally(resolved, choices, forced.from, reader),
+        None => Vec::new(),
     };
     edge(forced.from, forced.to, EdgeKind::MustSee { read: forced.read, path })
 }

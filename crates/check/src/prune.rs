@@ -78,7 +78,7 @@ fn decide(polygraph: &mut Polygraph<'_, '_>, reach: &Reach, first: u32, second: 
             Consequence::Order { from, to } if !reach.reaches(polygraph, from, to) => polygraph.graph.add(from, to),
             Consequence::Order { .. } => {}
             Consequence::Overwrite { from, to, .. } => {
-                if polygraph.rules.is_psi() || !reach.reaches(polygraph, from, to) {
+                if polygraph.rules.watches_overwrites() || !reach.reaches(polygraph, from, to) {
                     polygraph.add_overwrite(from, to);
                 }
             }

@@ -12,9 +12,10 @@
 //! before everything, and an edge into it is a contradiction at once.
 
 use crate::clock::Clocks;
-use crate::graph::{Chains, Graph};
+use crate::graph::{Chains, Cycle, Graph};
+use crate::levels::Sight;
 use crate::resolve::{INITIAL, ReadFrom, Resolved};
-use skew_history::{EventId, IsolationLevel};
+use skew_history::EventId;
 
 /// `from` is before `to` (or the initial state, which is impossible), because of a read from `to`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,7 +41,7 @@ pub(crate) fn chosen_reads<'a>(
 }
 
 /// The graph of session order and reads, one node per transaction.
-pub(crate) fn causal_graph(resolved: &Resolved<'_>, choices: &Choices) -> Graph {
+fn causal_graph(resolved: &Resolved<'_>, choices: &Choices) -> Graph {
     let mut graph = Graph::new(session_chains(resolved));
     for transaction in 0..resolved.transaction_count() as u32 {
         for (_, writer) in chosen_reads(resolved, choices, transaction).filter(|&(_, writer)| writer != INITIAL) {
@@ -51,7 +52,7 @@ pub(crate) fn causal_graph(resolved: &Resolved<'_>, choices: &Choices) -> Graph 
     graph
 }
 
-pub(crate) fn session_chains(resolved: &Resolved<'_>) -> Chains {
+fn session_chains(resolved: &Resolved<'_>) -> Chains {
     let history = resolved.history;
     let ends = history.sessions().map(|session| history.transactions_of(session).next_back().map(|last| last.0 + 1));
     let mut starts = vec![0];
@@ -79,19 +80,18 @@ impl<'a, 'h> Saturation<'a, 'h> {
         into.extend(reads.filter(|(read, _)| !self.resolved.is_locking(read)));
     }
 
-    /// The forced edges at `level` of the transactions that `concerns` says are at it.
-    pub(crate) fn saturate(
-        &mut self,
-        level: IsolationLevel,
-        order: Option<&CausalOrder<'_>>,
-        concerns: impl Fn(u32) -> bool,
-    ) {
-        match level {
-            IsolationLevel::ReadCommitted => self.read_committed(concerns),
-            IsolationLevel::ReadAtomic => self.read_atomic(concerns),
-            IsolationLevel::Causal => self.causal(order.expect("causal needs the causal order"), concerns),
-            _ => {}
+    /// The forced edges of the transactions that `concerns` says must have seen so much; a cycle where session order and reads have one.
+    pub(crate) fn saturate(&mut self, sight: Sight, concerns: impl Fn(u32) -> bool) -> Result<(), Cycle> {
+        match sight {
+            Sight::EarlierReads => self.read_committed(concerns),
+            Sight::SessionAndReads => self.read_atomic(concerns),
+            Sight::CausalPast => {
+                let graph = causal_graph(self.resolved, self.choices);
+                let order = graph.topological_order()?;
+                self.causal(&CausalOrder { graph: &graph, order: &order }, concerns);
+            }
         }
+        Ok(())
     }
 
     /// An earlier read event from `t2` makes every later one see `t2`.
@@ -234,9 +234,9 @@ fn last_seen_writers(
 }
 
 /// The causal graph and its topological order.
-pub(crate) struct CausalOrder<'g> {
-    pub(crate) graph: &'g Graph,
-    pub(crate) order: &'g [u32],
+struct CausalOrder<'g> {
+    graph: &'g Graph,
+    order: &'g [u32],
 }
 
 /// Clocks of at most this many entries at once: 1 GiB.

@@ -134,7 +134,7 @@ impl Question {
         literals: [Lit; 2],
         meaning: Meaning,
     ) {
-        if !polygraph.rules.is_psi() {
+        if !polygraph.rules.watches_overwrites() {
             return self.add(from, to, literals, Role::Dependency, meaning);
         }
         let EdgeKind::Overwrites { read, .. } = meaning.kind else { unreachable!("an overwrite") };
@@ -169,7 +169,7 @@ impl Question {
     /// At psi, overwrites of locking reads that are certain stand in the graph too.
     fn add_known_locking_overwrites(&mut self, polygraph: &Polygraph<'_, '_>, reach: &Reach) {
         let resolved = polygraph.rules.resolved;
-        if !polygraph.rules.is_psi() || !resolved.has_locking {
+        if !polygraph.rules.watches_overwrites() || !resolved.has_locking {
             return;
         }
         for &(reader, later) in polygraph.overwrites.edges() {

@@ -35,6 +35,7 @@ mod pinning;
 mod sealing;
 mod writes;
 
+use crate::levels::{Rule, Sight, row, rule};
 use bits::Bits;
 use draft::Candidate;
 use node::{Node, Nodes, Read, Slot, Source, State, commit};
@@ -122,8 +123,8 @@ pub struct GrowingHistory {
     /// Roll-backs by programs since the last freeze: their reads count, so they are kept as long.
     rollbacks: usize,
     next_id: u32,
-    /// Whether all transactions are at psi.
-    psi: bool,
+    /// What all transactions are held to, where that rule mixes with no other.
+    alone: Option<&'static Rule>,
     dropped: Vec<(KeyId, Version)>,
 }
 
@@ -146,14 +147,10 @@ impl GrowingHistory {
     /// psi is for all transactions or for none: the first one decides. In a history at psi all are at psi; in any other, psi is snapshot.
     pub fn begin(&mut self, session: SessionId, level: IsolationLevel) -> GrowingId {
         if self.next_id == 0 {
-            self.psi = level == IsolationLevel::ParallelSnapshot;
+            self.alone = Some(rule(level)).filter(|rule| !rule.mixes());
         }
-        let level = match level {
-            _ if self.psi => IsolationLevel::ParallelSnapshot,
-            IsolationLevel::ParallelSnapshot | IsolationLevel::StrongSnapshot => IsolationLevel::Snapshot,
-            IsolationLevel::StrictSerializable | IsolationLevel::Declared => IsolationLevel::Serializable,
-            level => level,
-        };
+        let level = row(level).by_way_of.filter(|_| !rule(level).mixes()).unwrap_or(level);
+        let rule = self.alone.unwrap_or(rule(level));
         let id = GrowingId(self.next_id);
         self.next_id += 1;
         let mut session_past = self.settled.clone();
@@ -166,17 +163,17 @@ impl GrowingHistory {
             session_past.add(seen);
         }
         let granted = if self.options.bare { self.settled.clone() } else { session_past.clone() };
-        self.add_node(id, session, level, session_past, granted);
+        self.add_node(id, session, rule, session_past, granted);
         id
     }
 
-    fn add_node(&mut self, id: GrowingId, session: SessionId, level: IsolationLevel, past: Bits, granted: Bits) {
+    fn add_node(&mut self, id: GrowingId, session: SessionId, rule: &'static Rule, past: Bits, granted: Bits) {
         let slot = self.nodes.nodes.len() as Slot;
         let plain_past = self.nodes.causal_past_of(past.iter());
         let mut node = Node {
             id,
             session,
-            level,
+            rule,
             state: State::Pending,
             reads: Vec::new(),
             late_reads: 0,
@@ -225,7 +222,7 @@ impl GrowingHistory {
     pub fn settle(&mut self) {
         self.settled = self.committed();
         for node in &mut self.nodes.nodes {
-            if node.state == State::Pending && node.level == IsolationLevel::ReadCommitted {
+            if node.state == State::Pending && node.rule.sight() == Some(Sight::EarlierReads) {
                 node.granted.add(&self.settled);
             }
         }
@@ -315,7 +312,7 @@ impl GrowingHistory {
         if node.doomed {
             return None;
         }
-        let edges = self.nodes.edges_of_read(candidate, self.psi)?;
+        let edges = self.nodes.edges_of_read(candidate)?;
         if self.knows(candidate, &edges) {
             return Some(Accepted { knowledge: None, edges, witness: None });
         }
@@ -323,9 +320,9 @@ impl GrowingHistory {
         if !edges.iter().all(|&edge| knowledge.insert(edge)) {
             return None;
         }
-        self.nodes.questions_of_read(candidate, self.psi, &mut knowledge);
+        self.nodes.questions_of_read(candidate, &mut knowledge);
         let reader = candidate.reader;
-        let writes = with_writes && node.is_refusable();
+        let writes = with_writes && node.rule.may_be_refused;
         let also = also.filter(|_| writes).into_iter().flat_map(|key| self.nodes.meetings(reader, key));
         let met = if writes { node.writes.met() } else { &[] };
         let witness = self.justify(&mut knowledge, reader, met.iter().copied().chain(also))?;
@@ -369,7 +366,7 @@ impl GrowingHistory {
             return Some(None);
         }
         let mut guide = self.witness.clone().unwrap_or_else(|| self.knowledge.linear(&[]));
-        if !self.nodes.node(slot).is_refusable() {
+        if !self.nodes.node(slot).rule.may_be_refused {
             // Nothing depends on the commit of what is pending: it may be last.
             guide.retain(|&point| point != commit(slot));
             guide.push(commit(slot));
@@ -436,7 +433,7 @@ impl GrowingHistory {
             return Err(Refused);
         }
         self.nodes.note_write(slot, key);
-        if !self.nodes.node(slot).is_refusable() {
+        if !self.nodes.node(slot).rule.may_be_refused {
             return Ok(());
         }
         self.nodes.collect_meetings(slot);

@@ -4,8 +4,9 @@ use super::bits::Bits;
 use super::order::{Edge, Point};
 use super::writes::Writes;
 use super::{GrowingId, Version};
+use crate::levels::{Moment, Reads, Rule, Sight};
 use rustc_hash::FxHashMap;
-use skew_history::{IsolationLevel, KeyId, SessionId};
+use skew_history::{KeyId, SessionId};
 
 /// The place of a transaction among those that are kept.
 pub(super) type Slot = u32;
@@ -45,7 +46,7 @@ pub(super) struct Read {
 pub(super) struct Node {
     pub(super) id: GrowingId,
     pub(super) session: SessionId,
-    pub(super) level: IsolationLevel,
+    pub(super) rule: &'static Rule,
     pub(super) state: State,
     pub(super) reads: Vec<Read>,
     /// How many of them are absences that were added later.
@@ -74,35 +75,33 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// Whether begin and commit are apart.
-    fn is_split(&self) -> bool {
-        matches!(self.level, IsolationLevel::Prefix | IsolationLevel::Snapshot)
-    }
-
-    /// Whether the level is one of those whose axioms do not speak of the commit order.
-    pub(super) fn is_weak(&self) -> bool {
-        use IsolationLevel::*;
-        matches!(self.level, ReadCommitted | ReadAtomic | Causal)
-    }
-
-    /// Whether a commit may be refused.
-    pub(super) fn is_refusable(&self) -> bool {
-        !self.is_weak() && self.level != IsolationLevel::Prefix
+    /// The point of a moment; both are the commit where the level does not tell them apart.
+    fn at(&self, slot: Slot, moment: Moment) -> Point {
+        if self.rule.is_split && moment == Moment::Begin { 2 * slot } else { commit(slot) }
     }
 
     /// The point before which all that it must see has committed.
     pub(super) fn start(&self, slot: Slot) -> Point {
-        if self.is_split() { 2 * slot } else { 2 * slot + 1 }
+        self.at(slot, Moment::Begin)
     }
 
     /// The edge between its points, where there are two.
     pub(super) fn own_edge(&self, slot: Slot) -> Option<Edge> {
-        self.is_split().then_some((2 * slot, 2 * slot + 1))
+        self.rule.is_split.then_some((2 * slot, 2 * slot + 1))
     }
 
     /// Where the dependency on what it reads from ends.
     pub(super) fn read_target(&self, slot: Slot, locking: bool) -> Point {
-        if locking && self.level == IsolationLevel::Prefix { commit(slot) } else { self.start(slot) }
+        self.at(slot, if locking { self.rule.locking_read_ends } else { Moment::Begin })
+    }
+
+    /// Whether its plain reads must have seen a transaction.
+    pub(super) fn has_seen(&self, other: Slot, sight: Sight) -> bool {
+        match sight {
+            Sight::EarlierReads => self.granted.contains(other) || self.plain_writers.contains(other),
+            Sight::SessionAndReads => self.session_past.contains(other) || self.plain_writers.contains(other),
+            Sight::CausalPast => self.plain_past.contains(other),
+        }
     }
 
     /// How many reads it made, apart from absences that were added later.
@@ -122,7 +121,10 @@ impl Node {
 
     /// The point at which a read has to be the latest version, for levels that speak of the commit order and for locking reads.
     pub(super) fn read_point(&self, slot: Slot, locking: bool) -> Point {
-        if locking { commit(slot) } else { self.start(slot) }
+        match self.rule.reads {
+            Reads::LatestAt(moment) if !locking => self.at(slot, moment),
+            Reads::LatestAt(_) | Reads::Seen(_) => commit(slot),
+        }
     }
 }
 
@@ -191,7 +193,7 @@ impl Nodes {
 
     /// Whether the commit order has to be asked about a read.
     pub(super) fn is_watched(&self, slot: Slot, locking: bool) -> bool {
-        locking || !self.node(slot).is_weak()
+        locking || self.node(slot).rule.sight().is_none()
     }
 
     /// Works out anew what a transaction sees, after some of its reads went.

@@ -22,13 +22,15 @@
 use super::node::{Slot, Source, commit};
 use super::order::Point;
 use super::{GrowingHistory, Version};
+use crate::levels::Sight;
 use rustc_hash::FxHashMap;
-use skew_history::{IsolationLevel, KeyId};
+use skew_history::KeyId;
 
 impl GrowingHistory {
     /// Holds a pending transaction to what it has seen. All that is committed is frozen, in this order of points.
     pub(super) fn pin(&mut self, slot: Slot, order: &[Point]) {
-        if self.nodes.node(slot).level == IsolationLevel::ReadCommitted {
+        let sight = self.nodes.node(slot).rule.sight();
+        if sight == Some(Sight::EarlierReads) {
             return;
         }
         let mut place = vec![0; order.len()];
@@ -40,17 +42,16 @@ impl GrowingHistory {
             view.insert(key, self.nodes.version(key, last.map_or(Source::Base, Source::Node)));
         }
         self.nodes.node_mut(slot).pinned = Some(view);
-        if self.nodes.node(slot).level == IsolationLevel::Prefix {
+        if sight.is_none() {
             self.fix_begin(slot, &place);
         }
     }
 
     fn has_seen(&self, slot: Slot, writer: Slot, place: &[usize]) -> bool {
         let node = self.nodes.node(slot);
-        match node.level {
-            IsolationLevel::ReadAtomic => node.session_past.contains(writer) || node.plain_writers.contains(writer),
-            IsolationLevel::Causal => node.plain_past.contains(writer),
-            _ => place[commit(writer) as usize] < place[node.start(slot) as usize],
+        match node.rule.sight() {
+            Some(sight) => node.has_seen(writer, sight),
+            None => place[commit(writer) as usize] < place[node.start(slot) as usize],
         }
     }
 

@@ -75,7 +75,7 @@ impl GrowingHistory {
         let node = self.nodes.node(slot);
         let stays = node.exempt;
         let below = stays || node.pinned.is_some() || node.reads.iter().any(|read| self.is_below(read));
-        if below && node.is_refusable() {
+        if below && node.rule.may_be_refused {
             self.forget_reads(slot, 0);
             self.nodes.node_mut(slot).doomed = true;
             return;
@@ -183,8 +183,8 @@ impl GrowingHistory {
         for (&key, row) in &self.nodes.rows {
             for &(reader, source, locking) in &row.readers {
                 let candidate = Candidate { reader, key, source, locking };
-                self.nodes.questions_of_read(candidate, self.psi, knowledge);
-                if source == Source::Base && !self.psi {
+                self.nodes.questions_of_read(candidate, knowledge);
+                if source == Source::Base && !self.nodes.node(reader).rule.watches_overwrites() {
                     let point = self.nodes.node(reader).read_point(reader, locking);
                     let others = row.writers.iter().filter(|&&writer| writer != reader);
                     others.for_each(|&writer| _ = knowledge.insert((point, commit(writer))));

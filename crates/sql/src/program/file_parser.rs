@@ -14,6 +14,7 @@ use super::source::{Piece, Source, Spot};
 use super::syntax::*;
 use crate::dialect::Dialect;
 use crate::error::{Place, SqlError, SqlState};
+use skew_history::level::{IsolationLevel, listed};
 use sqlparser::tokenizer::Token;
 
 /// How deep statements may nest.
@@ -347,7 +348,7 @@ impl Parser<'_> {
     }
 
     /// The words of a level, joined by hyphens or blanks.
-    fn level(&mut self) -> Result<skew_history::IsolationLevel, SqlError> {
+    fn level(&mut self) -> Result<IsolationLevel, SqlError> {
         let place = self.place();
         let mut text = String::new();
         while self.spot().token != Token::SemiColon && !self.is_at_end() {
@@ -366,8 +367,8 @@ impl Parser<'_> {
             self.advance();
         }
         text.parse().map_err(|_| {
-            syntax(place, format!("there is no isolation level {text}"))
-                .with_hint("the levels are read-committed, read-atomic, causal, prefix, psi, snapshot and serializable")
+            let levels = listed(IsolationLevel::of_transactions().map(IsolationLevel::name), "and");
+            syntax(place, format!("there is no isolation level {text}")).with_hint(format!("the levels are {levels}"))
         })
     }
 

@@ -22,7 +22,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
 use crate::output::{RecordErrors, RecordKeeper, RecordingFailure, unwritable};
-use skew_history::IsolationLevel;
+use skew_history::level::{IsolationLevel, spellings};
 use skew_mockdb::{Campaign, ChooserKind};
 use skew_sql::by_place::EPOCH;
 use skew_sql::program::{MOST_STEPS, Program};
@@ -49,8 +49,8 @@ pub(crate) struct Arguments {
     /// The program: schema, procedures, sessions, assertions; `-` is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// How weak the database is: rc, ra, cc, pc, psi, si, ser or their long names
-    #[arg(short, long, default_value = "causal", value_name = "LEVEL")]
+    #[arg(short, long, default_value = "causal", value_name = "LEVEL",
+        help = format!("How weak the database is: {}", spellings(IsolationLevel::of_transactions())))]
     level: IsolationLevel,
     /// Where chance begins; run n has seed N + n
     #[arg(long, default_value_t = 1, value_name = "N")]
