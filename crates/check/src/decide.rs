@@ -10,18 +10,18 @@ use crate::Options;
 use crate::anomaly::{Anomaly, Edge, EdgeKind, Proof, Refutation, Step};
 use crate::budget::{Budget, Phase, Statistics};
 use crate::commit_order::{CommitOrder, Instant};
-use crate::graph::{Cycle, Graph};
+use crate::graph::{Cycle, Graph, Node};
 use crate::polygraph::{Polygraph, Reach};
 use crate::prove::{Prover, assumptions, merge_sessions, must_see};
 use crate::prune::{Pruned, prune};
-use crate::resolve::{INITIAL, Resolved, writer_of};
+use crate::resolve::{INITIAL, Resolved};
 use crate::rules::Rules;
 use crate::saturate::{Choices, Forced, Saturation};
 use crate::search::Question;
 use crate::solver::{Outcome, Solver};
 use crate::theory::Lit;
 use crate::verdict::Verdict;
-use skew_history::{IsolationLevel, TransactionId, Writer};
+use skew_history::{IsolationLevel, Writer};
 
 /// Decides one level.
 pub(crate) fn decide(
@@ -48,7 +48,7 @@ pub(crate) fn decide(
     if let Err(contradiction) = polygraph.sort() {
         return Verdict::Fails(Prover::new(&polygraph, level).contradiction(&contradiction));
     }
-    if resolved.ambiguous.is_empty() && !polygraph.ordered_keys.contains(&true) {
+    if resolved.ambiguous.is_empty() && !polygraph.orders_anything() {
         return Verdict::Holds(commit_order(&polygraph, &polygraph.order, Vec::new()));
     }
     if budget.is_stopped() {
@@ -145,8 +145,7 @@ fn pruned(
 fn saturate(rules: &Rules<'_, '_>, choices: &Choices) -> Result<Vec<Forced>, Cycle> {
     let mut saturation = Saturation::new(rules.resolved, choices);
     for sight in rules.sights() {
-        saturation
-            .saturate(sight, |reader| rules.sight(reader) == Some(sight) && rules.resolved.counts[reader as usize])?;
+        saturation.saturate(sight, |reader| rules.sight(reader) == Some(sight) && rules.resolved.counts(reader))?;
     }
     Ok(saturation.forced)
 }
@@ -163,7 +162,7 @@ fn judge_choices(
     polygraph: &Polygraph<'_, '_>,
     question: &Question,
     solver: &Solver<'_>,
-) -> Result<Option<Vec<u32>>, Vec<Edge>> {
+) -> Result<Option<Vec<Node>>, Vec<Edge>> {
     let rules = &polygraph.rules;
     if rules.sights().is_empty() || rules.resolved.ambiguous.is_empty() {
         return Ok(None);
@@ -178,7 +177,8 @@ fn judge_choices(
     polygraph.graph.edges().iter().for_each(|&(from, to)| graph.add(from, to));
     let holding = solver.theory.holding();
     holding.iter().for_each(|edge| graph.add(edge.1, edge.2));
-    forced.iter().for_each(|forced| graph.add(rules.commit(forced.from), rules.commit(forced.to)));
+    let forced_ends = |forced: &Forced| forced.ends().map(|(from, to)| (rules.commit(from), rules.commit(to)));
+    forced.iter().filter_map(forced_ends).for_each(|(from, to)| graph.add(from, to));
     graph.index();
     let nodes = match graph.topological_order() {
         Ok(order) => return Ok(Some(order)),
@@ -188,12 +188,11 @@ fn judge_choices(
     let mut edges = Vec::new();
     for (at, &from) in nodes.iter().enumerate() {
         let to = nodes[(at + 1) % nodes.len()];
-        let of_forced = |forced: &&Forced| rules.commit(forced.from) == from && rules.commit(forced.to) == to;
+        let of_forced = |forced: &&Forced| forced_ends(forced) == Some((from, to));
         if polygraph.has_edge(from, to) {
             edges.extend(prover.known_edges(from, to));
         } else if let Some(&(number, ..)) = holding.iter().find(|edge| edge.1 == from && edge.2 == to) {
-            let meaning = &question.meanings[number as usize];
-            edges.push(Edge { from: writer_of(meaning.from), to: writer_of(meaning.to), kind: meaning.kind.clone() });
+            edges.push(question.told(number));
         } else if let Some(forced) = forced.iter().find(of_forced) {
             edges.push(must_see(forced));
         }
@@ -204,23 +203,22 @@ fn judge_choices(
 /// Not everything that a cycle assumes is true.
 fn clause_of(polygraph: &Polygraph<'_, '_>, question: &Question, edges: &[Edge]) -> Vec<Lit> {
     let assumed = edges.iter().flat_map(|edge| assumptions(polygraph.rules.resolved, edge));
-    let mut literals: Vec<Lit> = assumed.filter_map(|literal| Some(question.find(literal)? ^ 1)).collect();
+    let mut literals: Vec<Lit> = assumed.filter_map(|literal| Some(question.find(literal)?.negated())).collect();
     literals.sort_unstable();
     literals.dedup();
     literals
 }
 
 /// The transactions that count, in the order of their nodes.
-fn commit_order(polygraph: &Polygraph<'_, '_>, order: &[u32], choices: Choices) -> CommitOrder {
+fn commit_order(polygraph: &Polygraph<'_, '_>, order: &[Node], choices: Choices) -> CommitOrder {
     let rules = &polygraph.rules;
-    let instant = |&node: &u32| {
-        let transaction = rules.transaction(node).filter(|&transaction| rules.resolved.counts[transaction as usize])?;
-        let id = TransactionId(transaction);
-        Some(if rules.commit(transaction) == node { Instant::Commit(id) } else { Instant::Begin(id) })
+    let instant = |&node: &Node| {
+        let id = rules.transaction(node).filter(|&transaction| rules.resolved.counts(transaction))?;
+        Some(if rules.commit(id) == node { Instant::Commit(id) } else { Instant::Begin(id) })
     };
     let ambiguous = &rules.resolved.ambiguous;
     let mut choices: Vec<_> =
-        ambiguous.iter().zip(choices).map(|(ambiguous, writer)| (ambiguous.event, writer_of(writer))).collect();
+        ambiguous.iter().zip(choices).map(|(ambiguous, writer)| (ambiguous.event, Writer::from(writer))).collect();
     choices.sort_unstable();
     CommitOrder { instants: order.iter().filter_map(instant).collect(), choices }
 }

@@ -29,6 +29,7 @@ mod decide;
 mod explain;
 mod graph;
 mod growing;
+mod ids;
 mod levels;
 mod lists;
 mod polygraph;

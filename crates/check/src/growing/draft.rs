@@ -15,7 +15,7 @@
 //! see does not, and the edges of the weak levels are final as soon as they are there.
 
 use super::bits::Bits;
-use super::node::{Nodes, Slot, Source, commit};
+use super::node::{Nodes, Slot, Source};
 use super::order::{Edge, Knowledge, Question};
 use super::writes::Meeting;
 use super::{GrowingHistory, Updates};
@@ -38,13 +38,13 @@ impl Nodes {
         let node = self.node(reader);
         let mut edges = Vec::new();
         if let Source::Node(writer) = source {
-            edges.push((commit(writer), node.read_target(reader, locking)));
+            edges.push((writer.commit(), node.read_target(reader, locking)));
         }
         if let Some(sight) = node.rule.sight().filter(|_| !locking) {
             self.force(candidate, sight, &mut edges)?;
         } else if source == Source::Base && !node.rule.watches_overwrites() {
             let point = node.read_point(reader, locking);
-            edges.extend(self.others(key, source, reader).map(|other| (point, commit(other))));
+            edges.extend(self.others(key, source, reader).map(|other| (point, other.commit())));
         }
         Some(edges)
     }
@@ -61,7 +61,7 @@ impl Nodes {
         let mut order = |other: Slot, source: Source| match source {
             Source::Base => None,
             Source::Node(writer) => {
-                edges.push((commit(other), commit(writer)));
+                edges.push((other.commit(), writer.commit()));
                 Some(())
             }
         };
@@ -115,13 +115,13 @@ impl Nodes {
     fn overwrite(&self, reader: Slot, source: Source, locking: bool, other: Slot) -> Option<Question> {
         let writer = match source {
             Source::Base => None,
-            Source::Node(writer) => Some(commit(writer)),
+            Source::Node(writer) => Some(writer.commit()),
         };
         if self.node(reader).rule.watches_overwrites() {
-            return Some(Question::Seen { reader: commit(reader), writer, other: commit(other) });
+            return Some(Question::Seen { reader: reader.commit(), writer, other: other.commit() });
         }
         let point = self.node(reader).read_point(reader, locking);
-        writer.map(|writer| Question::Either((commit(other), writer), (point, commit(other))))
+        writer.map(|writer| Question::Either((other.commit(), writer), (point, other.commit())))
     }
 }
 
@@ -137,7 +137,7 @@ impl GrowingHistory {
                     return true;
                 }
                 let point = self.nodes.node(reader).read_point(reader, locking);
-                knowledge.insert((point, commit(writer)))
+                knowledge.insert((point, writer.commit()))
             }
             Meeting::Writer(other) => self.add_conflict(knowledge, writer, other),
             Meeting::LastWriter(last) => self.add_lock(knowledge, writer, Some(&last)),
@@ -147,15 +147,15 @@ impl GrowingHistory {
     /// Two writers of one key.
     pub(super) fn add_conflict(&self, knowledge: &mut Knowledge, writer: Slot, other: Slot) -> bool {
         if self.nodes.node(writer).rule.watches_overwrites() {
-            let (one, two) = (commit(other), commit(writer));
+            let (one, two) = (other.commit(), writer.commit());
             knowledge.ask(Question::Either((one, two), (two, one)));
             return true;
         }
         for (snapshot, other) in [(writer, other), (other, writer)] {
             let node = self.nodes.node(snapshot);
             if node.rule.writes_conflict {
-                let first = (commit(other), node.start(snapshot));
-                knowledge.ask(Question::Either(first, (commit(snapshot), commit(other))));
+                let first = (other.commit(), node.start(snapshot));
+                knowledge.ask(Question::Either(first, (snapshot.commit(), other.commit())));
             }
         }
         true
@@ -165,7 +165,7 @@ impl GrowingHistory {
     pub(super) fn add_lock(&self, knowledge: &mut Knowledge, writer: Slot, last: Option<&Slot>) -> bool {
         match last {
             Some(&last) if self.options.updates == Updates::Atomic && last != writer => {
-                knowledge.insert((commit(last), commit(writer)))
+                knowledge.insert((last.commit(), writer.commit()))
             }
             _ => true,
         }

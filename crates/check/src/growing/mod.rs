@@ -38,8 +38,8 @@ mod writes;
 use crate::levels::{Rule, Sight, row, rule};
 use bits::Bits;
 use draft::Candidate;
-use node::{Node, Nodes, Read, Slot, Source, State, commit};
-use order::{Knowledge, Point, Search};
+use node::{Node, Nodes, Point, Read, Slot, Source, State};
+use order::{Knowledge, Search};
 use rustc_hash::FxHashMap;
 use skew_history::{IsolationLevel, KeyId, SessionId};
 use writes::{Meeting, Writes};
@@ -168,7 +168,7 @@ impl GrowingHistory {
     }
 
     fn add_node(&mut self, id: GrowingId, session: SessionId, rule: &'static Rule, past: Bits, granted: Bits) {
-        let slot = self.nodes.nodes.len() as Slot;
+        let slot = Slot::new(self.nodes.nodes.len());
         let plain_past = self.nodes.causal_past_of(past.iter());
         let mut node = Node {
             id,
@@ -191,15 +191,15 @@ impl GrowingHistory {
         };
         let start = node.start(slot);
         node.edges.extend(node.own_edge(slot));
-        node.edges.extend(node.session_past.iter().map(|earlier| (commit(earlier), start)));
-        node.edges.extend(self.frozen.last().map(|&last| (commit(last), start)));
-        self.knowledge.grow(2 * slot as usize + 2);
+        node.edges.extend(node.session_past.iter().map(|earlier| (earlier.commit(), start)));
+        node.edges.extend(self.frozen.last().map(|&last| (last.commit(), start)));
+        self.knowledge.grow(slot.commit().index() + 1);
         for &edge in &node.edges {
             let fits = self.knowledge.insert(edge);
             debug_assert!(fits, "nothing comes after a transaction that begins");
         }
         if let Some(witness) = &mut self.witness {
-            witness.extend([2 * slot, 2 * slot + 1]);
+            witness.extend([slot.begin(), slot.commit()]);
         }
         self.nodes.slots.insert(id, slot);
         self.nodes.nodes.push(node);
@@ -230,7 +230,7 @@ impl GrowingHistory {
 
     fn committed(&self) -> Bits {
         let nodes = self.nodes.nodes.iter().enumerate();
-        nodes.filter(|(_, node)| node.state == State::Committed).map(|(slot, _)| slot as Slot).collect()
+        nodes.filter(|(_, node)| node.state == State::Committed).map(|(slot, _)| Slot::new(slot)).collect()
     }
 
     /// The versions of a key that a transaction might read before its level is asked, oldest first.
@@ -368,8 +368,8 @@ impl GrowingHistory {
         let mut guide = self.witness.clone().unwrap_or_else(|| self.knowledge.linear(&[]));
         if !self.nodes.node(slot).rule.may_be_refused {
             // Nothing depends on the commit of what is pending: it may be last.
-            guide.retain(|&point| point != commit(slot));
-            guide.push(commit(slot));
+            guide.retain(|&point| point != slot.commit());
+            guide.push(slot.commit());
         }
         match knowledge.search(&guide, self.options.budget.max(1)) {
             Search::Found(order) => Some(Some(order)),
@@ -463,7 +463,7 @@ impl GrowingHistory {
         }
         self.witness = self.search(&knowledge, slot).ok_or(Refused)?;
         self.knowledge = knowledge;
-        for &key in self.nodes.nodes[slot as usize].writes.keys() {
+        for &key in self.nodes.nodes[slot.index()].writes.keys() {
             self.nodes.rows.entry(key).or_default().writers.push(slot);
         }
         self.nodes.pass_moment(None);

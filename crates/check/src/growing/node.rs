@@ -1,15 +1,46 @@
 //! The transactions and keys of a growing history.
 
 use super::bits::Bits;
-use super::order::{Edge, Point};
+use super::order::Edge;
 use super::writes::Writes;
 use super::{GrowingId, Version};
+use crate::ids::dense_id;
 use crate::levels::{Moment, Reads, Rule, Sight};
 use rustc_hash::FxHashMap;
 use skew_history::{KeyId, SessionId};
 
-/// The place of a transaction among those that are kept.
-pub(super) type Slot = u32;
+dense_id!(
+    /// The place of a transaction among those that are kept.
+    Slot
+);
+
+dense_id!(
+    /// The begin or the commit of a transaction: twice its place, and one more for the commit.
+    Point
+);
+
+impl Slot {
+    /// The point of its begin.
+    pub(super) fn begin(self) -> Point {
+        Point(2 * self.0)
+    }
+
+    /// The point of its commit.
+    pub(super) fn commit(self) -> Point {
+        Point(2 * self.0 + 1)
+    }
+}
+
+impl Point {
+    /// The transaction that it is of.
+    pub(super) fn slot(self) -> Slot {
+        Slot(self.0 / 2)
+    }
+
+    pub(super) fn is_commit(self) -> bool {
+        self.0 % 2 == 1
+    }
+}
 
 /// Where a read came from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -77,7 +108,7 @@ pub(super) struct Node {
 impl Node {
     /// The point of a moment; both are the commit where the level does not tell them apart.
     fn at(&self, slot: Slot, moment: Moment) -> Point {
-        if self.rule.is_split && moment == Moment::Begin { 2 * slot } else { commit(slot) }
+        if self.rule.is_split && moment == Moment::Begin { slot.begin() } else { slot.commit() }
     }
 
     /// The point before which all that it must see has committed.
@@ -87,7 +118,7 @@ impl Node {
 
     /// The edge between its points, where there are two.
     pub(super) fn own_edge(&self, slot: Slot) -> Option<Edge> {
-        self.rule.is_split.then_some((2 * slot, 2 * slot + 1))
+        self.rule.is_split.then_some((slot.begin(), slot.commit()))
     }
 
     /// Where the dependency on what it reads from ends.
@@ -123,14 +154,9 @@ impl Node {
     pub(super) fn read_point(&self, slot: Slot, locking: bool) -> Point {
         match self.rule.reads {
             Reads::LatestAt(moment) if !locking => self.at(slot, moment),
-            Reads::LatestAt(_) | Reads::Seen(_) => commit(slot),
+            Reads::LatestAt(_) | Reads::Seen(_) => slot.commit(),
         }
     }
-}
-
-/// The commit point of a transaction.
-pub(super) fn commit(slot: Slot) -> Point {
-    2 * slot + 1
 }
 
 /// What is kept of a key that somebody who is kept wrote or read.
@@ -158,11 +184,11 @@ pub(super) struct Nodes {
 
 impl Nodes {
     pub(super) fn node(&self, slot: Slot) -> &Node {
-        &self.nodes[slot as usize]
+        &self.nodes[slot.index()]
     }
 
     pub(super) fn node_mut(&mut self, slot: Slot) -> &mut Node {
-        &mut self.nodes[slot as usize]
+        &mut self.nodes[slot.index()]
     }
 
     pub(super) fn writers(&self, key: KeyId) -> &[Slot] {
