@@ -1,17 +1,19 @@
 //! A history that grows one event at a time: which versions may the next read return?
 //!
-//! The mock database and the explorer both ask this. Transactions of many sessions are open at once; each reads committed versions
-//! only; which of them is up to the caller, as long as the level allows it:
+//! The mock database asks this. (The explorer goes from one small history to many others and has sets of bits of its own for it.)
+//! Transactions of many sessions are open at once; each reads committed versions only; which of them is up to the caller, as long as
+//! the level allows it:
 //!
 //! ```text
 //!   begin(a)  begin(b)  write(a, x)  commit(a)      choices(b, x)  →  [the initial version, a's]
 //!                                    read(b, x, initial)  choices(b, x)  →  at read-committed both, from read-atomic up the initial one
 //! ```
 //!
-//! What every answer is checked against is the history `I`: the committed transactions, and the reads so far of all pending ones
-//! without their writes. A version may be returned when `I` with that read satisfies the levels. One always exists. At
-//! read-committed to prefix a commit adds no constraint; at psi, snapshot and serializable it may be refused, and so may every read and
-//! write before it, as soon as no commit order would allow the transaction with its writes so far.
+//! What every answer is checked against is the history `I`: the committed transactions, and the reads of those that their programs rolled
+//! back and, so far, of all pending ones, without their writes. A version may be returned when `I` with that read satisfies the levels.
+//! One always exists, unless the transaction is doomed. At read-committed to prefix a commit can always come last, so it is not refused
+//! where writers hold the locks that locking reads ask for; at psi, snapshot and serializable it may be refused, and so may every read
+//! and write before it, as soon as no commit order would allow the transaction with its writes so far.
 //!
 //! | module | holds |
 //! |---|---|
@@ -23,7 +25,8 @@
 //! | `sealing` | forgetting what lies beyond the horizon |
 //! | `pinning` | transactions that stay open while the past is sealed |
 //!
-//! The cost of a question grows with the transactions within the horizon and the versions of the key, not with the history. The
+//! The cost of a question grows with the transactions that are kept (within the horizon, where there is one), with the versions of the key
+//! and with what the transaction itself has read and written, not with the history. The
 //! oracle is `spec` on the history `I` itself (`tests/growing.rs`).
 
 mod bits;
