@@ -48,7 +48,7 @@ pub(crate) fn decide(
     if let Err(contradiction) = polygraph.sort() {
         return Verdict::Fails(Prover::new(&polygraph, level).contradiction(&contradiction));
     }
-    if resolved.ambiguous.is_empty() && !polygraph.orders_anything() {
+    if resolved.ambiguous.is_empty() && resolved.excluded.is_empty() && !polygraph.orders_anything() {
         return Verdict::Holds(commit_order(&polygraph, &polygraph.order, Vec::new()));
     }
     if budget.is_stopped() {
@@ -74,8 +74,10 @@ fn search(
         Err(verdict) => return *verdict,
     };
     statistics.constraints_after = polygraph.open.len() as u64;
-    let locking_at_psi = polygraph.rules.watches_overwrites() && polygraph.rules.resolved.has_locking;
-    if polygraph.open.is_empty() && polygraph.rules.resolved.ambiguous.is_empty() && !locking_at_psi && options.prune {
+    let resolved = polygraph.rules.resolved;
+    let locking_at_psi = polygraph.rules.watches_overwrites() && resolved.has_locking;
+    let is_settled = polygraph.open.is_empty() && resolved.ambiguous.is_empty() && resolved.excluded.is_empty();
+    if is_settled && !locking_at_psi && options.prune {
         return Verdict::Holds(commit_order(&polygraph, &polygraph.order, Vec::new()));
     }
     let question = Question::new(&polygraph, &reach);

@@ -18,6 +18,8 @@
 //!                                      │
 //!                                   explain ──> Counterexample
 //! ```
+//!
+//! Tools that look for some other run ask [`OtherRun`], whose reads may have other writers, and [`Formula`], the solver.
 
 pub mod anomaly;
 pub mod budget;
@@ -27,11 +29,13 @@ pub mod commit_order;
 pub mod counterexample;
 mod decide;
 mod explain;
+mod formula;
 mod graph;
 mod growing;
 mod ids;
 mod levels;
 mod lists;
+mod other_run;
 mod polygraph;
 mod prove;
 mod prune;
@@ -51,8 +55,10 @@ pub use budget::{Budget, Phase, Progress, Statistics};
 pub use commit_order::{CommitOrder, Instant};
 pub use counterexample::{AnomalyKind, Case, Counterexample, DependencyKind, Told};
 pub use explain::explain;
+pub use formula::{Formula, Model, Solution, Term};
 pub use growing::{GrowingHistory, GrowingId, GrowingOptions, Mark, Refused, Updates, Version};
 pub use levels::{levels_to_ask, may_be_mixed};
+pub use other_run::{ExternalRead, Found, NoVersion, OtherRun};
 pub use skew_history::IsolationLevel;
 pub use verdict::Verdict;
 

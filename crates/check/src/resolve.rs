@@ -117,6 +117,8 @@ pub(crate) struct Resolved<'h> {
     pub(crate) suspicions: Vec<Suspicion>,
     pub(crate) has_locking: bool,
     pub(crate) lists: ListKeys,
+    /// Reads and their writers that are not to be had together.
+    pub(crate) excluded: Vec<Vec<(EventId, PackedWriter)>>,
 }
 
 impl Resolved<'_> {
@@ -203,6 +205,10 @@ pub(crate) struct Assumed {
     pub(crate) committed: BTreeMap<TransactionId, bool>,
     /// Which appends the occurrences of an element are that was appended several times.
     pub(crate) elements: BTreeMap<(KeyId, Value), Vec<EventId>>,
+    /// Whom external reads of registers have read from, whatever they returned: one of these, ascending.
+    pub(crate) writers: BTreeMap<EventId, Vec<PackedWriter>>,
+    /// Reads and their writers that are not to be had together.
+    pub(crate) excluded: Vec<Vec<(EventId, PackedWriter)>>,
 }
 
 /// Explains the reads of `history`.
@@ -318,6 +324,7 @@ impl<'h, 'a> Resolver<'h, 'a> {
             suspicions: self.suspicions,
             has_locking,
             lists: self.lists,
+            excluded: self.assumed.excluded.clone(),
         })
     }
 
@@ -485,6 +492,9 @@ impl<'h, 'a> Resolver<'h, 'a> {
 
     /// Whoever may have written what was read.
     fn found(&self, lookup: &Lookup) -> Result<Found, Failure> {
+        if let Some(assumed) = self.assumed.writers.get(&lookup.read) {
+            return Ok(if let [only] = assumed[..] { Found::One(only) } else { Found::Several(assumed.clone()) });
+        }
         let (read, value) = (lookup.read, lookup.event.value);
         let claim = self.history.claim(read);
         let initial = self.initial.unwrap_or_else(|| self.history.initial(lookup.event.key));

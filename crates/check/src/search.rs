@@ -15,11 +15,11 @@ use crate::anomaly::{Edge, EdgeKind, Literal};
 use crate::budget::Budget;
 use crate::graph::Node;
 use crate::polygraph::{Consequence, Polygraph, Reach};
-use crate::resolve::{Ambiguous, PackedWriter, ReadFrom};
+use crate::resolve::{Ambiguous, PackedWriter, ReadFrom, Resolved};
 use crate::saturate::{Choices, wrote};
 use crate::solver::{FinalCheck, Outcome, Solver};
 use crate::theory::{Conditional, ConditionalId, Lit, NO_LIT, Role, Theory, Variable};
-use skew_history::{TransactionId, Writer};
+use skew_history::{EventId, TransactionId, Writer};
 
 /// What a conditional edge stands for.
 #[derive(Clone, Debug)]
@@ -246,8 +246,27 @@ impl Question {
             }
             solver.add_given(literals);
         }
+        let resolved = polygraph.rules.resolved;
+        let excluded = resolved.excluded.iter().filter_map(|together| self.exclusion(resolved, together));
+        excluded.for_each(|clause| solver.add_given(clause));
         solver.insert_unconditional();
         solver
+    }
+
+    /// That not all of these reads have these writers, unless it is certain that they do not.
+    fn exclusion(&self, resolved: &Resolved<'_>, together: &[(EventId, PackedWriter)]) -> Option<Vec<Lit>> {
+        let mut clause = Vec::new();
+        for &(event, writer) in together {
+            let reads = resolved.reads(resolved.history.transaction_of(event)).iter();
+            match reads.into_iter().find(|read| read.event == event)?.writer() {
+                Some(certain) if certain == writer => {}
+                Some(_) => return None,
+                None => clause.push(self.find(Literal::ReadsFrom(event, writer.into()))?.negated()),
+            }
+        }
+        clause.sort_unstable();
+        clause.dedup();
+        Some(clause)
     }
 
     /// Searches; `check` may refuse a full assignment with a clause.

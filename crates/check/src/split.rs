@@ -95,6 +95,20 @@ fn is_certified(history: &History, report: &LevelReport) -> bool {
     }
 }
 
+/// Decides one level under assumptions of the caller's. Where it fails, the refutation rests on them.
+pub(crate) fn decide_assuming(
+    history: &History,
+    level: IsolationLevel,
+    mut assumed: Assumed,
+    mut budget: Budget<'_>,
+) -> Verdict {
+    let mut split = Split { history, level, options: Options::default(), statistics: &mut Statistics::default() };
+    match resolve(history, &assumed) {
+        Ok(resolved) => split.decide(&resolved, &mut budget),
+        Err(failure) => split.failed(failure, &mut assumed, 0, &mut budget),
+    }
+}
+
 struct Split<'s, 'h> {
     history: &'h History,
     level: IsolationLevel,
