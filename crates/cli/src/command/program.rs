@@ -93,7 +93,7 @@ pub(super) fn shown(value: &skew_sql::Datum, field: &skew_sql::program::Field, p
 pub(super) fn load(store: &mut Store, program: &Program) -> Result<(), SqlError> {
     let loader = store.connect("skew/load");
     store.begin(loader, Begin::default())?;
-    let copied = copy(program, &mut store.view(loader));
+    let copied = copy(program, &mut *store.view(loader));
     copied.map_err(|stop| match stop {
         Stop::Error(error) => error,
         Stop::Interrupted(_) => SqlError::unsupported("a store that interrupts its loading"),

@@ -19,7 +19,7 @@ use super::running::Reason;
 use super::{settings, value};
 use crate::connection::{Connection, Desk, Status, error_of};
 use crate::shared::Bell;
-use crate::store::Awaited;
+use crate::waits::Awaited;
 use skew_history::SessionId;
 use skew_sql::session::{Answer, Prepared, Rows};
 use skew_sql::{Datum, Interrupt, SqlError, SqlState, Stop};
