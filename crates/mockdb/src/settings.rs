@@ -18,7 +18,7 @@ use crate::database::Database;
 use crate::store::Begin;
 use skew_history::IsolationLevel;
 use skew_sql::Stop;
-use skew_sql::session::{Answer, DeclaredLevel, Modes, ResultColumn, Rows};
+use skew_sql::{session::Answer, session::DeclaredLevel, session::Modes, session::ResultColumn, session::Rows};
 use skew_value::function::unknown_zone;
 use skew_value::{Datum, Dialect, SqlError, SqlState, SqlType, Zone};
 use std::collections::BTreeMap;
