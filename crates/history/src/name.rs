@@ -23,6 +23,17 @@ impl<'a> From<&'a str> for Name<'a> {
     }
 }
 
+impl<'a> Name<'a> {
+    /// The same name, as the number that its text may spell. Those who write may have a reason to put a number between quotes; inside a
+    /// history both are one name.
+    pub(crate) fn canonical(self) -> Name<'a> {
+        match self {
+            Name::Integer(_) => self,
+            Name::Text(text) => Name::from(text),
+        }
+    }
+}
+
 impl From<i64> for Name<'_> {
     fn from(number: i64) -> Self {
         Name::Integer(number)

@@ -191,7 +191,7 @@ impl<'b> Reader<'_, 'b> {
         if initial {
             value = self.builder.given_initial(key);
         }
-        self.builder.event(Event { locking, ..Event::new(action, key, value) });
+        self.builder.event(Event { value, key, action, locking, scanned: false });
         if initial {
             self.builder.claim(ClaimedWriter::Initial);
         }
@@ -370,13 +370,14 @@ pub fn show_event(history: &History, number: EventId, event: &Event) -> String {
 
 /// An event of a value that is given as text.
 pub(crate) fn show_value(history: &History, event: &Event, value: &str) -> String {
-    let action = match (event.action, event.locking) {
+    let Event { value: _, key, action, locking, scanned: _ } = *event;
+    let action = match (action, locking) {
         (Action::Read, false) => "r",
         (Action::Read, true) => "lock r",
         (Action::Write, _) => "w",
         (Action::Append, _) => "append",
     };
-    format!("{action}({},{value})", Name::to_string(&history.key_name(event.key)))
+    format!("{action}({},{value})", history.key_name(key))
 }
 
 #[cfg(test)]

@@ -31,6 +31,12 @@ fn read_text(format: Format, text: impl AsRef<[u8]>) -> Result<String, ReadError
 }
 
 #[test]
+fn there_is_a_small_history_in_each_text_format() {
+    let text: Vec<Format> = Format::ALL.into_iter().filter(|format| format.is_text()).collect();
+    assert_eq!(GOOD.map(|good| good.0).to_vec(), text);
+}
+
+#[test]
 fn a_byte_order_mark_and_other_line_ends_change_nothing() {
     for (format, text) in GOOD {
         let expected = read_text(format, text).unwrap();
@@ -57,8 +63,7 @@ fn an_empty_input_is_refused_as_such() {
     for format in Format::ALL {
         for text in ["", "\n"] {
             let Err(error) = read_text(format, text) else { panic!("{format} reads nothing") };
-            let is_binary = matches!(format, Format::Cobra | Format::DbcopBincode);
-            assert!(error.problem == Problem::Empty || is_binary && text == "\n", "{format}: {error}");
+            assert!(error.problem == Problem::Empty || !format.is_text() && text == "\n", "{format}: {error}");
         }
     }
 }

@@ -14,6 +14,7 @@
 
 use serde_json::Value;
 use skew_check::{GrowingId, Version};
+use skew_history::json::quoted;
 
 /// A choice.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -80,7 +81,6 @@ pub(crate) fn header(seed: u64, clock: i64) -> String {
 
 /// A line of a log.
 pub(crate) fn line(session: &str, choice: &Choice) -> String {
-    let quoted = |text: &str| Value::from(text).to_string();
     match choice {
         Choice::Read { key, from } => {
             let from = from.as_deref().map_or_else(|| "null".to_owned(), quoted);

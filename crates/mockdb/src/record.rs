@@ -18,15 +18,18 @@
 
 use crate::keys::KeyTable;
 use crate::log::{transaction_name, version_name};
-use crate::operation::{Action, Listed, Operation, ScanBound, Source};
+use crate::operation::{self, Action, Listed, ScanBound, Source};
 use crate::transaction::Transaction;
-use serde_json::Value;
 use skew_check::GrowingId;
-use skew_history::KeyId;
+use skew_history::line::{
+    Aborter, ClaimedWriter, Content, Ended, Header, HistorySink, LineWriter, Note, Opening, Operation, ScanSpec,
+    ScannedKey,
+};
+use skew_history::{KeyId, Name, Times, line};
 use skew_sql::Row;
 use skew_sql::rows::text;
 use skew_value::Datum;
-use std::fmt::Write as _;
+use std::convert::Infallible;
 use std::io::Write;
 
 /// A clock that moves when a transaction ends. Ends are odd and begins are even, so that no two of them are equal:
@@ -87,9 +90,9 @@ impl Recorder {
     }
 
     /// Writes lines; after the first failure nothing more, so that what there is stays a history.
-    pub(crate) fn history(&mut self, lines: &str) {
+    pub(crate) fn history(&mut self, lines: &LineWriter) {
         if let (None, Some(out)) = (&self.failure, &mut self.history) {
-            let written = out.write_all(lines.as_bytes()).and_then(|()| out.flush());
+            let written = out.write_all(lines.bytes()).and_then(|()| out.flush());
             self.failure = written.err().map(|error| error.to_string());
         }
     }
@@ -121,100 +124,138 @@ impl Recorder {
         if deletions.is_empty() {
             return;
         }
-        let members: Vec<String> = deletions
-            .iter()
-            .map(|(key, id)| format!("{}:\"{}\"", quoted(keys.name(*key)), transaction_name(*id)))
-            .collect();
+        let names: Vec<String> = deletions.iter().map(|(_, id)| transaction_name(*id)).collect();
+        let deletions: Vec<(Name<'_>, Name<'_>)> =
+            deletions.iter().zip(&names).map(|((key, _), id)| (name(keys, *key), Name::Text(id))).collect();
         self.seals += 1;
-        self.history(&format!("{{\"sealed\":{{{}}}}}\n", members.join(",")));
+        let mut lines = LineWriter::new();
+        let Ok(()) = lines.put_seal(&deletions);
+        self.history(&lines);
     }
 }
 
 /// The first line.
-pub(crate) fn header<'a>(keys: &KeyTable, initial: impl Iterator<Item = (KeyId, &'a Row)>, about: &str) -> String {
-    let members: Vec<String> =
-        initial.map(|(key, row)| format!("{}:{}", quoted(keys.name(key)), value(keys, key, Some(row)))).collect();
-    let about = if about.is_empty() { String::new() } else { format!(",\"about\":{}", quoted(about)) };
-    format!("{{\"skew\":1,\"initial\":{{{}}}{about}}}\n", members.join(","))
+pub(crate) fn header<'a>(keys: &KeyTable, initial: impl Iterator<Item = (KeyId, &'a Row)>, about: &str) -> LineWriter {
+    let mut lines = LineWriter::new();
+    let initial = initial.map(|(key, row)| (name(keys, key), content(keys, key, Some(row))));
+    let Ok(()) =
+        lines.put_header(Header { initial: Some(initial), about: Some(about).filter(|about| !about.is_empty()) });
+    lines
 }
 
 /// The line of a transaction that ended at this moment.
-pub(crate) fn line(keys: &KeyTable, session: &str, transaction: &Transaction, ending: Ending, end: u64) -> String {
-    let mut line =
-        format!("{{\"session\":{},\"id\":\"{}\",\"ops\":[", quoted(session), transaction_name(transaction.id()));
-    for (place, operation) in transaction.operations().iter().enumerate() {
-        line.push_str(if place > 0 { "," } else { "" });
-        write_operation(keys, operation, &mut line);
-    }
-    line.push(']');
-    line.push_str(match ending {
-        Ending::Committed => "",
-        Ending::ByProgram => ",\"outcome\":\"aborted\",\"by\":\"program\"",
-        Ending::ByDatabase => ",\"outcome\":\"aborted\",\"by\":\"database\"",
-    });
-    let (level, begin) = (transaction.level(), transaction.moment());
-    let _ = writeln!(line, ",\"level\":\"{level}\",\"begin\":{begin},\"end\":{end}}}");
-    line
+pub(crate) fn line(keys: &KeyTable, session: &str, transaction: &Transaction, ending: Ending, end: u64) -> LineWriter {
+    let mut lines = LineWriter::new();
+    let Ok(()) = tell(&mut lines, keys, session, transaction, ending, end);
+    lines
 }
 
-fn write_operation(keys: &KeyTable, operation: &Operation, line: &mut String) {
-    let name = |key: &KeyId| quoted(keys.name(*key));
-    let _ = match &operation.action {
-        Action::Read { key, value: row, source, locking } => {
-            let lock = if *locking { ",\"lock\":true" } else { "" };
-            let row = value(keys, *key, row.as_ref());
-            write!(line, "{{\"r\":{},\"v\":{row}{}{lock}", name(key), from(*source))
-        }
-        Action::Write { key, value: row } => {
-            write!(line, "{{\"w\":{},\"v\":{}", name(key), value(keys, *key, row.as_ref()))
-        }
-        Action::Scan { covered, sealed, listed, except, .. } => {
-            let bound = |member: &str, bound: &Option<ScanBound>| match bound {
-                None => String::new(),
-                Some(ScanBound::Number(number)) => format!(",\"{member}\":{number}"),
-                Some(ScanBound::Text(text)) => format!(",\"{member}\":{}", quoted(text)),
-            };
-            let (low, high) = (bound("lo", &covered.low), bound("hi", &covered.high));
-            let reads: Vec<String> = listed.iter().map(|listed| write_listed(keys, listed)).collect();
-            let except: Vec<String> = except.iter().map(name).collect();
-            let except = if except.is_empty() { String::new() } else { format!(",\"except\":[{}]", except.join(",")) };
-            let sealed = format!("{except},\"sealed\":{sealed}");
-            write!(line, "{{\"scan\":{}{low}{high},\"reads\":[{}]{sealed}", quoted(&covered.prefix), reads.join(","))
-        }
+fn tell(
+    lines: &mut LineWriter,
+    keys: &KeyTable,
+    session: &str,
+    transaction: &Transaction,
+    ending: Ending,
+    end: u64,
+) -> Result<(), Infallible> {
+    let id = transaction_name(transaction.id());
+    lines.put_opening(&Opening { session: Name::Text(session), id: Some(Name::Text(&id)), note: Note::Nothing })?;
+    for operation in transaction.operations() {
+        tell_operation(lines, keys, operation)?;
+    }
+    let outcome = match ending {
+        Ending::Committed => Ended::Unsaid,
+        Ending::ByProgram => Ended::Aborted { by: Some(Aborter::Program), error: None },
+        Ending::ByDatabase => Ended::Aborted { by: Some(Aborter::Database), error: None },
     };
-    if let Some(sql) = &operation.sql {
-        let _ = write!(line, ",\"sql\":{}", quoted(sql));
+    let times = Times { begin: Some(transaction.moment() as i64), end: Some(end as i64) };
+    lines.put_ending(&line::Ending { outcome, level: Some(transaction.level()), times, note: Note::Nothing })
+}
+
+fn tell_operation(lines: &mut LineWriter, keys: &KeyTable, operation: &operation::Operation) -> Result<(), Infallible> {
+    let note = operation.sql.as_deref().map_or(Note::Nothing, |sql| Note::Text("sql", sql));
+    match &operation.action {
+        Action::Read { key, value, source, locking } => {
+            let writer = writer(*source);
+            lines.put_operation(&Operation {
+                action: skew_history::Action::Read,
+                key: name(keys, *key),
+                value: content(keys, *key, value.as_ref()),
+                from: writer.as_ref().map(claim),
+                locking: *locking,
+                note,
+            })
+        }
+        Action::Write { key, value } => lines.put_operation(&Operation {
+            action: skew_history::Action::Write,
+            key: name(keys, *key),
+            value: content(keys, *key, value.as_ref()),
+            from: None,
+            locking: false,
+            note,
+        }),
+        Action::Scan { covered, sealed, listed, except } => {
+            let writers: Vec<Option<Option<String>>> = listed.iter().map(|listed| writer(listed.source)).collect();
+            let listed: Vec<ScannedKey<'_, Content<'_>>> = listed
+                .iter()
+                .zip(&writers)
+                .map(|(Listed { key, value, .. }, writer)| ScannedKey {
+                    key: keys.name(*key),
+                    value: content(keys, *key, value.as_ref()),
+                    writer: writer.as_ref().map(claim),
+                })
+                .collect();
+            let except: Vec<&str> = except.iter().map(|key| &**keys.name(*key)).collect();
+            let spec = ScanSpec {
+                prefix: &covered.prefix,
+                low: covered.low.as_ref().map(bound),
+                high: covered.high.as_ref().map(bound),
+                sealed: Some(*sealed),
+                locking: false,
+                except: &except,
+                note,
+            };
+            lines.put_scan(&spec, &listed)
+        }
     }
-    line.push('}');
 }
 
-fn write_listed(keys: &KeyTable, listed: &Listed) -> String {
-    let row = value(keys, listed.key, listed.value.as_ref());
-    format!("{{\"k\":{},\"v\":{row}{}}}", quoted(keys.name(listed.key)), from(listed.source))
+fn name(keys: &KeyTable, key: KeyId) -> Name<'_> {
+    Name::Text(keys.name(key))
 }
 
-fn from(source: Source) -> String {
+fn bound(bound: &ScanBound) -> Name<'_> {
+    match bound {
+        ScanBound::Number(number) => Name::Integer(*number),
+        ScanBound::Text(text) => Name::Text(text),
+    }
+}
+
+/// Who wrote what was read: a transaction, or nothing for the initial state. Of what it wrote itself nobody has to be told.
+fn writer(source: Source) -> Option<Option<String>> {
     match source {
-        Source::Own => String::new(),
-        Source::Version(version) => match version_name(version) {
-            Some(id) => format!(",\"from\":\"{id}\""),
-            None => ",\"from\":null".to_owned(),
-        },
+        Source::Own => None,
+        Source::Version(version) => Some(version_name(version)),
     }
 }
 
-fn quoted(text: &str) -> String {
-    Value::from(text).to_string()
+fn claim(writer: &Option<String>) -> ClaimedWriter<'_> {
+    match writer {
+        None => ClaimedWriter::Initial,
+        Some(id) => ClaimedWriter::Transaction(Name::Text(id)),
+    }
 }
 
 /// A version as JSON: numbers and truth as such, everything else as PostgreSQL shows it.
-fn value(keys: &KeyTable, key: KeyId, row: Option<&Row>) -> String {
-    let Some(row) = row else { return "null".to_owned() };
-    match keys.layout().shown(keys.row_of(key), row) {
-        Datum::Integer(number) if i64::try_from(number).is_ok() => number.to_string(),
-        Datum::Boolean(truth) => truth.to_string(),
-        datum => quoted(&text(&datum)),
-    }
+fn content(keys: &KeyTable, key: KeyId, row: Option<&Row>) -> Content<'static> {
+    let Some(row) = row else { return Content::Absent };
+    let shown = keys.layout().shown(keys.row_of(key), row);
+    let integer = match shown {
+        Datum::Boolean(truth) => return Content::Boolean(truth),
+        Datum::Integer(number) => i64::try_from(number).ok(),
+        _ => None,
+    };
+    integer.map_or_else(|| Content::Text(text(&shown).into()), Content::Integer)
 }
 
 #[cfg(test)]

@@ -11,20 +11,18 @@
 //! lines of a session stand in the order in which it ran them. Whole lines are written, so that what there is stays a history at
 //! every moment. `begin` is taken before the server hears of the transaction and `end` after it has answered, on one clock.
 
-use skew_history::IsolationLevel;
-use std::borrow::Cow;
-use std::fmt::Write as _;
+use skew_history::line::{
+    Aborter, Content, Ended, Header, HistorySink, LineWriter, Note, Opening, Operation, ScanSpec, ScannedKey,
+};
+use skew_history::{Action, IsolationLevel, Name, Times, line};
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// The mark of a locking read.
-const LOCK: &str = r#","lock":true"#;
-
 /// Takes the lines of all sessions.
 pub(crate) struct Recorder {
     /// Lines that are not written yet; nothing when nobody wants them.
-    waiting: Option<Mutex<String>>,
+    waiting: Option<Mutex<Vec<u8>>>,
     start: Instant,
     /// Whether locking reads are marked.
     locks: bool,
@@ -45,17 +43,6 @@ pub(crate) enum Ending {
     Unknown,
 }
 
-/// A transaction that has ended.
-pub(crate) struct Ended<'a> {
-    pub(crate) session: &'a str,
-    pub(crate) name: &'a str,
-    pub(crate) events: &'a Events,
-    pub(crate) ending: Ending,
-    pub(crate) level: IsolationLevel,
-    pub(crate) begin: u64,
-    pub(crate) end: u64,
-}
-
 impl Recorder {
     /// A recorder that keeps lines, or only the clock.
     pub(crate) fn new(is_wanted: bool, locks: bool, rows: bool) -> Recorder {
@@ -63,8 +50,11 @@ impl Recorder {
     }
 
     /// What a new transaction writes its events into.
-    pub(crate) fn events(&self) -> Events {
-        Events { text: String::new(), without_absence: !self.rows }
+    pub(crate) fn events(&self, session: &str, name: &str) -> Events {
+        let mut events = Events { lines: LineWriter::new(), without_locks: !self.locks, without_absence: !self.rows };
+        let opening = Opening { session: Name::Text(session), id: None, note: Note::Text("name", name) };
+        let Ok(()) = events.lines.put_opening(&opening);
+        events
     }
 
     /// Nanoseconds since the recorder was made.
@@ -74,46 +64,28 @@ impl Recorder {
 
     /// The first line: rows that are loaded have version 0.
     pub(crate) fn header(&self, initial: &[String], about: &str) {
-        let mut line = r#"{"skew":1,"initial":{"#.to_owned();
-        for (place, key) in initial.iter().enumerate() {
-            line.push_str(if place > 0 { "," } else { "" });
-            write_text(key, &mut line);
-            line.push_str(":0");
-        }
-        line.push_str(r#"},"about":"#);
-        write_text(about, &mut line);
-        line.push_str("}\n");
-        self.push(&line);
+        let mut lines = LineWriter::new();
+        let initial = initial.iter().map(|key| (Name::Text(key), Content::Integer(0)));
+        let Ok(()) = lines.put_header(Header { initial: Some(initial), about: Some(about) });
+        self.push(&lines);
     }
 
-    pub(crate) fn transaction(&self, ended: &Ended<'_>) {
-        let mut line = r#"{"session":"#.to_owned();
-        write_text(ended.session, &mut line);
-        line.push_str(r#","name":"#);
-        write_text(ended.name, &mut line);
-        // Quotes inside keys are escaped, so that nothing else reads like this.
-        let events = match self.locks {
-            true => Cow::Borrowed(ended.events.text.as_str()),
-            false => Cow::Owned(ended.events.text.replace(LOCK, "")),
+    /// A transaction that has ended.
+    pub(crate) fn transaction(&self, events: Events, ending: Ending, level: IsolationLevel, times: Times) {
+        let outcome = match ending {
+            Ending::Committed => Ended::Committed,
+            Ending::ByProgram => Ended::Aborted { by: Some(Aborter::Program), error: None },
+            Ending::ByDatabase(error) => Ended::Aborted { by: Some(Aborter::Database), error: Some(error) },
+            Ending::Unknown => Ended::Unknown,
         };
-        let _ = write!(line, r#","ops":[{events}],"outcome":"#);
-        line.push_str(match ended.ending {
-            Ending::Committed => r#""committed""#,
-            Ending::ByProgram => r#""aborted","by":"program""#,
-            Ending::ByDatabase(_) => r#""aborted","by":"database""#,
-            Ending::Unknown => r#""unknown""#,
-        });
-        if let Ending::ByDatabase(kind) = ended.ending {
-            line.push_str(r#","error":"#);
-            write_text(kind, &mut line);
-        }
-        let _ = writeln!(line, r#","level":"{}","begin":{},"end":{}}}"#, ended.level, ended.begin, ended.end);
-        self.push(&line);
+        let mut lines = events.lines;
+        let Ok(()) = lines.put_ending(&line::Ending { outcome, level: Some(level), times, note: Note::Nothing });
+        self.push(&lines);
     }
 
-    fn push(&self, line: &str) {
+    fn push(&self, lines: &LineWriter) {
         if let Some(waiting) = &self.waiting {
-            waiting.lock().unwrap_or_else(PoisonError::into_inner).push_str(line);
+            waiting.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(lines.bytes());
         }
     }
 
@@ -121,14 +93,16 @@ impl Recorder {
     pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let Some(waiting) = &self.waiting else { return Ok(()) };
         let lines = std::mem::take(&mut *waiting.lock().unwrap_or_else(PoisonError::into_inner));
-        if lines.is_empty() { Ok(()) } else { out.write_all(lines.as_bytes()) }
+        if lines.is_empty() { Ok(()) } else { out.write_all(&lines) }
     }
 }
 
-/// The events of one transaction, as they will stand in its line.
+/// The line of one transaction, as far as its events.
 #[derive(Default)]
 pub(crate) struct Events {
-    text: String,
+    lines: LineWriter,
+    /// Whether locking reads are plain ones: where nothing is known about the locks of a server.
+    without_locks: bool,
     /// Whether deletions and reads of absence are left out: where a row is many cells, whether it is there is one of them, and `ver`
     /// another.
     without_absence: bool,
@@ -138,7 +112,8 @@ impl Events {
     /// The events, separated by commas.
     #[cfg(test)]
     pub(crate) fn shown(&self) -> &str {
-        &self.text
+        let line = std::str::from_utf8(self.lines.bytes()).expect("lines are text");
+        line.split_once("\"ops\":[").map_or(line, |(_, events)| events)
     }
 
     /// A read of a version, or of absence.
@@ -146,10 +121,7 @@ impl Events {
         if self.without_absence && version.is_none() {
             return;
         }
-        self.open('r', key);
-        self.version(version);
-        self.text.push_str(if locking { LOCK } else { "" });
-        self.text.push('}');
+        self.event(Action::Read, key, content(version), locking && !self.without_locks);
     }
 
     /// A write of a version, or a deletion.
@@ -157,22 +129,17 @@ impl Events {
         if self.without_absence && version.is_none() {
             return;
         }
-        self.open('w', key);
-        self.version(version);
-        self.text.push('}');
+        self.event(Action::Write, key, content(version), false);
     }
 
     /// An element put at the end of a list.
     pub(crate) fn append(&mut self, key: &str, element: i64) {
-        self.open('a', key);
-        let _ = write!(self.text, "{element}}}");
+        self.event(Action::Append, key, Content::Integer(element), false);
     }
 
     /// A read of a whole list.
     pub(crate) fn read_list(&mut self, key: &str, elements: &[i64]) {
-        self.open('r', key);
-        let elements: Vec<String> = elements.iter().map(i64::to_string).collect();
-        let _ = write!(self.text, "[{}]}}", elements.join(","));
+        self.event(Action::Read, key, Content::Integers(elements), false);
     }
 
     /// A read of all keys that begin alike: those that were there, and no others.
@@ -181,49 +148,20 @@ impl Events {
             reads.iter().for_each(|(key, version)| self.read(key, *version, false));
             return;
         }
-        self.text.push_str(if self.text.is_empty() { "" } else { "," });
-        self.text.push_str(r#"{"scan":"#);
-        write_text(prefix, &mut self.text);
-        self.text.push_str(r#","reads":["#);
-        for (place, (key, version)) in reads.iter().enumerate() {
-            self.text.push_str(if place > 0 { r#",{"k":"# } else { r#"{"k":"# });
-            write_text(key, &mut self.text);
-            self.text.push_str(r#","v":"#);
-            self.version(*version);
-            self.text.push('}');
-        }
-        self.text.push_str("]}");
+        let listed: Vec<ScannedKey<'_, Content<'_>>> =
+            reads.iter().map(|(key, version)| ScannedKey { key, value: content(*version), writer: None }).collect();
+        let Ok(()) = self.lines.put_scan(&ScanSpec { prefix, ..ScanSpec::default() }, &listed);
     }
 
-    fn open(&mut self, kind: char, key: &str) {
-        self.text.push_str(if self.text.is_empty() { "" } else { "," });
-        let _ = write!(self.text, r#"{{"{kind}":"#);
-        write_text(key, &mut self.text);
-        self.text.push_str(r#","v":"#);
-    }
-
-    fn version(&mut self, version: Option<i64>) {
-        let _ = match version {
-            Some(version) => write!(self.text, "{version}"),
-            None => self.text.write_str("null"),
-        };
+    fn event(&mut self, action: Action, key: &str, value: Content<'_>, locking: bool) {
+        let key = Name::Text(key);
+        let operation = Operation { action, key, value, from: None, locking, note: Note::Nothing };
+        let Ok(()) = self.lines.put_operation(&operation);
     }
 }
 
-/// Text as JSON writes it.
-fn write_text(text: &str, out: &mut String) {
-    out.push('"');
-    for letter in text.chars() {
-        match letter {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            letter if u32::from(letter) < 0x20 => {
-                let _ = write!(out, "\\u{:04x}", u32::from(letter));
-            }
-            letter => out.push(letter),
-        }
-    }
-    out.push('"');
+fn content(version: Option<i64>) -> Content<'static> {
+    version.map_or(Content::Absent, Content::Integer)
 }
 
 #[cfg(test)]
@@ -232,8 +170,8 @@ mod tests {
     use skew_history::format::{Format, Source, read};
     use skew_history::{History, Outcome};
 
-    fn ended<'a>(session: &'a str, events: &'a Events, ending: Ending) -> Ended<'a> {
-        Ended { session, name: "a \"name\"", events, ending, level: IsolationLevel::Snapshot, begin: 1, end: 2 }
+    fn end(recorder: &Recorder, events: Events, ending: Ending) {
+        recorder.transaction(events, ending, IsolationLevel::Snapshot, Times { begin: Some(1), end: Some(2) });
     }
 
     fn history(text: &[u8]) -> History {
@@ -245,20 +183,20 @@ mod tests {
     fn what_is_recorded_reads_back() {
         let recorder = Recorder::new(true, true, true);
         recorder.header(&["x/1".to_owned(), "x/a\"\n\\".to_owned()], "two sessions");
-        let mut events = Events::default();
-        events.read("x/1", Some(0), true);
-        events.write("x/1", Some(1_000_000_001));
-        events.read("x/2", None, false);
-        events.scan("x/", &[("x/1".to_owned(), Some(1_000_000_001))]);
-        events.append("l/1", 5);
-        events.read_list("l/1", &[5]);
         for (session, ending) in [
             ("s1", Ending::Committed),
             ("s1", Ending::ByProgram),
             ("s2", Ending::ByDatabase("deadlock")),
             ("s2", Ending::Unknown),
         ] {
-            recorder.transaction(&ended(session, &events, ending));
+            let mut events = recorder.events(session, "a \"name\"");
+            events.read("x/1", Some(0), true);
+            events.write("x/1", Some(1_000_000_001));
+            events.read("x/2", None, false);
+            events.scan("x/", &[("x/1".to_owned(), Some(1_000_000_001))]);
+            events.append("l/1", 5);
+            events.read_list("l/1", &[5]);
+            end(&recorder, events, ending);
         }
         let mut out = Vec::new();
         recorder.write(&mut out).expect("memory takes everything");
@@ -271,21 +209,22 @@ mod tests {
 
     #[test]
     fn where_nothing_locks_no_read_is_marked() {
-        let mut events = Events::default();
-        events.read("x/,\"lock\":true", Some(0), true);
         let lines = |locks| {
             let (recorder, mut out) = (Recorder::new(true, locks, true), Vec::new());
-            recorder.transaction(&ended("s1", &events, Ending::Committed));
+            let mut events = recorder.events("s1", "a \"name\"");
+            events.read("x/,\"lock\":true", Some(0), true);
+            end(&recorder, events, Ending::Committed);
             recorder.write(&mut out).expect("memory takes everything");
             String::from_utf8(out).expect("text")
         };
         assert_eq!(lines(true).replace(r#"0,"lock":true}"#, "0}"), lines(false));
         assert_ne!(lines(true), lines(false));
     }
+
     #[test]
     fn where_rows_are_cells_absence_is_no_version() {
         let shown = |rows| {
-            let mut events = Recorder::new(true, true, rows).events();
+            let mut events = Recorder::new(true, true, rows).events("s1", "name");
             events.read("x/1", None, false);
             events.read("x/1", Some(0), false);
             events.write("x/1", None);

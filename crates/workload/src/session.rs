@@ -13,12 +13,12 @@
 use crate::connection::{Connection, Settings, connect};
 use crate::failure::NOT_READY;
 use crate::histogram::Histogram;
-use crate::record::{Ended, Ending, Events, Recorder};
+use crate::record::{Ending, Events, Recorder};
 use crate::table::Names;
 use crate::transaction::{Notes, Versions};
 use crate::workload::Observation;
 use crate::{Failure, Transaction, Url, Value};
-use skew_history::IsolationLevel;
+use skew_history::{IsolationLevel, Times};
 use skew_value::Dialect;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -164,8 +164,8 @@ impl<'a> Session<'a> {
         let begin = shared.recorder.now();
         let mut began = connection.begin(shared.level);
         let (versions, notes) = (&mut self.versions, &mut self.tally.notes);
-        let mut transaction =
-            Transaction::new(&mut **connection, shared.names, versions, notes, shared.recorder.events());
+        let events = shared.recorder.events(&self.name, name);
+        let mut transaction = Transaction::new(&mut **connection, shared.names, versions, notes, events);
         let result = began.as_mut().map_err(|failure| failure.clone()).and_then(|()| code(&mut transaction));
         let (events, hidden) = transaction.end();
         // A failure that the program passed over is still one.
@@ -178,7 +178,7 @@ impl<'a> Session<'a> {
             self.undo(failure);
         }
         if began.is_ok() {
-            self.record(name, &events, ending, begin);
+            self.record(name, events, ending, begin);
         }
         self.conclude(name, ending, outcome)
     }
@@ -212,7 +212,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn record(&mut self, name: &'static str, events: &Events, ending: Ending, begin: u64) {
+    fn record(&mut self, name: &'static str, events: Events, ending: Ending, begin: u64) {
         let (shared, end) = (self.shared, self.shared.recorder.now());
         let unclaimed = ending == Ending::ByProgram
             && shared.level == IsolationLevel::Serializable
@@ -220,15 +220,8 @@ impl<'a> Session<'a> {
         self.tally.notes.unclaimed += u64::from(unclaimed);
         // PostgreSQL: what a serializable transaction read is to be trusted only when it has committed.
         let ending = if unclaimed { Ending::ByDatabase("rolled back by the program") } else { ending };
-        shared.recorder.transaction(&Ended {
-            session: &self.name,
-            name,
-            events,
-            ending,
-            level: shared.level,
-            begin,
-            end,
-        });
+        let times = Times { begin: Some(begin as i64), end: Some(end as i64) };
+        shared.recorder.transaction(events, ending, shared.level, times);
         if ending == Ending::Committed {
             self.tally.latency.entry(name).or_default().add(end - begin);
             if let Some(all) = &shared.latency {

@@ -7,6 +7,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::{self, Complaint, Input, Limits};
 use crate::output::{OutputFile, Stoppable, unwritable};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use skew_history::History;
 use skew_history::format::{self, Format, WriteError};
 use skew_view::dot;
@@ -23,50 +24,29 @@ pub(crate) struct Arguments {
     #[arg(default_value = "-")]
     output: PathBuf,
     /// The format to write
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", value_parser = Target::parser())]
     to: Target,
-    /// The format of the input, where it is not recognised: native, notation, dbcop, dbcop-json, cobra, plume, awdit, isopredict,
-    /// elle-edn, elle-json, timekiller or viper
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", help = input::from_help())]
     from: Option<Format>,
     #[command(flatten)]
     limits: Limits,
 }
 
 /// What can be written.
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Target {
-    /// JSON Lines, a transaction per line
-    Native,
-    /// `a: r(x,init) w(x,1)`
-    Notation,
-    /// Plume and PolySI text
-    Plume,
-    /// dbcop, binary
-    Dbcop,
-    /// IsoPredict traces
-    Isopredict,
-    /// Elle and Jepsen, EDN
-    ElleEdn,
-    /// Elle and Jepsen, JSON
-    ElleJson,
-    /// A graph for Graphviz
+    History(Format),
+    /// A graph for Graphviz, which nothing reads back.
     Dot,
 }
 
 impl Target {
-    /// The history format; a graph is none, because nothing reads it back.
-    fn format(self) -> Option<Format> {
-        Some(match self {
-            Target::Native => Format::Native,
-            Target::Notation => Format::Notation,
-            Target::Plume => Format::Plume,
-            Target::Dbcop => Format::DbcopBincode,
-            Target::Isopredict => Format::IsoPredict,
-            Target::ElleEdn => Format::ElleEdn,
-            Target::ElleJson => Format::ElleJson,
-            Target::Dot => return None,
-        })
+    /// Takes the name of a format that is written, or `dot`.
+    fn parser() -> impl TypedValueParser<Value = Target> {
+        let formats = Format::written().into_iter().map(|format| (format.name(), format.description()));
+        let names = formats.chain([("dot", "A graph for Graphviz")]);
+        let values = names.map(|(name, help)| PossibleValue::new(name).help(help));
+        PossibleValuesParser::new(values).map(|name| name.parse().map_or(Target::Dot, Target::History))
     }
 }
 
@@ -110,9 +90,9 @@ impl Arguments {
     }
 
     fn write_to(&self, history: &History, out: &mut dyn Write) -> Result<Vec<String>, Complaint> {
-        let written = match self.to.format() {
-            Some(format) => format::write(history, format, out),
-            None => dot::history(history, out).map(|()| Vec::new()).map_err(WriteError::Io),
+        let written = match self.to {
+            Target::History(format) => format::write(history, format, out),
+            Target::Dot => dot::history(history, out).map(|()| Vec::new()).map_err(WriteError::Io),
         };
         written.map_err(|error| match error {
             WriteError::Io(error) => unwritable(&self.output, &error),

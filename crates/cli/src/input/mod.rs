@@ -107,6 +107,11 @@ impl Input {
     }
 }
 
+/// The help of `--from`.
+pub(crate) fn from_help() -> String {
+    format!("The format of the input, where it is not recognised: {}", Format::list(&Format::ALL))
+}
+
 /// Inputs beyond this size are dropped before their history is put in order.
 const LARGE: usize = 64 << 20;
 

@@ -6,7 +6,7 @@ use skew_explore::{SqlOptions, SqlProgram};
 use skew_history::IsolationLevel;
 use skew_mockdb::{Begin, Chooser, Granularity, Options, Record, Store, Tape};
 use skew_program::Program;
-use skew_sql::{Storage, Write};
+use skew_sql::Write;
 use std::fmt;
 
 /// How weak the database is.

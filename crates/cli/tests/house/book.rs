@@ -11,6 +11,7 @@
 
 use crate::{assert_none, files_below, read, root, shown};
 use skew_check::{Budget, Verdict, check};
+use skew_history::format::Format;
 use skew_history::{History, IsolationLevel, notation};
 use skew_testing::skipped;
 use std::path::{Path, PathBuf};
@@ -66,6 +67,26 @@ fn every_link_leads_somewhere() {
 #[test]
 fn links_inside_code_are_none() {
     assert_eq!(links("a [b](c.md#d) `[x](y)` [w](https://e.org)\n```\n[f](g.md)\n```\n"), ["c.md"]);
+}
+
+/// The rows of the table of formats: names, and whether the last cell says that they are written.
+fn formats_of_the_book() -> Vec<(String, bool)> {
+    let page = read(&root().join("docs").join("src").join("other-formats.md"));
+    let rows = page.lines().filter(|line| line.starts_with("| `") && !line.contains("`--from`"));
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        let is_written = cells.last() == Some(&"yes");
+        let names = cells[0].split(',').map(|name| name.trim().trim_matches('`').to_owned());
+        names.map(|name| (name, is_written)).collect::<Vec<_>>()
+    };
+    rows.flat_map(row).collect()
+}
+
+#[test]
+fn the_book_lists_every_format_and_whether_it_is_written() {
+    let written = Format::written();
+    let formats = Format::ALL.map(|format| (format.name().to_owned(), written.contains(&format)));
+    assert_eq!(formats_of_the_book(), formats, "docs/src/other-formats.md has a row for every format, in this order");
 }
 
 /// A history of the book and what the book says of it.

@@ -11,7 +11,7 @@ use skew_history::IsolationLevel;
 use skew_history::SessionId;
 use skew_mockdb::{Begin, Campaign, Chance, ChooserKind, Options, Record, Store, Stream, Tape};
 use skew_program::{CallOutcome, Client, Ending, MOST_STEPS, Program, Step};
-use skew_sql::{Session, Stop, Storage, Write};
+use skew_sql::{Session, Stop, Write};
 use std::collections::BTreeSet;
 
 /// A session of the program at the mock.

@@ -7,12 +7,10 @@ mod dbcop;
 mod native;
 mod plume;
 
-use crate::attempt::{Content, GeneratedEvent};
+use crate::attempt::Content;
 use crate::parameters::{ParameterError, Parameters};
-use crate::recorder::Generated;
 use crate::{GenerateError, InjectedAnomaly, generate};
-use skew_history::builder::Refusal;
-use skew_history::{Event, History, HistoryBuilder, Name, Value};
+use skew_history::{History, HistoryBuilder};
 use std::fmt;
 use std::io;
 use std::str::FromStr;
@@ -77,71 +75,22 @@ impl FromStr for OutputFormat {
     }
 }
 
-/// How many bytes are gathered before they are handed on.
-const CHUNK: usize = 1 << 16;
-
 /// Generates a history into a file.
 pub fn write(parameters: &Parameters, format: OutputFormat, out: &mut dyn io::Write) -> Result<(), GenerateError> {
     format.validate(parameters)?;
-    if format == OutputFormat::Dbcop {
-        return dbcop::write(parameters, out);
+    match format {
+        OutputFormat::Native => native::write(parameters, out),
+        OutputFormat::Plume => plume::write(parameters, out),
+        OutputFormat::Dbcop => dbcop::write(parameters, out),
     }
-    let mut bytes = Vec::with_capacity(2 * CHUNK);
-    if format == OutputFormat::Native {
-        native::push_header(&mut bytes, parameters);
-    }
-    generate(parameters, &mut |transaction| {
-        match format {
-            OutputFormat::Plume => plume::push(&mut bytes, transaction),
-            _ => native::push(&mut bytes, transaction),
-        }
-        if bytes.len() >= CHUNK {
-            out.write_all(&bytes)?;
-            bytes.clear();
-        }
-        Ok(())
-    })?;
-    out.write_all(&bytes)?;
-    Ok(out.flush()?)
 }
 
 /// Generates a history into memory: the same that reading the native file would give.
 pub fn to_history(parameters: &Parameters) -> Result<History, GenerateError> {
     let mut builder = HistoryBuilder::new();
-    builder.about(&parameters.describe());
-    generate(parameters, &mut |transaction| build(&mut builder, transaction).map_err(io::Error::other))?;
+    native::tell_header(&mut builder, parameters).map_err(io::Error::other)?;
+    generate(parameters, &mut |transaction| native::tell(&mut builder, transaction).map_err(io::Error::other))?;
     Ok(builder.finish().map_err(io::Error::other)?)
-}
-
-fn build(builder: &mut HistoryBuilder, transaction: &Generated<'_>) -> Result<(), Refusal> {
-    let session = builder.session(i64::from(transaction.session));
-    builder.begin(session, Some(Name::Integer(transaction.id as i64)))?;
-    for event in transaction.events {
-        let key = builder.key(event.key as i64);
-        let value = value_of(builder, event);
-        builder.event(Event::new(event.action, key, value));
-    }
-    builder.outcome(transaction.outcome);
-    if let Some(level) = transaction.level {
-        builder.level(level);
-    }
-    builder.times(transaction.times)
-}
-
-fn value_of(builder: &mut HistoryBuilder, event: &GeneratedEvent) -> Value {
-    match &event.content {
-        Content::Absent => Value::ABSENT,
-        Content::Integer(number) => builder.values().integer(*number),
-        Content::List(elements) => {
-            let elements: Vec<Value> = elements.iter().map(|&element| builder.values().integer(element)).collect();
-            builder.values().list(elements)
-        }
-    }
-}
-
-/// Adds a number in decimal.
-fn push_number(bytes: &mut Vec<u8>, number: impl itoa::Integer) {
-    bytes.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// The value in formats where 0 is the initial value of every key. Lists were refused before.

@@ -1,83 +1,53 @@
-//! Native JSON lines, a transaction each.
+//! Native JSON lines, a transaction each; or the history that they are, without the lines.
 //!
 //! ```text
 //!   {"skew":1,"about":"generated at snapshot: 20 sessions, …"}
 //!   {"session":1,"id":7,"ops":[{"r":"17","v":null},{"w":"3","v":12}]}
 //! ```
 
-use super::push_number;
 use crate::attempt::{Content, GeneratedEvent};
 use crate::parameters::Parameters;
 use crate::recorder::Generated;
-use skew_history::{Action, Outcome};
+use crate::{GenerateError, generate};
+use skew_history::Name;
+use skew_history::line::{self, Ending, Header, HistorySink, LineWriter, Note, Opening, Operation};
+use std::io;
 
-/// The header; what it says about the history holds nothing that JSON would have to escape.
-pub(super) fn push_header(bytes: &mut Vec<u8>, parameters: &Parameters) {
-    bytes.extend_from_slice(b"{\"skew\":1,\"about\":\"");
-    bytes.extend_from_slice(parameters.describe().as_bytes());
-    bytes.extend_from_slice(b"\"}\n");
+pub(super) fn write(parameters: &Parameters, out: &mut dyn io::Write) -> Result<(), GenerateError> {
+    let mut lines = LineWriter::new();
+    let Ok(()) = tell_header(&mut lines, parameters);
+    generate(parameters, &mut |transaction| {
+        let Ok(()) = tell(&mut lines, transaction);
+        lines.hand_on(out)
+    })?;
+    lines.hand_on_all(out)?;
+    Ok(out.flush()?)
 }
 
-/// A transaction's line.
-pub(super) fn push(bytes: &mut Vec<u8>, transaction: &Generated<'_>) {
-    bytes.extend_from_slice(b"{\"session\":");
-    push_number(bytes, transaction.session);
-    bytes.extend_from_slice(b",\"id\":");
-    push_number(bytes, transaction.id);
-    bytes.extend_from_slice(b",\"ops\":[");
-    for (place, event) in transaction.events.iter().enumerate() {
-        if place > 0 {
-            bytes.push(b',');
-        }
-        push_event(bytes, event);
-    }
-    bytes.push(b']');
-    push_rest(bytes, transaction);
-    bytes.extend_from_slice(b"}\n");
+pub(super) fn tell_header<S: HistorySink>(sink: &mut S, parameters: &Parameters) -> Result<(), S::Error> {
+    sink.put_header(Header::about(&parameters.describe()))
 }
 
-fn push_event(bytes: &mut Vec<u8>, event: &GeneratedEvent) {
-    bytes.extend_from_slice(match event.action {
-        Action::Read => b"{\"r\":\"",
-        Action::Write => b"{\"w\":\"",
-        Action::Append => b"{\"a\":\"",
-    });
-    push_number(bytes, event.key);
-    bytes.extend_from_slice(b"\",\"v\":");
-    match &event.content {
-        Content::Absent => bytes.extend_from_slice(b"null"),
-        Content::Integer(number) => push_number(bytes, *number),
-        Content::List(elements) => push_list(bytes, elements),
+pub(super) fn tell<S: HistorySink>(sink: &mut S, transaction: &Generated<'_>) -> Result<(), S::Error> {
+    let Generated { session, id, events, outcome, level, times } = *transaction;
+    sink.put_opening(&Opening {
+        session: Name::Integer(i64::from(session)),
+        id: Some(Name::Integer(id as i64)),
+        note: Note::Nothing,
+    })?;
+    for GeneratedEvent { action, key, content } in events {
+        sink.put_operation(&Operation {
+            action: *action,
+            key: Name::Integer(*key as i64),
+            value: match content {
+                Content::Absent => line::Content::Absent,
+                Content::Integer(number) => line::Content::Integer(*number),
+                Content::List(elements) => line::Content::Integers(elements),
+            },
+            from: None,
+            locking: false,
+            note: Note::Nothing,
+        })?;
     }
-    bytes.push(b'}');
-}
-
-fn push_list(bytes: &mut Vec<u8>, elements: &[i64]) {
-    bytes.push(b'[');
-    for (place, &element) in elements.iter().enumerate() {
-        if place > 0 {
-            bytes.push(b',');
-        }
-        push_number(bytes, element);
-    }
-    bytes.push(b']');
-}
-
-fn push_rest(bytes: &mut Vec<u8>, transaction: &Generated<'_>) {
-    bytes.extend_from_slice(match transaction.outcome {
-        Outcome::Committed => b"".as_slice(),
-        Outcome::AbortedByDatabase => b",\"outcome\":\"aborted\"",
-        Outcome::AbortedByProgram => b",\"outcome\":\"aborted\",\"by\":\"program\"",
-        Outcome::Unknown => b",\"outcome\":\"unknown\"",
-    });
-    if let Some(level) = transaction.level {
-        bytes.extend_from_slice(b",\"level\":\"");
-        bytes.extend_from_slice(level.name().as_bytes());
-        bytes.push(b'"');
-    }
-    for (name, time) in [("begin", transaction.times.begin), ("end", transaction.times.end)] {
-        let Some(time) = time else { continue };
-        bytes.extend_from_slice(format!(",\"{name}\":").as_bytes());
-        push_number(bytes, time);
-    }
+    sink.put_ending(&Ending { outcome: outcome.into(), level, times, note: Note::Nothing })
 }

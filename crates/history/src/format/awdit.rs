@@ -10,13 +10,24 @@
 //!
 //! There are no implicit initial values: whatever is read should be written somewhere, usually by a first session.
 
+use super::known::{Known, Likeness, Read};
 use super::text::{NotAnInteger, excerpt, integer, lines, refuse};
 use crate::builder::{HistoryBuilder, Place, Refusal};
 use crate::history::{Action, Event};
 
 const ADVICE: &str = "a line is `r key value` or `w key value`; `-----` separates transactions and `=====` sessions";
 
-pub(super) fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
+pub(super) const KNOWN: Known = Known {
+    name: "awdit",
+    aliases: &["awdit-test"],
+    description: "AWDIT's tests, text",
+    extension: None,
+    likeness: |look| Likeness::strong(look.first_line(is_plausible)),
+    read: Read::Text(read),
+    write: None,
+};
+
+fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
     let mut builder = HistoryBuilder::new();
     let mut session = 0;
     let (mut session_is_new, mut transaction_is_new) = (true, true);
@@ -65,7 +76,7 @@ fn event(builder: &mut HistoryBuilder, content: &str, line: u64) -> Result<(), R
 }
 
 /// Whether a line looks like one of this format.
-pub(super) fn is_plausible(line: &str) -> bool {
+fn is_plausible(line: &str) -> bool {
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
     let is_rule = separator(line.trim()).is_some() && line.trim().len() >= 3;
     is_rule || matches!(words[..], ["r" | "w", _, _])

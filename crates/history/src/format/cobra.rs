@@ -12,6 +12,7 @@
 //! remembering it for every read would cost more memory than the reads themselves. A transaction that is open where its log
 //! ends has an unknown outcome.
 
+use super::known::{Known, Likeness, Read};
 use super::{ReadError, Source};
 use crate::builder::{ClaimedWriter, HistoryBuilder, Place, Problem, Refusal};
 use crate::history::{Action, Event, KeyId, Outcome, SessionId};
@@ -24,14 +25,27 @@ const NULL: i64 = 0xdead_beef;
 
 const ADVICE: &str = "check that the log is complete and is Cobra's";
 
+pub(super) const KNOWN: Known = Known {
+    name: "cobra",
+    aliases: &["cobra-log"],
+    description: "Cobra, a folder of binary logs",
+    extension: None,
+    // A log begins with the start of a transaction.
+    likeness: |look| {
+        Likeness::strong(look.is_binary && look.first_line(|line| line.starts_with('S')) && look.bytes.len() >= 9)
+    },
+    read: Read::Folder { has: |name| log_number(name).is_some(), read },
+    write: None,
+};
+
 /// The number of a session's log, `T<n>.log`.
-pub(super) fn log_number(name: &str) -> Option<u64> {
+fn log_number(name: &str) -> Option<u64> {
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let digits = file.strip_prefix('T')?.strip_suffix(".log")?;
     if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
 
-pub(super) fn read(files: &[Source<'_>]) -> Result<HistoryBuilder, ReadError> {
+fn read(files: &[Source<'_>]) -> Result<HistoryBuilder, ReadError> {
     let mut logs: Vec<(u64, &Source<'_>)> =
         files.iter().filter_map(|file| Some((log_number(file.name)?, file))).collect();
     logs.sort_by_key(|log| log.0);

@@ -11,6 +11,8 @@
 //! is dropped; a failed write is moved into an aborted transaction in a session of its own, so that whoever read its value
 //! read something aborted.
 
+use super::known::{Known, Likeness, Read, Written};
+use super::plume_write;
 use crate::builder::{HistoryBuilder, Place, Problem, Refusal};
 use crate::history::{Action, Event, Outcome};
 use crate::name::Name;
@@ -23,7 +25,17 @@ const EVENT: usize = 18;
 /// Failed writes stand in this session.
 const FAILED: &str = "failed writes";
 
-pub(super) fn read(bytes: &[u8]) -> Result<HistoryBuilder, Refusal> {
+pub(super) const KNOWN: Known = Known {
+    name: "dbcop",
+    aliases: &["dbcop-bincode", "bincode"],
+    description: "dbcop, binary",
+    extension: Some("bincode"),
+    likeness: |look| Likeness::strong(look.is_binary && is_plausible(look.bytes)),
+    read: Read::Bytes(read),
+    write: Some(Written { place: 3, write: plume_write::write_bincode }),
+};
+
+fn read(bytes: &[u8]) -> Result<HistoryBuilder, Refusal> {
     if bytes.is_empty() {
         return Err(Refusal { place: Place::Whole, problem: Problem::Empty });
     }
@@ -44,7 +56,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<HistoryBuilder, Refusal> {
 }
 
 /// Whether the bytes begin like such a file.
-pub(super) fn is_plausible(bytes: &[u8]) -> bool {
+fn is_plausible(bytes: &[u8]) -> bool {
     let mut reader = Reader { bytes, at: 0, builder: HistoryBuilder::new(), failed: Vec::new() };
     reader.header().is_ok() && reader.length("sessions", 8).is_ok()
 }

@@ -10,12 +10,23 @@
 
 use super::datum::{Datum, Kind, Taker};
 use super::json::Json;
+use super::known::{Known, Likeness, Read};
 use crate::builder::{HistoryBuilder, Refusal};
 use crate::history::{Action, Event, Outcome};
 
 const ADVICE: &str = "the file is one object like {\"data\":[[{\"events\":[{\"Write\":{\"variable\":0,\"version\":1}}],\"committed\":true}]]}";
 
-pub(super) fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
+pub(super) const KNOWN: Known = Known {
+    name: "dbcop-json",
+    aliases: &["hist"],
+    description: "dbcop, JSON",
+    extension: None,
+    likeness: |look| Likeness::weak(look.object_with(&["data"])),
+    read: Read::Text(read),
+    write: None,
+};
+
+fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
     let mut json = Json::new(text, 1);
     if json.at_end() {
         return Ok(Taker::new(text, 1).builder);

@@ -7,8 +7,11 @@
 //!   {"data" … "params"                      dbcop, JSON      {:type … [ ( # ;    Elle, EDN
 //!   r(1,2,3,4) · r 1 2 · READ KEY[…]        Plume · AWDIT · IsoPredict; r(x,1) the notation
 //! ```
+//!
+//! The file is looked at once; what the look means is for the formats, each in its module.
 
-use super::{Format, ReadError, Source, awdit, cobra, dbcop, isopredict, plume};
+use super::known::{Likeness, Look, Read, Start};
+use super::{Format, ReadError, Source};
 use crate::builder::{Place, Problem, Refusal};
 
 /// The format of one history.
@@ -17,8 +20,8 @@ pub fn detect(files: &[Source<'_>]) -> Result<Format, ReadError> {
         let name = files.first().map_or("", |file| file.name);
         Err(ReadError::new(name, Refusal { place: Place::Whole, problem }))
     };
-    if files.iter().any(|file| cobra::log_number(file.name).is_some()) {
-        return Ok(Format::Cobra);
+    if let Some(format) = files.iter().find_map(|file| by_folder(file.name)) {
+        return Ok(format);
     }
     let [file] = files else {
         let what = "no log of a session among these files, and only Cobra's histories are several files";
@@ -48,68 +51,48 @@ fn first_line(bytes: &[u8]) -> Place {
     Place::Line(1 + blank.filter(|&&byte| byte == b'\n').count() as u64)
 }
 
+/// The format of which a file of this name is a part.
+fn by_folder(name: &str) -> Option<Format> {
+    Format::ALL.into_iter().find(|format| matches!(format.known().read, Read::Folder { has, .. } if has(name)))
+}
+
 fn by_name(name: &str) -> Option<Format> {
-    let extension = name.rsplit_once('.')?.1;
-    match extension.to_ascii_lowercase().as_str() {
-        "bincode" => Some(Format::DbcopBincode),
-        "edn" => Some(Format::ElleEdn),
-        _ => None,
-    }
+    let extension = name.rsplit_once('.')?.1.to_ascii_lowercase();
+    Format::ALL.into_iter().find(|format| format.known().extension == Some(&extension))
 }
 
 fn by_content(bytes: &[u8]) -> Option<Format> {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
-    let first = *text.first()?;
-    if bytes.iter().take(64).any(|&byte| byte == 0) {
-        if dbcop::is_plausible(bytes) {
-            return Some(Format::DbcopBincode);
-        }
-        // A Cobra log begins with the start of a transaction.
-        if first == b'S' && bytes.len() >= 9 {
-            return Some(Format::Cobra);
-        }
-    }
-    match first {
-        b'{' => by_object(text),
-        b'[' => by_list(text),
-        b'#' | b';' | b'(' => Some(Format::ElleEdn),
-        _ => by_line(text),
-    }
+    let is_binary = bytes.iter().take(64).any(|&byte| byte == 0);
+    let look = Look { bytes, is_binary, start: start(text)? };
+    let likeness = |format: Format| (format.known().likeness)(&look);
+    let found = |wanted| Format::ALL.into_iter().find(|&format| likeness(format) == wanted);
+    found(Likeness::Strong).or_else(|| found(Likeness::Weak))
 }
 
-fn by_list(text: &[u8]) -> Option<Format> {
-    let inside = text[1..].trim_ascii_start();
-    match inside.first() {
-        Some(b'{') if is_json_object(inside) => {
-            let names = member_names(inside);
-            let is_timekiller = ["tid", "sid", "sts", "cts", "ops"].iter().any(|name| names.contains(name));
-            Some(if is_timekiller { Format::TimeKiller } else { Format::ElleJson })
+/// What a text begins with, if it is there.
+fn start(text: &[u8]) -> Option<Start<'_>> {
+    Some(match text.first()? {
+        b'{' if is_json_object(text) => Start::Object(member_names(text)),
+        b'{' | b'#' | b';' | b'(' => Start::Edn,
+        b'[' => {
+            let inside = text[1..].trim_ascii_start();
+            match inside.first() {
+                Some(b'{') if is_json_object(inside) => Start::ListOfObjects(member_names(inside)),
+                Some(b'{' | b'#' | b';' | b'(') => Start::Edn,
+                Some(b']') => Start::EmptyList,
+                _ => Start::OtherList,
+            }
         }
-        Some(b'{' | b'#' | b';' | b'(') => Some(Format::ElleEdn),
-        Some(b']') => Some(Format::ElleJson),
-        _ => None,
-    }
+        _ => words(text),
+    })
 }
 
-fn by_object(text: &[u8]) -> Option<Format> {
-    if !is_json_object(text) {
-        return Some(Format::ElleEdn);
-    }
-    let names = member_names(text);
-    let has = |name: &str| names.contains(&name);
-    if has("skew") || has("session") || has("ops") && !has("sts") || has("sealed") {
-        Some(Format::Native)
-    } else if has("tid") || has("sts") {
-        Some(Format::TimeKiller)
-    } else if has("data") {
-        Some(Format::DbcopJson)
-    } else if has("type") {
-        Some(Format::ElleJson)
-    } else if has("value") {
-        Some(Format::Viper)
-    } else {
-        None
-    }
+fn words(text: &[u8]) -> Start<'_> {
+    const LONGEST: usize = 4096;
+    let end = text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len());
+    let shown = |end: usize| String::from_utf8_lossy(&text[..end.min(LONGEST)]).into_owned();
+    Start::Words { line: shown(end).trim().to_owned(), text: shown(text.len()) }
 }
 
 fn is_json_object(text: &[u8]) -> bool {
@@ -149,28 +132,6 @@ fn string_end(text: &[u8], mut at: usize) -> usize {
         }
     }
     text.len()
-}
-
-fn by_line(text: &[u8]) -> Option<Format> {
-    let end = text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len());
-    let line = String::from_utf8_lossy(&text[..end.min(4096)]);
-    let line = line.trim();
-    if plume::is_plausible(line) {
-        Some(Format::Plume)
-    } else if awdit::is_plausible(line) {
-        Some(Format::Awdit)
-    } else if isopredict::is_plausible(line) || line.contains(" KEY[") || line.contains(" Set[") {
-        Some(Format::IsoPredict)
-    } else if is_notation(&String::from_utf8_lossy(&text[..text.len().min(4096)])) {
-        Some(Format::Notation)
-    } else {
-        None
-    }
-}
-
-/// Whether it has an event of the notation; the first transactions may have none.
-fn is_notation(text: &str) -> bool {
-    ["r(", "w(", "append(", "scan(", "init("].iter().any(|event| text.contains(event))
 }
 
 #[cfg(test)]

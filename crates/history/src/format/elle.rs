@@ -13,6 +13,8 @@
 use super::datum::{Datum, OwnedName, Taker};
 use super::edn::Edn;
 use super::json::each_object;
+use super::known::{Known, Likeness, Read, Start, Written};
+use super::{Format, elle_write};
 use crate::builder::{HistoryBuilder, Place, Refusal};
 use crate::history::{Action, Event, Outcome, Times};
 use rustc_hash::FxHashMap;
@@ -20,13 +22,36 @@ use rustc_hash::FxHashMap;
 const OPERATION: &str = "an operation is like {:type :ok, :process 0, :value [[:append 9 1] [:r 8 [1 2]]]}";
 const MICRO: &str = "a micro-operation is [:append key element], [:w key value] or [:r key value]";
 
-pub(super) fn read_json(text: &str) -> Result<HistoryBuilder, Refusal> {
+pub(super) const EDN: Known = Known {
+    name: "elle-edn",
+    aliases: &["elle", "edn", "jepsen", "jepsen-edn"],
+    description: "Elle and Jepsen, EDN",
+    extension: Some("edn"),
+    likeness: |look| Likeness::strong(matches!(look.start, Start::Edn)),
+    read: Read::Text(read_edn),
+    write: Some(Written { place: 5, write: |history, out| elle_write::write(history, Format::ElleEdn, out) }),
+};
+
+pub(super) const JSON: Known = Known {
+    name: "elle-json",
+    aliases: &["elle-cli", "jepsen-json"],
+    description: "Elle and Jepsen, JSON",
+    extension: None,
+    likeness: |look| {
+        let is_list = matches!(look.start, Start::ListOfObjects(_) | Start::EmptyList);
+        Likeness::weak(is_list || look.object_with(&["type"]))
+    },
+    read: Read::Text(read_json),
+    write: Some(Written { place: 6, write: |history, out| elle_write::write(history, Format::ElleJson, out) }),
+};
+
+fn read_json(text: &str) -> Result<HistoryBuilder, Refusal> {
     let mut reader = Reader::new(text);
     each_object(text, |operation| reader.operation(operation))?;
     reader.finish()
 }
 
-pub(super) fn read_edn(text: &str) -> Result<HistoryBuilder, Refusal> {
+fn read_edn(text: &str) -> Result<HistoryBuilder, Refusal> {
     let mut reader = Reader::new(text);
     let mut edn = Edn::new(text);
     while let Some(form) = edn.form()? {

@@ -9,10 +9,10 @@
 //!   b: t3
 //! ```
 
-use super::native_write::{json_name, json_text, json_value};
 use super::versions::{Origin, Versions, losses};
 use super::{Format, WriteError};
 use crate::history::{Action, Event, EventId, History, Outcome, Times, TransactionId};
+use crate::json;
 use crate::name::Name;
 use crate::value::ValueView;
 use std::cmp::Reverse;
@@ -28,6 +28,7 @@ pub(super) fn write(history: &History, format: Format, out: &mut dyn Write) -> R
     if !writer.is_edn {
         out.write_all(b"[")?;
     }
+    let mut line = Vec::new();
     for (index, (transaction, is_invocation)) in moments(history, &mut losses).into_iter().enumerate() {
         let process = processes[history.session_of(transaction).index()];
         let separator: &[u8] = match (index, writer.is_edn) {
@@ -35,8 +36,10 @@ pub(super) fn write(history: &History, format: Format, out: &mut dyn Write) -> R
             (_, true) => b"\n",
             (_, false) => b",\n",
         };
-        out.write_all(separator)?;
-        writer.operation(index, process, transaction, is_invocation, out)?;
+        line.clear();
+        line.extend_from_slice(separator);
+        writer.operation(index, process, transaction, is_invocation, &mut line)?;
+        out.write_all(&line)?;
     }
     out.write_all(if writer.is_edn { b"\n" } else { b"]\n" })?;
     losses.push("Transactions are named by the index of their invocation.".to_owned());
@@ -176,7 +179,7 @@ impl OperationWriter<'_> {
         process: i64,
         transaction: TransactionId,
         is_invocation: bool,
-        out: &mut dyn Write,
+        out: &mut Vec<u8>,
     ) -> io::Result<()> {
         let kind = match self.history.outcome(transaction) {
             _ if is_invocation => "invoke",
@@ -190,14 +193,15 @@ impl OperationWriter<'_> {
             write!(out, "{{\"index\":{index},\"process\":{process},\"type\":\"{kind}\",\"f\":\"txn\",\"value\":[")?;
         }
         for (place, (number, event)) in self.history.numbered_events_of(transaction).enumerate() {
-            let separator = if self.is_edn { " " } else { "," };
-            out.write_all(if place > 0 { separator } else { "" }.as_bytes())?;
+            let separator = if self.is_edn { b' ' } else { b',' };
+            out.extend((place > 0).then_some(separator));
             self.micro(number, event, is_invocation, out)?;
         }
-        out.write_all(b"]}")
+        out.extend_from_slice(b"]}");
+        Ok(())
     }
 
-    fn micro(&self, number: EventId, event: &Event, is_invocation: bool, out: &mut dyn Write) -> io::Result<()> {
+    fn micro(&self, number: EventId, event: &Event, is_invocation: bool, out: &mut Vec<u8>) -> io::Result<()> {
         let word = match event.action {
             Action::Read => "r",
             Action::Write => "w",
@@ -206,73 +210,78 @@ impl OperationWriter<'_> {
         let name = self.history.key_name(event.key);
         if self.is_edn {
             write!(out, "[:{word} ")?;
-            edn_name(name, out)?;
-            out.write_all(b" ")?;
+            edn_name(name, out);
+            out.push(b' ');
         } else {
             write!(out, "[\"{word}\",")?;
-            json_name(name, out)?;
-            out.write_all(b",")?;
+            json::push_name(out, name);
+            out.push(b',');
         }
-        self.value(number, event, is_invocation, out)?;
-        out.write_all(b"]")
+        self.value(number, event, is_invocation, out);
+        out.push(b']');
+        Ok(())
     }
 
-    fn value(&self, number: EventId, event: &Event, is_invocation: bool, out: &mut dyn Write) -> io::Result<()> {
+    fn value(&self, number: EventId, event: &Event, is_invocation: bool, out: &mut Vec<u8>) {
         let nothing: &[u8] = if self.is_edn { b"nil" } else { b"null" };
         let is_unknown_yet = is_invocation && event.is_read();
         match &self.values {
-            _ if is_unknown_yet => out.write_all(nothing),
-            Values::Numbers(numbers) if event.is_read() && numbers[number.index()] == 0 => out.write_all(nothing),
-            Values::Numbers(numbers) => write!(out, "{}", numbers[number.index()]),
-            Values::Own(versions) if versions.origin(number) == Origin::Initial => out.write_all(nothing),
+            _ if is_unknown_yet => out.extend_from_slice(nothing),
+            Values::Numbers(numbers) if event.is_read() && numbers[number.index()] == 0 => {
+                out.extend_from_slice(nothing);
+            }
+            Values::Numbers(numbers) => json::push_integer(out, numbers[number.index()]),
+            Values::Own(versions) if versions.origin(number) == Origin::Initial => out.extend_from_slice(nothing),
             Values::Own(_) if self.is_edn => edn_value(self.history, event.value, out),
-            Values::Own(_) => json_value(self.history, event.value, out),
+            Values::Own(_) => json::push_value(out, self.history.values(), event.value),
         }
     }
 }
 
-fn edn_name(name: Name<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn edn_name(name: Name<'_>, out: &mut Vec<u8>) {
     match name {
-        Name::Integer(number) => write!(out, "{number}"),
+        Name::Integer(number) => json::push_integer(out, number),
         Name::Text(text) => edn_text(text, out),
     }
 }
 
 /// A keyword where the text is one's spelling, otherwise a string.
-fn edn_text(text: &str, out: &mut dyn Write) -> io::Result<()> {
+fn edn_text(text: &str, out: &mut Vec<u8>) {
     let is_keyword = text.strip_prefix(':').is_some_and(|rest| {
         !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte))
     });
     if is_keyword {
-        return out.write_all(text.as_bytes());
+        return out.extend_from_slice(text.as_bytes());
     }
     if text.bytes().all(|byte| byte >= 0x20) {
-        return json_text(text, out);
+        return json::push_text(out, text);
     }
-    out.write_all(b"\"")?;
-    for letter in text.chars() {
-        match letter {
-            '"' => out.write_all(b"\\\"")?,
-            '\\' => out.write_all(b"\\\\")?,
-            '\n' => out.write_all(b"\\n")?,
-            letter => write!(out, "{letter}")?,
+    out.push(b'"');
+    for byte in text.bytes() {
+        match byte {
+            b'"' => out.extend_from_slice(b"\\\""),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            byte => out.push(byte),
         }
     }
-    out.write_all(b"\"")
+    out.push(b'"');
 }
 
-fn edn_value(history: &History, value: crate::value::Value, out: &mut dyn Write) -> io::Result<()> {
+fn edn_value(history: &History, value: crate::value::Value, out: &mut Vec<u8>) {
     match history.view(value) {
-        ValueView::Absent => out.write_all(b"nil"),
+        ValueView::Absent => out.extend_from_slice(b"nil"),
         ValueView::Text(text) => edn_text(text, out),
         ValueView::List(elements) => {
-            out.write_all(b"[")?;
+            out.push(b'[');
             for (place, &element) in elements.iter().enumerate() {
-                out.write_all(if place > 0 { b" " } else { b"" })?;
-                edn_value(history, element, out)?;
+                out.extend((place > 0).then_some(b' '));
+                edn_value(history, element, out);
             }
-            out.write_all(b"]")
+            out.push(b']');
         }
-        ValueView::Integer(_) | ValueView::Real(_) | ValueView::Boolean(_) => json_value(history, value, out),
+        ValueView::Integer(_) | ValueView::Real(_) | ValueView::Boolean(_) => {
+            json::push_value(out, history.values(), value);
+        }
     }
 }

@@ -13,6 +13,8 @@
 //! `table/row`, which an insert makes true and a delete makes absent; since all inserts write the same, a `CONTAINS` also says
 //! whom it read from. A `From` that names somebody who did not write the key is a read out of thin air, for the verdict.
 
+use super::isopredict_write;
+use super::known::{Known, Likeness, Read, Written};
 use super::text::{excerpt, lines, refuse};
 use crate::builder::{ClaimedWriter, HistoryBuilder, Place, Refusal};
 use crate::history::{Action, Event};
@@ -46,7 +48,17 @@ struct Line<'a> {
     line: u64,
 }
 
-pub(super) fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
+pub(super) const KNOWN: Known = Known {
+    name: "isopredict",
+    aliases: &["monkeydb"],
+    description: "IsoPredict traces",
+    extension: None,
+    likeness: |look| Likeness::strong(look.first_line(is_plausible)),
+    read: Read::Text(read),
+    write: Some(Written { place: 4, write: isopredict_write::write }),
+};
+
+fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
     let mut trace = Vec::new();
     for (line, content) in lines(text) {
         let content = content.trim();
@@ -59,8 +71,8 @@ pub(super) fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
 }
 
 /// Whether a line looks like one of this format.
-pub(super) fn is_plausible(line: &str) -> bool {
-    parse(line.trim(), 0).is_some()
+fn is_plausible(line: &str) -> bool {
+    parse(line.trim(), 0).is_some() || line.contains(" KEY[") || line.contains(" Set[")
 }
 
 fn parse(content: &str, line: u64) -> Option<Line<'_>> {

@@ -8,17 +8,8 @@
 //! folder. Whatever is wrong with an input is a [`ReadError`]: the file, the line or byte, what is there and what to do. A read
 //! of a value that nobody wrote is *not* wrong with the input; it is a history that no level allows, and a verdict.
 //!
-//! | format | shape | written too |
-//! |---|---|---|
-//! | `native` | JSON Lines, a transaction per line | yes |
-//! | `notation` | `a: r(x,init) w(x,1)`, a session per line | yes |
-//! | `dbcop`, `dbcop-json` | bincode of sessions of transactions of events; its JSON successor | bincode |
-//! | `cobra` | a folder of binary logs `T<n>.log`, a session each | |
-//! | `plume` | `w(key,value,session,transaction)` per line; PolySI and IsoVista too | yes |
-//! | `awdit` | `w key value`, with `---` and `===` between | |
-//! | `isopredict` | `READ KEY[k] Txn(s, t) From(s, t)` per line | yes |
-//! | `elle-edn`, `elle-json` | Jepsen operations: invocations and completions | yes |
-//! | `timekiller`, `viper` | JSON transactions with timestamps; without sessions | |
+//! All that is known of a format stands in its own module, as a `Known`: its names, how it is recognised, how it is read and written.
+//! A line of the table below makes it one of them; the command line, the errors that list formats and the tests go by the table.
 
 mod awdit;
 mod cobra;
@@ -32,10 +23,12 @@ mod elle_write;
 mod isopredict;
 mod isopredict_write;
 mod json;
+mod known;
 mod native;
 mod native_line;
 mod native_scanner;
 mod native_write;
+mod notation;
 mod notation_write;
 mod plume;
 mod plume_write;
@@ -48,71 +41,92 @@ pub use detect::detect;
 
 use crate::builder::{HistoryBuilder, Place, Problem, Refusal};
 use crate::history::History;
+use known::{Known, Read};
 use std::fmt;
 use std::io;
 use std::str::FromStr;
 
-/// The formats that histories come in.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Format {
+macro_rules! formats {
+    ($($(#[$doc:meta])* $format:ident = $known:path,)*) => {
+        /// The formats that histories come in.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Format {
+            $($(#[$doc])* $format,)*
+        }
+
+        impl Format {
+            /// All of them.
+            pub const ALL: [Format; [$(Format::$format),*].len()] = [$(Format::$format),*];
+
+            fn known(self) -> &'static Known {
+                match self {
+                    $(Format::$format => &$known,)*
+                }
+            }
+        }
+    };
+}
+
+formats! {
     /// JSON Lines, a transaction per line.
-    Native,
+    Native = native::KNOWN,
     /// The one-line notation of tests and docs.
-    Notation,
+    Notation = notation::KNOWN,
     /// dbcop's bincode.
-    DbcopBincode,
+    DbcopBincode = dbcop::KNOWN,
     /// dbcop's newer JSON.
-    DbcopJson,
+    DbcopJson = dbcop_json::KNOWN,
     /// A folder of Cobra logs.
-    Cobra,
+    Cobra = cobra::KNOWN,
     /// The text of Plume, PolySI and IsoVista.
-    Plume,
+    Plume = plume::KNOWN,
     /// The text of AWDIT's tests.
-    Awdit,
+    Awdit = awdit::KNOWN,
     /// An IsoPredict trace.
-    IsoPredict,
+    IsoPredict = isopredict::KNOWN,
     /// Jepsen operations in EDN, as Elle reads them.
-    ElleEdn,
+    ElleEdn = elle::EDN,
     /// Jepsen operations in JSON, as elle-cli reads them.
-    ElleJson,
+    ElleJson = elle::JSON,
     /// TimeKiller's JSON.
-    TimeKiller,
+    TimeKiller = timekiller::KNOWN,
     /// Viper's JSON Lines.
-    Viper,
+    Viper = viper::KNOWN,
 }
 
 impl Format {
-    /// All of them.
-    pub const ALL: [Format; 12] = [
-        Format::Native,
-        Format::Notation,
-        Format::DbcopBincode,
-        Format::DbcopJson,
-        Format::Cobra,
-        Format::Plume,
-        Format::Awdit,
-        Format::IsoPredict,
-        Format::ElleEdn,
-        Format::ElleJson,
-        Format::TimeKiller,
-        Format::Viper,
-    ];
-
     /// The name used on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Format::Native => "native",
-            Format::Notation => "notation",
-            Format::DbcopBincode => "dbcop",
-            Format::DbcopJson => "dbcop-json",
-            Format::Cobra => "cobra",
-            Format::Plume => "plume",
-            Format::Awdit => "awdit",
-            Format::IsoPredict => "isopredict",
-            Format::ElleEdn => "elle-edn",
-            Format::ElleJson => "elle-json",
-            Format::TimeKiller => "timekiller",
-            Format::Viper => "viper",
+        self.known().name
+    }
+
+    /// What it is, in a few words.
+    pub fn description(self) -> &'static str {
+        self.known().description
+    }
+
+    /// Whether a history is text, which people may write by hand.
+    pub fn is_text(self) -> bool {
+        matches!(self.known().read, Read::Text(_))
+    }
+
+    /// Those that can be written too, the most usual first.
+    pub fn written() -> Vec<Format> {
+        let mut written: Vec<(u8, Format)> =
+            Format::ALL.iter().filter_map(|format| Some((format.known().write.as_ref()?.place, *format))).collect();
+        written.sort_unstable();
+        written.into_iter().map(|(_, format)| format).collect()
+    }
+
+    /// The names of some, as a sentence lists them.
+    pub fn list(formats: &[Format]) -> String {
+        match formats {
+            [] => String::new(),
+            [only] => only.to_string(),
+            [most @ .., last] => {
+                let most: Vec<&str> = most.iter().map(|format| format.name()).collect();
+                format!("{} or {last}", most.join(", "))
+            }
         }
     }
 }
@@ -132,21 +146,8 @@ impl FromStr for Format {
     type Err = UnknownFormat;
 
     fn from_str(text: &str) -> Result<Self, UnknownFormat> {
-        Ok(match text {
-            "native" | "skew" | "jsonl" => Format::Native,
-            "notation" | "text" => Format::Notation,
-            "dbcop" | "dbcop-bincode" | "bincode" => Format::DbcopBincode,
-            "dbcop-json" | "hist" => Format::DbcopJson,
-            "cobra" | "cobra-log" => Format::Cobra,
-            "plume" | "plume-text" | "polysi" | "isovista" => Format::Plume,
-            "awdit" | "awdit-test" => Format::Awdit,
-            "isopredict" | "monkeydb" => Format::IsoPredict,
-            "elle-edn" | "elle" | "edn" | "jepsen" | "jepsen-edn" => Format::ElleEdn,
-            "elle-json" | "elle-cli" | "jepsen-json" => Format::ElleJson,
-            "timekiller" | "timekiller-json" => Format::TimeKiller,
-            "viper" | "viper-json" => Format::Viper,
-            _ => return Err(UnknownFormat(text.to_owned())),
-        })
+        let is_called = |format: &Format| format.name() == text || format.known().aliases.contains(&text);
+        Format::ALL.into_iter().find(is_called).ok_or_else(|| UnknownFormat(text.to_owned()))
     }
 }
 
@@ -203,36 +204,20 @@ impl Unfinished {
 /// The first half of [`read`], for inputs so large that their bytes should not be kept longer than needed.
 pub fn take_in(files: &[Source<'_>], format: Format) -> Result<Unfinished, ReadError> {
     let file = files.first().map_or("", |file| file.name);
-    let builder = if format == Format::Cobra {
-        cobra::read(files)?
-    } else if let [file] = files {
-        read_bytes(file.bytes, format).map_err(|refusal| ReadError::new(file.name, refusal))?
-    } else {
-        let what = format!("{} files for one history, where the format {format} has one file", files.len());
-        let problem = Problem::malformed(what, "give each file as a history of its own");
-        return Err(ReadError::new(file, Refusal { place: Place::Whole, problem }));
+    let one = |read: &dyn Fn(&[u8]) -> Result<HistoryBuilder, Refusal>| match files {
+        [file] => read(file.bytes).map_err(|refusal| ReadError::new(file.name, refusal)),
+        _ => {
+            let what = format!("{} files for one history, where the format {format} has one file", files.len());
+            let problem = Problem::malformed(what, "give each file as a history of its own");
+            Err(ReadError::new(file, Refusal { place: Place::Whole, problem }))
+        }
+    };
+    let builder = match format.known().read {
+        Read::Folder { read, .. } => read(files)?,
+        Read::Bytes(read) => one(&read)?,
+        Read::Text(read) => one(&|bytes| read(text::utf8(bytes)?))?,
     };
     Ok(Unfinished { builder, file: file.to_owned() })
-}
-
-fn read_bytes(bytes: &[u8], format: Format) -> Result<HistoryBuilder, Refusal> {
-    if format == Format::DbcopBincode {
-        return dbcop::read(bytes);
-    }
-    let text = text::utf8(bytes)?;
-    match format {
-        Format::Native => native::read(text),
-        Format::Notation => crate::notation::take_in(text),
-        Format::DbcopJson => dbcop_json::read(text),
-        Format::Plume => plume::read(text),
-        Format::Awdit => awdit::read(text),
-        Format::IsoPredict => isopredict::read(text),
-        Format::ElleEdn => elle::read_edn(text),
-        Format::ElleJson => elle::read_json(text),
-        Format::TimeKiller => timekiller::read(text),
-        Format::Viper => viper::read(text),
-        Format::Cobra | Format::DbcopBincode => unreachable!("binary formats were read above"),
-    }
 }
 
 /// A history that cannot be written in a format.
@@ -266,21 +251,11 @@ impl WriteError {
 /// Writes a history; returns one sentence for each thing that the format could not carry.
 pub fn write(history: &History, format: Format, out: &mut dyn io::Write) -> Result<Vec<String>, WriteError> {
     let mut out = io::BufWriter::with_capacity(1 << 16, out);
-    let losses = match format {
-        Format::Native => native_write::write(history, &mut out)?,
-        Format::Notation => notation_write::write(history, &mut out)?,
-        Format::Plume => plume_write::write_plume(history, &mut out)?,
-        Format::DbcopBincode => plume_write::write_bincode(history, &mut out)?,
-        Format::IsoPredict => isopredict_write::write(history, &mut out)?,
-        Format::ElleEdn | Format::ElleJson => elle_write::write(history, format, &mut out)?,
-        Format::DbcopJson | Format::Cobra | Format::Awdit | Format::TimeKiller | Format::Viper => {
-            return Err(WriteError::Unsupported {
-                format,
-                reason: "it can be read but not written".to_owned(),
-                advice: "write native, plume, dbcop, isopredict, elle-edn or elle-json",
-            });
-        }
+    let Some(written) = &format.known().write else {
+        let reason = "it can be read but not written".to_owned();
+        return Err(WriteError::Unsupported { format, reason, advice: "write native, which holds everything" });
     };
+    let losses = (written.write)(history, &mut out)?;
     io::Write::flush(&mut out)?;
     Ok(losses)
 }

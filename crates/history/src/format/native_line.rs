@@ -12,9 +12,11 @@
 
 use super::datum::{Datum, Kind, NAMES, OwnedName, Taker};
 use super::text::{Lines, excerpt};
-use crate::builder::{ClaimedWriter, HistoryBuilder, Refusal, ScanSpec, ScannedKey};
-use crate::history::{Action, Event, Outcome, Times};
+use crate::builder::{HistoryBuilder, Refusal};
+use crate::history::{Action, Times};
 use crate::level::{IsolationLevel, spellings};
+use crate::line::{Aborter, ClaimedWriter, Ended, Ending, HistorySink, Note, Opening, Operation, ScanSpec, ScannedKey};
+use crate::name::Name;
 use std::sync::LazyLock;
 
 const LINE: &str =
@@ -82,7 +84,7 @@ impl<'t> LineReader<'t> {
         let mut deletions = Vec::with_capacity(members.len());
         for (key, id) in members {
             let id = id.name().ok_or_else(|| self.taker.refuse(id, "a seal without a transaction", ADVICE))?;
-            deletions.push((key.word().unwrap_or_default(), id));
+            deletions.push((Name::from(key.word().unwrap_or_default()), id));
         }
         let deletions: Vec<_> = deletions.iter().map(|(key, id)| (*key, id.as_name())).collect();
         self.taker.builder.seal(&deletions);
@@ -96,56 +98,58 @@ impl<'t> LineReader<'t> {
         let id = line.member("id").map(|id| self.name(id)).transpose()?;
         let ops = line.member("ops").ok_or_else(|| self.missing(line, "a transaction", "ops", LINE))?;
         let Some(ops) = ops.list() else { return Err(self.taker.refuse(ops, "`ops` that is not a list", LINE)) };
-        let session = self.taker.builder.session(session.as_name());
-        self.taker.builder.begin(session, id.as_ref().map(OwnedName::as_name))?;
+        let (session, id) = (session.as_name(), id.as_ref().map(OwnedName::as_name));
+        self.taker.builder.put_opening(&Opening { session, id, note: Note::Nothing })?;
         for op in ops {
             self.event(op)?;
         }
-        self.ending(line)?;
         let known = ["session", "id", "ops", "outcome", "by", "level", "begin", "end"];
         let extra = self.extra(members, &known);
-        if !extra.is_empty() {
-            self.taker.builder.note_transaction(&extra);
-        }
-        Ok(())
+        let ending = Ending {
+            outcome: self.ended(line)?,
+            level: self.level(line)?,
+            times: self.times(line)?,
+            note: note(&extra),
+        };
+        self.taker.builder.put_ending(&ending)
     }
 
-    fn ending(&mut self, line: &Datum<'_>) -> Result<(), Refusal> {
-        let outcome = self.outcome(line)?;
-        self.taker.builder.outcome(outcome);
-        if let Some(level) = line.member("level") {
-            static ADVICE: LazyLock<String> =
-                LazyLock::new(|| format!("use {}", spellings(IsolationLevel::of_transactions())));
-            let word = level.word().unwrap_or_default();
-            let parsed = word.parse().ok().filter(|&level| level != IsolationLevel::Declared);
-            let level = parsed.ok_or_else(|| self.taker.unknown_word(level, "an isolation level", &ADVICE))?;
-            self.taker.builder.level(level);
-        }
+    fn level(&self, line: &Datum<'_>) -> Result<Option<IsolationLevel>, Refusal> {
+        static ADVICE: LazyLock<String> =
+            LazyLock::new(|| format!("use {}", spellings(IsolationLevel::of_transactions())));
+        let Some(level) = line.member("level") else { return Ok(None) };
+        let word = level.word().unwrap_or_default();
+        let parsed = word.parse().ok().filter(|&level| level != IsolationLevel::Declared);
+        parsed.map(Some).ok_or_else(|| self.taker.unknown_word(level, "an isolation level", &ADVICE))
+    }
+
+    fn times(&self, line: &Datum<'_>) -> Result<Times, Refusal> {
         let begin = line.member("begin").map(|time| self.taker.signed(time, "`begin`")).transpose()?;
         let end = line.member("end").map(|time| self.taker.signed(time, "`end`")).transpose()?;
-        self.taker.builder.times(Times { begin, end })
+        Ok(Times { begin, end })
     }
 
-    fn outcome(&self, line: &Datum<'_>) -> Result<Outcome, Refusal> {
+    /// How the transaction ended. What went wrong then is kept with the members that nobody looks into.
+    fn ended(&self, line: &Datum<'_>) -> Result<Ended<'static>, Refusal> {
         const ADVICE: &str = "use committed, aborted (with \"by\":\"program\" or \"database\") or unknown";
         let (outcome, by) = (line.member("outcome"), line.member("by"));
-        let outcome = match outcome.map(|outcome| (outcome, outcome.word())) {
-            None | Some((_, Some("committed"))) => Outcome::Committed,
-            Some((_, Some("unknown"))) => Outcome::Unknown,
-            Some((_, Some("aborted"))) => Outcome::AbortedByDatabase,
+        let ended = match outcome.map(|outcome| (outcome, outcome.word())) {
+            None => Ended::Unsaid,
+            Some((_, Some("committed"))) => Ended::Committed,
+            Some((_, Some("unknown"))) => Ended::Unknown,
+            Some((_, Some("aborted"))) => Ended::Aborted { by: None, error: None },
             Some((outcome, _)) => return Err(self.taker.unknown_word(outcome, "an outcome", ADVICE)),
         };
-        match by {
-            None => Ok(outcome),
-            Some(by) if outcome != Outcome::AbortedByDatabase => {
-                Err(self.taker.refuse(by, "`by` on a transaction that is not aborted", ADVICE))
-            }
-            Some(by) => match by.word() {
-                Some("program") => Ok(Outcome::AbortedByProgram),
-                Some("database") => Ok(Outcome::AbortedByDatabase),
-                _ => Err(self.taker.unknown_word(by, "somebody who aborts", ADVICE)),
-            },
-        }
+        let Some(by) = by else { return Ok(ended) };
+        let Ended::Aborted { .. } = ended else {
+            return Err(self.taker.refuse(by, "`by` on a transaction that is not aborted", ADVICE));
+        };
+        let aborter = match by.word() {
+            Some("program") => Aborter::Program,
+            Some("database") => Aborter::Database,
+            _ => return Err(self.taker.unknown_word(by, "somebody who aborts", ADVICE)),
+        };
+        Ok(Ended::Aborted { by: Some(aborter), error: None })
     }
 
     fn event(&mut self, op: &Datum<'_>) -> Result<(), Refusal> {
@@ -184,30 +188,24 @@ impl<'t> LineReader<'t> {
             Action::Append => self.taker.element(value)?,
         };
         let locking = self.locking(op)?;
-        let from = given(members, "from");
+        let from = self.writer(members)?;
         if action != Action::Read && (locking || from.is_some()) {
             let what = if locking { "`lock` on a write" } else { "`from` on a write" };
             return Err(self.taker.refuse(op, what, "only reads lock, and only reads come from somebody"));
         }
-        self.taker.builder.event(Event { locking, ..Event::new(action, key, value) });
-        if let Some(from) = from {
-            self.claim(from)?;
-        }
         let extra = self.extra(members, &["r", "w", "a", "v", "from", "lock"]);
-        if !extra.is_empty() {
-            self.taker.builder.note_event(&extra);
-        }
+        let from = from.as_ref().map(claimed);
+        self.taker.builder.operation(Operation { action, key, value, from, locking, note: note(&extra) });
         Ok(())
     }
 
-    fn claim(&mut self, from: &Datum<'_>) -> Result<(), Refusal> {
-        if from.is_nil() {
-            self.taker.builder.claim(ClaimedWriter::Initial);
-            return Ok(());
+    /// Who wrote what was read: a name, or nothing for the initial state.
+    fn writer<'d>(&self, members: &'d [(Datum<'_>, Datum<'_>)]) -> Result<Option<Option<OwnedName<'d>>>, Refusal> {
+        match given(members, "from") {
+            None => Ok(None),
+            Some(from) if from.is_nil() => Ok(Some(None)),
+            Some(from) => Ok(Some(Some(self.name(from)?))),
         }
-        let name = self.name(from)?;
-        self.taker.builder.claim(ClaimedWriter::Transaction(name.as_name()));
-        Ok(())
     }
 
     fn locking(&self, op: &Datum<'_>) -> Result<bool, Refusal> {
@@ -241,7 +239,7 @@ impl<'t> LineReader<'t> {
             sealed,
             locking: self.locking(op)?,
             except: &except,
-            note: Some(extra.as_str()).filter(|extra| !extra.is_empty()),
+            note: note(&extra),
         };
         let listed = op.member("reads").map(|reads| self.listed(reads)).transpose()?.unwrap_or_default();
         let listed: Vec<ScannedKey<'_>> = listed.iter().map(Listed::as_scanned).collect();
@@ -269,11 +267,7 @@ impl<'t> LineReader<'t> {
             let key = self.name(key)?;
             let value = given(members, "v").ok_or_else(|| self.missing(read, "a scanned key", "v", SCAN))?;
             let value = self.taker.read_value(value)?;
-            let writer = match given(members, "from") {
-                None => None,
-                Some(from) if from.is_nil() => Some(None),
-                Some(from) => Some(Some(self.name(from)?)),
-            };
+            let writer = self.writer(members)?;
             listed.push(Listed { key: key.as_name().to_string(), value, writer });
         }
         Ok(listed)
@@ -313,12 +307,19 @@ struct Listed<'d> {
 
 impl Listed<'_> {
     fn as_scanned(&self) -> ScannedKey<'_> {
-        let writer = self.writer.as_ref().map(|writer| match writer {
-            None => ClaimedWriter::Initial,
-            Some(id) => ClaimedWriter::Transaction(id.as_name()),
-        });
-        ScannedKey { key: &self.key, value: self.value, writer }
+        ScannedKey { key: &self.key, value: self.value, writer: self.writer.as_ref().map(claimed) }
     }
+}
+
+fn claimed<'d>(writer: &'d Option<OwnedName<'_>>) -> ClaimedWriter<'d> {
+    match writer {
+        None => ClaimedWriter::Initial,
+        Some(id) => ClaimedWriter::Transaction(id.as_name()),
+    }
+}
+
+fn note(members: &str) -> Note<'_> {
+    if members.is_empty() { Note::Nothing } else { Note::Members(members) }
 }
 
 /// A member that is there, be it null: `"v":null` is the absent value and `"from":null` the initial state.

@@ -5,81 +5,80 @@
 //! some of its keys, as plain reads, which mean the same.
 
 use super::WriteError;
-use crate::history::{Action, Event, EventId, History, KeyId, Outcome, Scan, Times, TransactionId, Writer};
+use crate::history::{Event, EventId, History, KeyId, Scan, TransactionId, TransactionName, Writer};
+use crate::line::{
+    ClaimedWriter, Content, Ending, Header, HistorySink, LineWriter, Note, Opening, Operation, ScanSpec, ScannedKey,
+};
 use crate::name::Name;
 use crate::scan::{ascending, within};
-use crate::value::{Value, ValueView};
+use crate::value::Value;
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::Write;
 
 pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<Vec<String>, WriteError> {
-    header(history, out)?;
-    let mut writer = NativeWriter { history, out, scans: history.scans().iter().peekable(), ranges: BTreeMap::new() };
+    let mut lines = LineWriter::new();
+    let mut teller = Teller::new(history);
+    let Ok(()) = teller.header(&mut lines);
     for transaction in history.transactions() {
-        writer.transaction(transaction)?;
+        let Ok(()) = teller.transaction(transaction, &mut lines);
+        lines.hand_on(out)?;
     }
+    lines.hand_on_all(out)?;
     Ok(Vec::new())
 }
 
-fn header(history: &History, out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(b"{\"skew\":1")?;
-    let mut given = history.keys().filter(|&key| !history.initial(key).is_absent()).peekable();
-    if given.peek().is_some() {
-        out.write_all(b",\"initial\":{")?;
-        for (place, key) in given.enumerate() {
-            out.write_all(if place > 0 { b"," } else { b"" })?;
-            name_as_text(history.key_name(key), out)?;
-            out.write_all(b":")?;
-            json_value(history, history.initial(key), out)?;
-        }
-        out.write_all(b"}")?;
-    }
-    if let Some(about) = history.about() {
-        out.write_all(b",\"about\":")?;
-        json_text(about, out)?;
-    }
-    out.write_all(b"}\n")
-}
-
-struct NativeWriter<'a> {
+/// Tells a history that is there.
+struct Teller<'a> {
     history: &'a History,
-    out: &'a mut dyn Write,
     scans: std::iter::Peekable<std::slice::Iter<'a, Scan>>,
     /// For every prefix that was scanned, the keys that a scan may cover, ascending.
     ranges: BTreeMap<&'a str, Vec<(String, KeyId)>>,
 }
 
-impl<'a> NativeWriter<'a> {
-    fn transaction(&mut self, transaction: TransactionId) -> io::Result<()> {
-        let history = self.history;
-        self.out.write_all(b"{\"session\":")?;
-        json_name(history.session_name(history.session_of(transaction)), self.out)?;
-        if let crate::history::TransactionName::Given(id) = history.transaction_name(transaction) {
-            self.out.write_all(b",\"id\":")?;
-            json_name(id, self.out)?;
-        }
-        self.out.write_all(b",\"ops\":[")?;
-        self.events(transaction)?;
-        self.out.write_all(b"]")?;
-        self.ending(transaction)?;
-        self.out.write_all(b"}\n")
+impl<'a> Teller<'a> {
+    fn new(history: &'a History) -> Teller<'a> {
+        Teller { history, scans: history.scans().iter().peekable(), ranges: BTreeMap::new() }
     }
 
-    fn events(&mut self, transaction: TransactionId) -> io::Result<()> {
+    fn header<S: HistorySink>(&self, sink: &mut S) -> Result<(), S::Error> {
+        let history = self.history;
+        let mut given = history.keys().filter(|&key| !history.initial(key).is_absent()).peekable();
+        let initial = given.peek().is_some().then_some(());
+        let initial = initial.map(|()| given.map(|key| (history.key_name(key), self.content(history.initial(key)))));
+        sink.put_header(Header { initial, about: history.about() })
+    }
+
+    fn transaction<S: HistorySink>(&mut self, transaction: TransactionId, sink: &mut S) -> Result<(), S::Error> {
+        let history = self.history;
+        let id = match history.transaction_name(transaction) {
+            TransactionName::Given(id) => Some(id),
+            TransactionName::Derived { .. } => None,
+        };
+        let session = history.session_name(history.session_of(transaction));
+        sink.put_opening(&Opening { session, id, note: Note::Nothing })?;
+        self.events(transaction, sink)?;
+        sink.put_ending(&Ending {
+            outcome: history.outcome(transaction).into(),
+            level: history.declared_level(transaction),
+            times: history.times(transaction),
+            note: kept(history.transaction_note(transaction)),
+        })
+    }
+
+    fn events<S: HistorySink>(&mut self, transaction: TransactionId, sink: &mut S) -> Result<(), S::Error> {
         let range = self.history.event_range(transaction);
         let mut event = range.start;
         while event < range.end {
             // A scan that covered no key left nothing to write.
             while self.scans.next_if(|scan| scan.events.end <= event).is_some() {}
-            self.out.write_all(if event > range.start { b"," } else { b"" })?;
             let scan = self.scans.peek().filter(|scan| scan.events.start == event && scan.events.end <= range.end);
             match scan.copied().and_then(|scan| Some((scan, self.bounds(scan)?))) {
                 Some((scan, bounds)) => {
-                    self.scan(scan, bounds)?;
+                    self.scan(scan, bounds, sink)?;
                     event = scan.events.end;
                 }
                 None => {
-                    self.event(EventId(event))?;
+                    self.event(EventId(event), sink)?;
                     event += 1;
                 }
             }
@@ -108,82 +107,79 @@ impl<'a> NativeWriter<'a> {
         })
     }
 
-    fn scan(&mut self, scan: &Scan, [low, high]: [Option<String>; 2]) -> io::Result<()> {
+    fn scan<S: HistorySink>(
+        &self,
+        scan: &Scan,
+        [low, high]: [Option<String>; 2],
+        sink: &mut S,
+    ) -> Result<(), S::Error> {
         let history = self.history;
-        self.out.write_all(b"{\"scan\":")?;
-        json_text(&scan.prefix, self.out)?;
-        for (member, bound) in [("lo", low), ("hi", high)] {
-            if let Some(bound) = bound {
-                write!(self.out, ",\"{member}\":")?;
-                json_name(Name::from(bound.as_str()), self.out)?;
-            }
-        }
-        self.out.write_all(b",\"reads\":[")?;
-        for event in scan.events.clone().map(EventId) {
-            self.out.write_all(if event.0 > scan.events.start { b"," } else { b"" })?;
-            self.out.write_all(b"{\"k\":")?;
-            name_as_text(history.key_name(history.event(event).key), self.out)?;
-            self.out.write_all(b",\"v\":")?;
-            json_value(history, history.event(event).value, self.out)?;
-            self.claim(event)?;
-            self.out.write_all(b"}")?;
-        }
-        self.out.write_all(b"]")?;
-        self.lock_and_note(EventId(scan.events.start))
+        let numbers = scan.events.clone().map(EventId);
+        // Keys and derived names of writers, for as long as they are told.
+        let mut texts: Vec<(String, String)> =
+            numbers.clone().map(|number| (self.key(number).to_string(), String::new())).collect();
+        let listed: Vec<ScannedKey<'_, Content<'_>>> = numbers
+            .zip(&mut texts)
+            .map(|(number, (key, derived))| ScannedKey {
+                key,
+                value: self.content(history.event(number).value),
+                writer: self.claim(number, derived),
+            })
+            .collect();
+        let first = EventId(scan.events.start);
+        let spec = ScanSpec {
+            prefix: &scan.prefix,
+            low: low.as_deref().map(Name::from),
+            high: high.as_deref().map(Name::from),
+            sealed: None,
+            locking: history.event(first).locking,
+            except: &[],
+            note: kept(history.event_note(first)),
+        };
+        sink.put_scan(&spec, &listed)
     }
 
-    fn event(&mut self, number: EventId) -> io::Result<()> {
-        let event = self.history.event(number);
-        self.out.write_all(match event.action {
-            Action::Read => b"{\"r\":",
-            Action::Write => b"{\"w\":",
-            Action::Append => b"{\"a\":",
-        })?;
-        name_as_text(self.history.key_name(event.key), self.out)?;
-        self.out.write_all(b",\"v\":")?;
-        json_value(self.history, event.value, self.out)?;
-        self.claim(number)?;
-        self.lock_and_note(number)
+    fn event<S: HistorySink>(&self, number: EventId, sink: &mut S) -> Result<(), S::Error> {
+        let Event { value, key, action, locking, scanned: _ } = *self.history.event(number);
+        let mut derived = String::new();
+        sink.put_operation(&Operation {
+            action,
+            key: self.history.key_name(key),
+            value: self.content(value),
+            from: self.claim(number, &mut derived),
+            locking,
+            note: kept(self.history.event_note(number)),
+        })
     }
 
-    fn claim(&mut self, event: EventId) -> io::Result<()> {
-        match self.history.claim(event) {
-            None => Ok(()),
-            Some(Writer::Initial) => self.out.write_all(b",\"from\":null"),
-            Some(Writer::Transaction(writer)) => {
-                self.out.write_all(b",\"from\":")?;
-                let name = self.history.transaction_name(writer).to_string();
-                json_name(Name::from(name.as_str()), self.out)
-            }
-        }
+    fn key(&self, number: EventId) -> Name<'a> {
+        self.history.key_name(self.history.event(number).key)
     }
 
-    fn lock_and_note(&mut self, event: EventId) -> io::Result<()> {
-        if self.history.event(event).locking {
-            self.out.write_all(b",\"lock\":true")?;
-        }
-        note(self.history.event_note(event), self.out)?;
-        self.out.write_all(b"}")
+    fn content(&self, value: Value) -> Content<'a> {
+        Content::Pooled(self.history.values(), value)
     }
 
-    fn ending(&mut self, transaction: TransactionId) -> io::Result<()> {
-        self.out.write_all(match self.history.outcome(transaction) {
-            Outcome::Committed => b"",
-            Outcome::AbortedByDatabase => b",\"outcome\":\"aborted\"",
-            Outcome::AbortedByProgram => b",\"outcome\":\"aborted\",\"by\":\"program\"",
-            Outcome::Unknown => b",\"outcome\":\"unknown\"",
-        })?;
-        if let Some(level) = self.history.declared_level(transaction) {
-            write!(self.out, ",\"level\":\"{level}\"")?;
-        }
-        let Times { begin, end } = self.history.times(transaction);
-        for (member, time) in [("begin", begin), ("end", end)] {
-            if let Some(time) = time {
-                write!(self.out, ",\"{member}\":{time}")?;
-            }
-        }
-        note(self.history.transaction_note(transaction), self.out)
+    /// Who wrote what was read; the name of a transaction that has none is put together in `derived`.
+    fn claim<'s>(&self, number: EventId, derived: &'s mut String) -> Option<ClaimedWriter<'s>>
+    where
+        'a: 's,
+    {
+        Some(match self.history.claim(number)? {
+            Writer::Initial => ClaimedWriter::Initial,
+            Writer::Transaction(writer) => ClaimedWriter::Transaction(match self.history.transaction_name(writer) {
+                TransactionName::Given(name) => name,
+                name @ TransactionName::Derived { .. } => {
+                    *derived = name.to_string();
+                    Name::from(derived.as_str())
+                }
+            }),
+        })
     }
+}
+
+fn kept(members: Option<&str>) -> Note<'_> {
+    members.map_or(Note::Nothing, Note::Members)
 }
 
 /// The keys that a scan of this prefix may cover, without the prefix, ascending.
@@ -195,69 +191,6 @@ fn coverable(history: &History, prefix: &str) -> Vec<(String, KeyId)> {
         .collect();
     covered.sort_by(|a, b| ascending(&a.0, &b.0));
     covered
-}
-
-fn note(members: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
-    match members {
-        None => Ok(()),
-        Some(members) => {
-            out.write_all(b",")?;
-            out.write_all(members.as_bytes())
-        }
-    }
-}
-
-/// A name as JSON, integers as such.
-pub(super) fn json_name(name: Name<'_>, out: &mut dyn Write) -> io::Result<()> {
-    match name {
-        Name::Integer(number) => write!(out, "{number}"),
-        Name::Text(text) => json_text(text, out),
-    }
-}
-
-fn name_as_text(name: Name<'_>, out: &mut dyn Write) -> io::Result<()> {
-    match name {
-        Name::Integer(number) => write!(out, "\"{number}\""),
-        Name::Text(text) => json_text(text, out),
-    }
-}
-
-pub(super) fn json_text(text: &str, out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(b"\"")?;
-    let mut plain = 0;
-    for (at, byte) in text.bytes().enumerate().filter(|&(_, byte)| byte < 0x20 || byte == b'"' || byte == b'\\') {
-        out.write_all(&text.as_bytes()[plain..at])?;
-        match byte {
-            b'"' => out.write_all(b"\\\"")?,
-            b'\\' => out.write_all(b"\\\\")?,
-            b'\n' => out.write_all(b"\\n")?,
-            b'\t' => out.write_all(b"\\t")?,
-            b'\r' => out.write_all(b"\\r")?,
-            byte => write!(out, "\\u{byte:04x}")?,
-        }
-        plain = at + 1;
-    }
-    out.write_all(&text.as_bytes()[plain..])?;
-    out.write_all(b"\"")
-}
-
-pub(super) fn json_value(history: &History, value: Value, out: &mut dyn Write) -> io::Result<()> {
-    match history.view(value) {
-        ValueView::Absent => out.write_all(b"null"),
-        ValueView::Integer(number) => write!(out, "{number}"),
-        // With an exponent where it is large: an integer of three hundred digits would not read back.
-        ValueView::Real(number) => write!(out, "{number:?}"),
-        ValueView::Text(text) => json_text(text, out),
-        ValueView::Boolean(truth) => write!(out, "{truth}"),
-        ValueView::List(elements) => {
-            out.write_all(b"[")?;
-            for (place, &element) in elements.iter().enumerate() {
-                out.write_all(if place > 0 { b"," } else { b"" })?;
-                json_value(history, element, out)?;
-            }
-            out.write_all(b"]")
-        }
-    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,9 @@
 //! is the initial value, except of a key to which somebody writes 0: IsoVista's files begin with a transaction that does so for
 //! all keys, and it is like any other.
 
+use super::known::{Known, Likeness, Read, Written};
 use super::native_scanner::digits;
+use super::plume_write;
 use super::text::{BEYOND, excerpt, integer, lines, refuse};
 use crate::builder::{HistoryBuilder, Place, Problem, Refusal};
 use crate::history::{Action, Event, KeyId, Outcome, SessionId};
@@ -24,7 +26,17 @@ const ADVICE: &str = "a line is like r(0,4,1,3): r or w, then key, value, sessio
 /// The transaction number of aborted operations.
 const ABORTED: Number<'static> = Number::Small(-1);
 
-pub(super) fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
+pub(super) const KNOWN: Known = Known {
+    name: "plume",
+    aliases: &["plume-text", "polysi", "isovista"],
+    description: "Plume and PolySI text",
+    extension: None,
+    likeness: |look| Likeness::strong(look.first_line(is_plausible)),
+    read: Read::Text(read),
+    write: Some(Written { place: 2, write: plume_write::write_plume }),
+};
+
+fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
     let mut stream = Stream::new();
     match stream.run(text) {
         Ok(()) => stream.finish(),
@@ -279,7 +291,7 @@ fn parse(content: &str, line: u64) -> Result<Operation<'_>, Refusal> {
 }
 
 /// Whether a line looks like an operation.
-pub(super) fn is_plausible(line: &str) -> bool {
+fn is_plausible(line: &str) -> bool {
     parse(line.trim(), 0).is_ok()
 }
 

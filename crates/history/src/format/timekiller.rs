@@ -14,6 +14,7 @@
 
 use super::datum::{Datum, Kind, OwnedName, Taker};
 use super::json::each_object;
+use super::known::{Known, Likeness, Read, Start, has_any};
 use super::text::integer;
 use crate::builder::{HistoryBuilder, Place, Refusal};
 use crate::history::{Action, Times};
@@ -30,7 +31,21 @@ struct Draft<'a> {
     commit: Timestamp,
 }
 
-pub(super) fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
+pub(super) const KNOWN: Known = Known {
+    name: "timekiller",
+    aliases: &["timekiller-json"],
+    description: "TimeKiller, JSON",
+    extension: None,
+    likeness: |look| {
+        let is_list = |names: &[&str]| has_any(names, &["tid", "sid", "sts", "cts", "ops"]);
+        let is_listed = matches!(&look.start, Start::ListOfObjects(names) if is_list(names));
+        Likeness::strong(is_listed || look.object_with(&["tid", "sts"]))
+    },
+    read: Read::Text(read),
+    write: None,
+};
+
+fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
     let mut taker = Taker::new(text, 1);
     let mut drafts = Vec::new();
     each_object(text, |datum| {

@@ -10,7 +10,7 @@
 //! This resolves only as far as writing needs; what a read *means* is for `skew-check`.
 
 use super::{Format, WriteError};
-use crate::history::{Action, EventId, History, KeyId, Outcome, TransactionId, Writer};
+use crate::history::{Action, Event, EventId, History, KeyId, Outcome, TransactionId, Writer};
 use crate::value::{Value, ValueView};
 use rustc_hash::FxHashMap;
 
@@ -190,7 +190,7 @@ pub(super) fn natural(history: &History, value: Value) -> Option<i64> {
 /// Sentences on what formats without a place for these things leave out.
 pub(super) fn losses(history: &History, carries_times: bool) -> Vec<String> {
     let transactions = || history.transactions();
-    let any_event = |wanted: fn(&crate::history::Event) -> bool| {
+    let any_event = |wanted: fn(&Event) -> bool| {
         transactions().any(|transaction| history.events_of(transaction).iter().any(wanted))
     };
     let any_note = transactions().any(|t| history.transaction_note(t).is_some())
@@ -201,7 +201,10 @@ pub(super) fn losses(history: &History, carries_times: bool) -> Vec<String> {
             "The levels that transactions declare are left out.",
         ),
         (!carries_times && history.has_times(), "Begin and end times are left out."),
-        (any_event(|event| event.locking), "Locking reads are written as plain reads."),
+        (
+            any_event(|Event { locking, value: _, key: _, action: _, scanned: _ }| *locking),
+            "Locking reads are written as plain reads.",
+        ),
         (!history.scans().is_empty(), "Range reads are written as reads of single keys."),
         (any_note, "Extra fields are left out."),
         (

@@ -10,13 +10,24 @@
 
 use super::datum::{Datum, Kind, Taker};
 use super::json::each_object;
+use super::known::{Known, Likeness, Read};
 use crate::builder::{HistoryBuilder, Refusal};
 use crate::history::{Action, Event, KeyId};
 use crate::value::Value;
 
 const ADVICE: &str = "a line is like {\"value\":[[\"w\",1,5,true],[\"r\",2,0,false]]}";
 
-pub(super) fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
+pub(super) const KNOWN: Known = Known {
+    name: "viper",
+    aliases: &["viper-json"],
+    description: "Viper, JSON lines",
+    extension: None,
+    likeness: |look| Likeness::weak(look.object_with(&["value"])),
+    read: Read::Text(read),
+    write: None,
+};
+
+fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
     let mut taker = Taker::new(text, 1);
     let zero = taker.builder.values().integer(0);
     taker.builder.default_initial(zero);

@@ -49,9 +49,7 @@ pub(crate) struct Arguments {
     /// How to show the results
     #[arg(long, value_enum, default_value_t = Show::Human)]
     format: Show,
-    /// The format of the input, where it is not recognised: native, notation, dbcop, dbcop-json, cobra, plume, awdit, isopredict,
-    /// elle-edn, elle-json, timekiller or viper
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", help = input::from_help())]
     from: Option<Format>,
     /// Write a certificate per history and level
     #[arg(long, value_name = "FILE")]

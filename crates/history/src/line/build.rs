@@ -1,0 +1,113 @@
+//! Straight into memory: the history that the lines would be read as, without the lines.
+
+use super::{
+    ClaimedWriter, Content, Ended, Ending, Header, HistorySink, Note, Opening, Operation, ScanSpec, ScannedKey,
+};
+use crate::builder::{HistoryBuilder, Refusal};
+use crate::name::Name;
+use crate::value::{Value, ValueView, Values};
+
+impl HistorySink for HistoryBuilder {
+    type Error = Refusal;
+
+    fn put_header<'a, I>(&mut self, header: Header<'a, I>) -> Result<(), Refusal>
+    where
+        I: Iterator<Item = (Name<'a>, Content<'a>)>,
+    {
+        let Header { initial, about } = header;
+        for (key, content) in initial.into_iter().flatten() {
+            let (key, value) = (self.key(key.canonical()), taken_in(self.values(), &content));
+            self.initial(key, value);
+        }
+        if let Some(about) = about {
+            self.about(about);
+        }
+        Ok(())
+    }
+
+    fn put_opening(&mut self, opening: &Opening<'_>) -> Result<(), Refusal> {
+        let Opening { session, id, note } = *opening;
+        let session = self.session(session.canonical());
+        self.begin(session, id.map(Name::canonical))?;
+        self.note_transaction(note);
+        Ok(())
+    }
+
+    fn put_operation(&mut self, operation: &Operation<'_, Name<'_>, Content<'_>>) -> Result<(), Refusal> {
+        let Operation { action, key, value, from, locking, note } = operation;
+        let (key, value) = (self.key(key.canonical()), taken_in(self.values(), value));
+        let from = from.map(canonical);
+        self.operation(Operation { action: *action, key, value, from, locking: *locking, note: *note });
+        Ok(())
+    }
+
+    fn put_scan(&mut self, scan: &ScanSpec<'_>, listed: &[ScannedKey<'_, Content<'_>>]) -> Result<(), Refusal> {
+        let ScanSpec { prefix, low, high, sealed, locking, except, note } = *scan;
+        let (low, high) = (low.map(Name::canonical), high.map(Name::canonical));
+        let listed: Vec<ScannedKey<'_>> = listed
+            .iter()
+            .map(|ScannedKey { key, value, writer }| ScannedKey {
+                key,
+                value: taken_in(self.values(), value),
+                writer: writer.map(canonical),
+            })
+            .collect();
+        self.scan(ScanSpec { prefix, low, high, sealed, locking, except, note }, &listed)
+    }
+
+    fn put_ending(&mut self, ending: &Ending<'_>) -> Result<(), Refusal> {
+        let Ending { outcome, level, times, note } = *ending;
+        self.outcome(outcome.outcome());
+        if let Ended::Aborted { by: _, error: Some(error) } = outcome {
+            self.note_transaction(Note::Text("error", error));
+        }
+        if let Some(level) = level {
+            self.level(level);
+        }
+        self.times(times)?;
+        self.note_transaction(note);
+        Ok(())
+    }
+
+    fn put_seal(&mut self, deletions: &[(Name<'_>, Name<'_>)]) -> Result<(), Refusal> {
+        let deletions: Vec<_> = deletions.iter().map(|(key, id)| (key.canonical(), id.canonical())).collect();
+        self.seal(&deletions);
+        Ok(())
+    }
+}
+
+fn canonical(writer: ClaimedWriter<'_>) -> ClaimedWriter<'_> {
+    match writer {
+        ClaimedWriter::Initial => ClaimedWriter::Initial,
+        ClaimedWriter::Transaction(name) => ClaimedWriter::Transaction(name.canonical()),
+    }
+}
+
+/// The value of a content. A list without elements is one that nobody appended to: absent.
+fn taken_in(values: &mut Values, content: &Content<'_>) -> Value {
+    match content {
+        Content::Absent | Content::Integers([]) => Value::ABSENT,
+        Content::Integer(number) => values.integer(*number),
+        Content::Boolean(truth) => values.boolean(*truth),
+        Content::Text(text) => values.text(text),
+        Content::Integers(elements) => {
+            let elements: Vec<Value> = elements.iter().map(|&element| values.integer(element)).collect();
+            values.list(elements)
+        }
+        Content::Pooled(pool, value) => copied(values, pool, *value),
+    }
+}
+
+fn copied(values: &mut Values, pool: &Values, value: Value) -> Value {
+    match pool.view(value) {
+        ValueView::Absent | ValueView::List([]) => Value::ABSENT,
+        ValueView::Integer(number) => values.integer(number),
+        ValueView::Real(number) => values.real(number),
+        ValueView::Text(text) => values.text(text),
+        ValueView::Boolean(truth) => values.boolean(truth),
+        ValueView::List(elements) => {
+            let elements: Vec<Value> = elements.iter().map(|&element| copied(values, pool, element)).collect();
+            values.list(elements)
+        }
+    }
+}
