@@ -191,7 +191,7 @@ impl<'b> Reader<'_, 'b> {
         if initial {
             value = self.builder.given_initial(key);
         }
-        self.builder.event(Event { value, key, action, locking, scanned: false });
+        self.builder.event(Event { locking, ..Event::new(action, key, value) });
         if initial {
             self.builder.claim(ClaimedWriter::Initial);
         }

@@ -146,22 +146,11 @@ pub(crate) fn header<'a>(keys: &KeyTable, initial: impl Iterator<Item = (KeyId, 
 /// The line of a transaction that ended at this moment.
 pub(crate) fn line(keys: &KeyTable, session: &str, transaction: &Transaction, ending: Ending, end: u64) -> LineWriter {
     let mut lines = LineWriter::new();
-    let Ok(()) = tell(&mut lines, keys, session, transaction, ending, end);
-    lines
-}
-
-fn tell(
-    lines: &mut LineWriter,
-    keys: &KeyTable,
-    session: &str,
-    transaction: &Transaction,
-    ending: Ending,
-    end: u64,
-) -> Result<(), Infallible> {
     let id = transaction_name(transaction.id());
-    lines.put_opening(&Opening { session: Name::Text(session), id: Some(Name::Text(&id)), note: Note::Nothing })?;
+    let opening = Opening { session: Name::Text(session), id: Some(Name::Text(&id)), note: Note::Nothing };
+    let Ok(()) = lines.put_opening(&opening);
     for operation in transaction.operations() {
-        tell_operation(lines, keys, operation)?;
+        let Ok(()) = tell(&mut lines, keys, operation);
     }
     let outcome = match ending {
         Ending::Committed => Ended::Unsaid,
@@ -169,31 +158,24 @@ fn tell(
         Ending::ByDatabase => Ended::Aborted { by: Some(Aborter::Database), error: None },
     };
     let times = Times { begin: Some(transaction.moment() as i64), end: Some(end as i64) };
-    lines.put_ending(&line::Ending { outcome, level: Some(transaction.level()), times, note: Note::Nothing })
+    let level = Some(transaction.level());
+    let Ok(()) = lines.put_ending(&line::Ending { outcome, level, times, note: Note::Nothing });
+    lines
 }
 
-fn tell_operation(lines: &mut LineWriter, keys: &KeyTable, operation: &operation::Operation) -> Result<(), Infallible> {
+fn tell(lines: &mut LineWriter, keys: &KeyTable, operation: &operation::Operation) -> Result<(), Infallible> {
+    use skew_history::Action::{Read, Write};
     let note = operation.sql.as_deref().map_or(Note::Nothing, |sql| Note::Text("sql", sql));
     match &operation.action {
         Action::Read { key, value, source, locking } => {
-            let writer = writer(*source);
-            lines.put_operation(&Operation {
-                action: skew_history::Action::Read,
-                key: name(keys, *key),
-                value: content(keys, *key, value.as_ref()),
-                from: writer.as_ref().map(claim),
-                locking: *locking,
-                note,
-            })
+            let (writer, locking) = (writer(*source), *locking);
+            let read = Operation::new(Read, name(keys, *key), content(keys, *key, value.as_ref()));
+            lines.put_operation(&Operation { from: writer.as_ref().map(claim), locking, note, ..read })
         }
-        Action::Write { key, value } => lines.put_operation(&Operation {
-            action: skew_history::Action::Write,
-            key: name(keys, *key),
-            value: content(keys, *key, value.as_ref()),
-            from: None,
-            locking: false,
-            note,
-        }),
+        Action::Write { key, value } => {
+            let write = Operation::new(Write, name(keys, *key), content(keys, *key, value.as_ref()));
+            lines.put_operation(&Operation { note, ..write })
+        }
         Action::Scan { covered, sealed, listed, except } => {
             let writers: Vec<Option<Option<String>>> = listed.iter().map(|listed| writer(listed.source)).collect();
             let listed: Vec<ScannedKey<'_, Content<'_>>> = listed

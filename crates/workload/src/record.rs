@@ -154,8 +154,7 @@ impl Events {
     }
 
     fn event(&mut self, action: Action, key: &str, value: Content<'_>, locking: bool) {
-        let key = Name::Text(key);
-        let operation = Operation { action, key, value, from: None, locking, note: Note::Nothing };
+        let operation = Operation { locking, ..Operation::new(action, Name::Text(key), value) };
         let Ok(()) = self.lines.put_operation(&operation);
     }
 }

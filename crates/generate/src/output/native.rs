@@ -36,18 +36,12 @@ pub(super) fn tell<S: HistorySink>(sink: &mut S, transaction: &Generated<'_>) ->
         note: Note::Nothing,
     })?;
     for GeneratedEvent { action, key, content } in events {
-        sink.put_operation(&Operation {
-            action: *action,
-            key: Name::Integer(*key as i64),
-            value: match content {
-                Content::Absent => line::Content::Absent,
-                Content::Integer(number) => line::Content::Integer(*number),
-                Content::List(elements) => line::Content::Integers(elements),
-            },
-            from: None,
-            locking: false,
-            note: Note::Nothing,
-        })?;
+        let content = match content {
+            Content::Absent => line::Content::Absent,
+            Content::Integer(number) => line::Content::Integer(*number),
+            Content::List(elements) => line::Content::Integers(elements),
+        };
+        sink.put_operation(&Operation::new(*action, Name::Integer(*key as i64), content))?;
     }
     sink.put_ending(&Ending { outcome: outcome.into(), level, times, note: Note::Nothing })
 }

@@ -225,7 +225,7 @@ impl HistoryBuilder {
 
     /// The key with this name.
     pub fn key<'a>(&mut self, name: impl Into<Name<'a>>) -> KeyId {
-        KeyId(self.keys.intern(name.into()))
+        KeyId(self.keys.intern(name.into().canonical()))
     }
 
     /// Gives many events their keys at once, which is quicker than one by one.
@@ -236,7 +236,7 @@ impl HistoryBuilder {
 
     /// The session with this name.
     pub fn session<'a>(&mut self, name: impl Into<Name<'a>>) -> SessionId {
-        SessionId(self.sessions.intern(name.into()))
+        SessionId(self.sessions.intern(name.into().canonical()))
     }
 
     /// Whether a session with this name was named before.
@@ -323,7 +323,7 @@ impl HistoryBuilder {
     }
 
     fn claim_id(&mut self, id: Name<'_>) -> u32 {
-        let name = self.ids.intern(id);
+        let name = self.ids.intern(id.canonical());
         if name as usize == self.draft_of_id.len() {
             self.draft_of_id.push(UNNAMED);
         }
@@ -373,7 +373,7 @@ impl HistoryBuilder {
     /// An event of the current transaction with all that is said of it.
     pub fn operation(&mut self, operation: Operation<'_, KeyId, Value>) {
         let Operation { action, key, value, from, locking, note } = operation;
-        self.event(Event { value, key, action, locking, scanned: false });
+        self.event(Event { locking, ..Event::new(action, key, value) });
         if let Some(writer) = from {
             self.claim(writer);
         }

@@ -11,7 +11,7 @@
 //! Whoever takes these apart names every field, and whoever puts one together gives all of them: so a new member of the file is a
 //! field here, and the compiler lists the places that have to know of it.
 
-use crate::history::Action;
+use crate::history::{Action, KeyId};
 use crate::json;
 use crate::name::Name;
 use crate::value::Value;
@@ -41,6 +41,19 @@ pub struct Operation<'a, K, V> {
     pub locking: bool,
     /// What else stands there.
     pub note: Note<'a>,
+}
+
+impl<'a, K, V> Operation<'a, K, V> {
+    /// One of which nothing else is said.
+    pub fn new(action: Action, key: K, value: V) -> Self {
+        Operation { action, key, value, from: None, locking: false, note: Note::Nothing }
+    }
+
+    /// The same with the numbers that its key and value got.
+    pub(crate) fn numbered(&self, key: KeyId, value: Value) -> Operation<'a, KeyId, Value> {
+        let Operation { action, key: _, value: _, from, locking, note } = *self;
+        Operation { action, key, value, from, locking, note }
+    }
 }
 
 /// JSON members that are kept and shown, and that nobody looks into.

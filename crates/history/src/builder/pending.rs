@@ -26,7 +26,7 @@ enum Bound {
 
 impl Bound {
     fn new(name: Name<'_>) -> Bound {
-        match name {
+        match name.canonical() {
             Name::Integer(number) => Bound::Number(number),
             Name::Text(text) => Bound::Text(text.into()),
         }
@@ -144,7 +144,7 @@ impl PendingScan {
             Some(listed) => listed.claim.map(|claim| (claim, self.place)),
             None => sealed_deletion(&seals[..self.sealed.min(seals.len())], key),
         };
-        let event = Event { value, key, action: Action::Read, locking: self.locking, scanned: true };
+        let event = Event { locking: self.locking, scanned: true, ..Event::new(Action::Read, key, value) };
         ScanRead { event, claim }
     }
 }

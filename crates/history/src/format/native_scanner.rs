@@ -233,7 +233,7 @@ impl<'a> Scanner<'a> {
             self.claims.push((self.events.len(), writer));
         }
         self.keys.push(key);
-        self.events.push(Event { value, key: UNNAMED, action, locking: locking.is_some(), scanned: false });
+        self.events.push(Event { locking: locking.is_some(), ..Event::new(action, UNNAMED, value) });
         Some(())
     }
 

@@ -1,8 +1,6 @@
 //! Straight into memory: the history that the lines would be read as, without the lines.
 
-use super::{
-    ClaimedWriter, Content, Ended, Ending, Header, HistorySink, Note, Opening, Operation, ScanSpec, ScannedKey,
-};
+use super::{Content, Ended, Ending, Header, HistorySink, Note, Opening, Operation, ScanSpec, ScannedKey};
 use crate::builder::{HistoryBuilder, Refusal};
 use crate::name::Name;
 use crate::value::{Value, ValueView, Values};
@@ -16,7 +14,7 @@ impl HistorySink for HistoryBuilder {
     {
         let Header { initial, about } = header;
         for (key, content) in initial.into_iter().flatten() {
-            let (key, value) = (self.key(key.canonical()), taken_in(self.values(), &content));
+            let (key, value) = (self.key(key), taken_in(self.values(), &content));
             self.initial(key, value);
         }
         if let Some(about) = about {
@@ -27,32 +25,28 @@ impl HistorySink for HistoryBuilder {
 
     fn put_opening(&mut self, opening: &Opening<'_>) -> Result<(), Refusal> {
         let Opening { session, id, note } = *opening;
-        let session = self.session(session.canonical());
-        self.begin(session, id.map(Name::canonical))?;
+        let session = self.session(session);
+        self.begin(session, id)?;
         self.note_transaction(note);
         Ok(())
     }
 
     fn put_operation(&mut self, operation: &Operation<'_, Name<'_>, Content<'_>>) -> Result<(), Refusal> {
-        let Operation { action, key, value, from, locking, note } = operation;
-        let (key, value) = (self.key(key.canonical()), taken_in(self.values(), value));
-        let from = from.map(canonical);
-        self.operation(Operation { action: *action, key, value, from, locking: *locking, note: *note });
+        let (key, value) = (self.key(operation.key), taken_in(self.values(), &operation.value));
+        self.operation(operation.numbered(key, value));
         Ok(())
     }
 
     fn put_scan(&mut self, scan: &ScanSpec<'_>, listed: &[ScannedKey<'_, Content<'_>>]) -> Result<(), Refusal> {
-        let ScanSpec { prefix, low, high, sealed, locking, except, note } = *scan;
-        let (low, high) = (low.map(Name::canonical), high.map(Name::canonical));
         let listed: Vec<ScannedKey<'_>> = listed
             .iter()
             .map(|ScannedKey { key, value, writer }| ScannedKey {
                 key,
                 value: taken_in(self.values(), value),
-                writer: writer.map(canonical),
+                writer: *writer,
             })
             .collect();
-        self.scan(ScanSpec { prefix, low, high, sealed, locking, except, note }, &listed)
+        self.scan(*scan, &listed)
     }
 
     fn put_ending(&mut self, ending: &Ending<'_>) -> Result<(), Refusal> {
@@ -70,16 +64,8 @@ impl HistorySink for HistoryBuilder {
     }
 
     fn put_seal(&mut self, deletions: &[(Name<'_>, Name<'_>)]) -> Result<(), Refusal> {
-        let deletions: Vec<_> = deletions.iter().map(|(key, id)| (key.canonical(), id.canonical())).collect();
-        self.seal(&deletions);
+        self.seal(deletions);
         Ok(())
-    }
-}
-
-fn canonical(writer: ClaimedWriter<'_>) -> ClaimedWriter<'_> {
-    match writer {
-        ClaimedWriter::Initial => ClaimedWriter::Initial,
-        ClaimedWriter::Transaction(name) => ClaimedWriter::Transaction(name.canonical()),
     }
 }
 
