@@ -49,11 +49,12 @@ struct Layout {
 /// Whether a history without locking reads satisfies a level; nothing when this is not the way to find out.
 pub(crate) fn satisfies(history: &Ordered, level: IsolationLevel) -> Option<bool> {
     let layout = Layout::new(history);
+    use IsolationLevel::*;
     match level {
-        IsolationLevel::Serializable => layout.search(|layout, placed, number| layout.place_whole(placed, number)),
-        IsolationLevel::Prefix => layout.search(|layout, placed, number| layout.place_commit(placed, number)),
-        IsolationLevel::Snapshot => layout.search(|layout, placed, number| layout.place_half(placed, number)),
-        _ => None,
+        Serializable => layout.search(|layout, placed, number| layout.place_whole(placed, number)),
+        Prefix => layout.search(|layout, placed, number| layout.place_commit(placed, number)),
+        Snapshot => layout.search(|layout, placed, number| layout.place_half(placed, number)),
+        ReadCommitted | ReadAtomic | Causal | ParallelSnapshot | StrongSnapshot | StrictSerializable | Declared => None,
     }
 }
 

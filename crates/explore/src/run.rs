@@ -7,7 +7,7 @@ use crate::log::{Event, Kind, Manner, Outcome, Read};
 use crate::record::{Locked, Recorder};
 use crate::runner::{Node, Runner};
 use crate::set::{INITIAL, Number, Set};
-use crate::shape::base_of;
+use crate::shape::own_base;
 use crate::subtree::Subtree;
 use skew_check::{Budget, Verdict};
 use skew_history::builder::Refusal;
@@ -157,12 +157,12 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
         if self.locks() {
             return None;
         }
-        match level {
-            IsolationLevel::ReadCommitted | IsolationLevel::ReadAtomic | IsolationLevel::Causal => {
-                let bases = vec![base_of(level); self.runner.shape.bases.len()];
+        match own_base(level) {
+            Some(base) => {
+                let bases = vec![base; self.runner.shape.bases.len()];
                 Some(Known::of(history, history.complete, &bases).is_some())
             }
-            level => layout::satisfies(history, level),
+            None => layout::satisfies(history, level),
         }
     }
 

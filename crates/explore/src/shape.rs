@@ -103,7 +103,7 @@ impl Shape {
     }
 
     fn refuse_levels(&self) -> Result<(), ExploreError> {
-        let of_histories = |level: &&IsolationLevel| level.is_strong() || **level == IsolationLevel::Declared;
+        let of_histories = |level: &&IsolationLevel| !level.is_of_transactions();
         if let Some(&level) = self.levels.iter().find(of_histories) {
             return Err(ExploreError::RealTime(level));
         }
@@ -155,11 +155,9 @@ impl Shape {
 
     /// Whether the search itself keeps to the levels, so that nothing has to be filtered; with locking reads it never does.
     pub(crate) fn is_exact(&self) -> bool {
-        let exact = |number: Number| match self.levels[number as usize] {
-            IsolationLevel::ReadCommitted => self.bases[number as usize] >= Base::ReadCommitted,
-            IsolationLevel::ReadAtomic => self.bases[number as usize] >= Base::ReadAtomic,
-            IsolationLevel::Causal => self.bases[number as usize] >= Base::Causal,
-            _ => false,
+        let exact = |number: Number| {
+            let own = own_base(self.levels[number as usize]);
+            own.is_some_and(|own| self.bases[number as usize] >= own)
         };
         self.numbers().all(exact)
     }
@@ -175,10 +173,19 @@ fn session_pasts(places: &[Place]) -> Vec<Set> {
 }
 
 /// The strongest base that a level implies.
-pub(crate) fn base_of(level: IsolationLevel) -> Base {
+fn base_of(level: IsolationLevel) -> Base {
+    use IsolationLevel::{Causal, ReadAtomic, ReadCommitted};
+    let strongest = [Causal, ReadAtomic, ReadCommitted].into_iter().find(|&weaker| level.implies(weaker));
+    strongest.and_then(own_base).unwrap_or(Base::Any)
+}
+
+/// The base that is the level itself, where there is one.
+pub(crate) fn own_base(level: IsolationLevel) -> Option<Base> {
+    use IsolationLevel::*;
     match level {
-        IsolationLevel::ReadCommitted => Base::ReadCommitted,
-        IsolationLevel::ReadAtomic => Base::ReadAtomic,
-        _ => Base::Causal,
+        ReadCommitted => Some(Base::ReadCommitted),
+        ReadAtomic => Some(Base::ReadAtomic),
+        Causal => Some(Base::Causal),
+        Prefix | ParallelSnapshot | Snapshot | Serializable | StrongSnapshot | StrictSerializable | Declared => None,
     }
 }

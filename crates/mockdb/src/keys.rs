@@ -11,8 +11,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use skew_history::KeyId;
-use skew_sql::rows::{Layout, SpaceShape};
 use skew_sql::{Catalog, Granularity, KeyPart, RowKey, SpaceId};
+use skew_sql::{rows::Layout, rows::SpaceShape};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;

@@ -13,7 +13,7 @@ use crate::chooser::ChooserKind;
 use crate::store::Store;
 use skew_history::IsolationLevel;
 use skew_sql::session::{DeclaredLevel, Modes};
-use skew_sql::{SqlError, SqlState};
+use skew_value::{SqlError, SqlState};
 
 pub(crate) const CHOOSER: &str = "skew.chooser";
 pub(crate) const LEVEL: &str = "skew.level";
@@ -110,8 +110,8 @@ pub(crate) fn parse_chooser(text: &str) -> Result<ChooserKind, SqlError> {
 }
 
 pub(crate) fn parse_level(text: &str) -> Result<IsolationLevel, SqlError> {
-    let names = || IsolationLevel::SEVEN.map(IsolationLevel::name).join(", ");
-    let level = text.parse().ok().filter(|level| IsolationLevel::SEVEN.contains(level));
+    let names = || IsolationLevel::of_transactions().map(IsolationLevel::name).collect::<Vec<_>>().join(", ");
+    let level = text.parse().ok().filter(|level: &IsolationLevel| level.is_of_transactions());
     level.ok_or_else(|| invalid(LEVEL, text, &names()))
 }
 

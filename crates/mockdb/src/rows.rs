@@ -19,8 +19,9 @@ use crate::scan::RangeScan;
 use crate::store::{ReadMode, Store};
 use skew_check::{Updates, Version};
 use skew_history::{KeyId, SessionId};
-use skew_sql::rows::{Found, Layout, Looked, Memory, Reader, Scanned};
-use skew_sql::{Columns, Fits, KeyRange, Lock, Patience, Row, RowKey, SpaceId, SqlError, SqlState, Stop, Write};
+use skew_sql::{Columns, Fits, KeyRange, Lock, Patience, Row, RowKey, SpaceId, Stop, Write};
+use skew_sql::{rows::Found, rows::Layout, rows::Looked, rows::Memory, rows::Reader, rows::Scanned};
+use skew_value::{SqlError, SqlState};
 use std::collections::BTreeSet;
 
 /// So many writes are looked through; of more, those that lie in a range are looked up.

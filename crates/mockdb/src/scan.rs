@@ -17,8 +17,8 @@ use crate::operation::{Action, Covered, Listed, ScanBound, Source};
 use crate::store::{ReadMode, Store};
 use skew_history::scan::ascending;
 use skew_history::{KeyId, SessionId};
-use skew_sql::rows::{Found, Looked, Scanned};
 use skew_sql::{Fit, Fits, KeyPart, KeyRange, Row, RowKey, Stop};
+use skew_sql::{rows::Found, rows::Looked, rows::Scanned};
 use std::sync::Arc;
 
 /// A key that may lie in a range.

@@ -7,7 +7,8 @@
 
 use crate::chance::{Chance, Stream};
 use skew_history::SessionId;
-use skew_sql::{SequenceId, SequenceRule, SpaceId, SqlError};
+use skew_sql::{SequenceId, SequenceRule, SpaceId};
+use skew_value::SqlError;
 use std::collections::BTreeMap;
 
 /// Where sequences and the like stand.

@@ -10,7 +10,8 @@
 use crate::transaction::Transaction;
 use rustc_hash::{FxHashMap, FxHashSet};
 use skew_history::{KeyId, SessionId};
-use skew_sql::{Interrupt, SqlError, SqlState, Stop};
+use skew_sql::{Interrupt, Stop};
+use skew_value::{SqlError, SqlState};
 
 /// A client.
 #[derive(Default)]

@@ -10,8 +10,9 @@ use skew_history::SessionId;
 use skew_sql::storage::look_by_scan;
 use skew_sql::{
     AdvisoryRequest, Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SequenceId, SequenceRule,
-    SpaceId, SqlError, SqlState, Stop, Storage, Write, by_place,
+    SpaceId, Stop, Storage, Write, by_place,
 };
+use skew_value::{SqlError, SqlState};
 
 /// The open transaction of a session for which somebody else decides.
 pub(crate) struct SteeredView<'a> {

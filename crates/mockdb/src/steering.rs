@@ -20,7 +20,8 @@
 
 use crate::keys::KeyTable;
 use skew_history::{IsolationLevel, SessionId};
-use skew_sql::{Fits, KeyRange, Row, RowKey, SequenceId, SpaceId, SqlError, SqlState, Stop, by_place};
+use skew_sql::{Fits, KeyRange, Row, RowKey, SequenceId, SpaceId, Stop, by_place};
+use skew_value::{SqlError, SqlState};
 use std::collections::BTreeMap;
 
 /// Who decides. An error ends the transaction that it is told to, and usually the run.

@@ -26,11 +26,11 @@ use crate::steering::{Steering, Wheel, broken};
 use crate::transaction::{Beginning, Transaction};
 use crate::waits::{Awaited, Waits};
 use skew_check::{GrowingId, Version};
-use skew_history::{IsolationLevel, KeyId, SessionId};
+use skew_history::level::{IsolationLevel, listed};
+use skew_history::{KeyId, SessionId};
 use skew_sql::rows::SpaceShape;
-use skew_sql::{
-    AdvisoryRequest, Catalog, Fit, Fits, Granularity, Interrupt, Row, RowKey, SpaceId, SqlError, SqlState, Stop,
-};
+use skew_sql::{AdvisoryRequest, Catalog, Fit, Fits, Granularity, Interrupt, Row, RowKey, SpaceId, Stop};
+use skew_value::{SqlError, SqlState};
 
 /// How a transaction begins.
 #[derive(Clone, Copy, Default, Debug)]
@@ -274,12 +274,11 @@ impl Store {
     }
 
     pub(crate) fn refuse_level(&self, level: IsolationLevel) -> Result<(), SqlError> {
-        let psi = |level| level == IsolationLevel::ParallelSnapshot;
-        if !IsolationLevel::SEVEN.contains(&level) {
-            let hint = "use read-committed, read-atomic, causal, prefix, psi, snapshot or serializable";
+        if !level.is_of_transactions() {
+            let hint = format!("use {}", listed(IsolationLevel::of_transactions().map(IsolationLevel::name), "or"));
             return Err(SqlError::unsupported(format!("the level {level} on the mock database")).with_hint(hint));
         }
-        if psi(level) != psi(self.options.level) {
+        if !skew_check::may_be_mixed(level, self.options.level) {
             let message = format!("psi is not mixed with other levels, and the store is at {}", self.options.level);
             return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }

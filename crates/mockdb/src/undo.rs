@@ -14,7 +14,8 @@ use crate::statement::{Checkpoint, Ending, OpenStatement, Told};
 use crate::steering::refused;
 use crate::store::Store;
 use skew_history::SessionId;
-use skew_sql::{Interrupt, SqlError, SqlState, Stop};
+use skew_sql::{Interrupt, Stop};
+use skew_value::{SqlError, SqlState};
 
 impl Store {
     /// Runs a statement, or runs it again after a wait, and ends it as it came out.

@@ -5,7 +5,8 @@ use skew_history::SessionId;
 use skew_mockdb::{
     Begin, Campaign, ChooserKind, Ending, Granularity, Level, Options, Record, SpaceShape, Store, Tape, Updates,
 };
-use skew_sql::{Columns, Datum, Interrupt, KeyPart, KeyRange, Lock, Row, RowKey, SpaceId, Stop, Write};
+use skew_sql::{Columns, Interrupt, KeyPart, KeyRange, Lock, Row, RowKey, SpaceId, Stop, Write};
+use skew_value::Datum;
 
 const ITEM: SpaceId = SpaceId(1);
 const INDEX: SpaceId = SpaceId(2);
@@ -154,7 +155,7 @@ fn run(store: &mut Store, session: SessionId, step: &Step) -> Result<(), Stop> {
         Step::Fail(number) => {
             store.put(session, &item(*number), Write::Row(row(*number, 0)))?;
             store.scan(session, &KeyRange::of_prefix(ITEM, Vec::new()), all)?;
-            Err(skew_sql::SqlError::unsupported("this").into())
+            Err(skew_value::SqlError::unsupported("this").into())
         }
         Step::Savepoint => store.savepoint(session, "s"),
         Step::RollBackTo => match store.rollback_to_savepoint(session, "s") {
@@ -213,7 +214,7 @@ fn holds(tape: &Tape, level: Level) -> bool {
 #[test]
 fn a_recorded_run_satisfies_its_level_whatever_is_asked() {
     let runs: u64 = std::env::var("SKEW_HISTORIES").ok().and_then(|runs| runs.parse().ok()).unwrap_or(12);
-    for level in Level::SEVEN {
+    for level in Level::of_transactions() {
         for updates in [Updates::Atomic, Updates::Plain] {
             for granularity in [Granularity::Row, Granularity::Cell] {
                 for horizon in [None, Some(2), Some(3), Some(10)] {

@@ -10,7 +10,7 @@ use skew_explore::{Granularity, SqlOptions};
 use skew_history::IsolationLevel;
 use skew_history::SessionId;
 use skew_mockdb::{Begin, Campaign, Chance, ChooserKind, Options, Record, Store, Stream, Tape};
-use skew_sql::program::{CallOutcome, Client, Ending, MOST_STEPS, Program, Step};
+use skew_program::{CallOutcome, Client, Ending, MOST_STEPS, Program, Step};
 use skew_sql::{Session, Stop, Storage, Write};
 use std::collections::BTreeSet;
 
@@ -103,7 +103,7 @@ fn seen(text: &str, level: IsolationLevel, options: SqlOptions, runs: u64) -> BT
 
 /// The two find the same, at every level, with both kinds of updates and both granularities.
 fn agree(text: &str, runs: u64) {
-    for level in IsolationLevel::SEVEN {
+    for level in IsolationLevel::of_transactions() {
         for updates in [Updates::Atomic, Updates::Plain] {
             for granularity in [Granularity::Row, Granularity::Cell] {
                 let options = SqlOptions { updates, granularity, ..SqlOptions::default() };

@@ -6,7 +6,8 @@ use super::{Connection, Status};
 use crate::database::Database;
 use crate::undo::no_savepoint;
 use skew_sql::session::{Answer, Control};
-use skew_sql::{Catalog, Dialect, SqlError, SqlState, Stop};
+use skew_sql::{Catalog, Stop};
+use skew_value::{Dialect, SqlError, SqlState};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
