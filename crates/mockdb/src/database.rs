@@ -31,11 +31,11 @@ pub struct Database {
     pub store: Store,
     /// What exists, as the last commit left it. Its version and its numbers are ahead of every catalog that a transaction has for
     /// itself, so that a number is never used twice even when what it was used for is rolled back.
-    pub(crate) catalog: Arc<Catalog>,
+    catalog: Arc<Catalog>,
     /// How many transactions have committed.
-    pub(crate) commits: u64,
+    commits: u64,
     /// Which of them last published another catalog, wrote into a space, changed the table of a space.
-    pub(crate) published_at: u64,
+    published_at: u64,
     written_at: BTreeMap<SpaceId, u64>,
     altered_at: BTreeMap<SpaceId, u64>,
     /// The SQL of clients that connect over the wire.
@@ -78,6 +78,16 @@ impl Database {
     /// What exists.
     pub fn catalog(&self) -> &Arc<Catalog> {
         &self.catalog
+    }
+
+    /// How many transactions have committed.
+    pub(crate) fn commits(&self) -> u64 {
+        self.commits
+    }
+
+    /// Whether another catalog was published since so many commits.
+    pub(crate) fn published_since(&self, commits: u64) -> bool {
+        self.published_at > commits
     }
 
     /// Numbers that a transaction's own catalog has used are used.

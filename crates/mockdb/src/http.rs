@@ -18,7 +18,7 @@
 use crate::chronicle::Counts;
 use crate::kv::{self, KvValue};
 use crate::record::Record;
-use crate::shared::{Bell, HasStore, Shared, Work as CoreWork};
+use crate::shared::{Bell, HasStore, Shared, Work};
 use crate::store::{Begin, Store};
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -114,7 +114,7 @@ impl HttpServer {
         let router = Router::new()
             .route("/{request}", post(answer))
             .fallback(async || failure(&no_such_path()))
-            .method_not_allowed_fallback(async || failure(&Failure::wrong(405, "method", "use POST")))
+            .method_not_allowed_fallback(async || failure(&HttpFailure::wrong(405, "method", "use POST")))
             .layer(DefaultBodyLimit::max(LARGEST_BODY))
             .with_state(Arc::clone(&shared));
         let served = runtime.block_on(async {
@@ -146,7 +146,7 @@ async fn watch(shared: &Served, stopped: impl Fn() -> bool) {
 }
 
 impl Served {
-    fn core(&self) -> CoreWork<'_, Core> {
+    fn core(&self) -> Work<'_, Core> {
         self.core.work()
     }
 
@@ -161,7 +161,7 @@ impl Served {
 }
 
 /// What went wrong, as the client is told.
-struct Failure {
+struct HttpFailure {
     status: u16,
     code: &'static str,
     message: String,
@@ -169,52 +169,56 @@ struct Failure {
     retry: bool,
 }
 
-impl Failure {
-    fn wrong(status: u16, code: &'static str, message: impl Into<String>) -> Failure {
-        Failure { status, code, message: message.into(), retry: false }
+impl HttpFailure {
+    fn wrong(status: u16, code: &'static str, message: impl Into<String>) -> HttpFailure {
+        HttpFailure { status, code, message: message.into(), retry: false }
     }
 
-    fn bad(message: impl Into<String>) -> Failure {
-        Failure::wrong(400, "bad_request", message)
+    fn bad(message: impl Into<String>) -> HttpFailure {
+        HttpFailure::wrong(400, "bad_request", message)
     }
 
-    fn again(status: u16, code: &'static str, message: &str) -> Failure {
-        Failure { retry: true, ..Failure::wrong(status, code, message) }
+    fn again(status: u16, code: &'static str, message: &str) -> HttpFailure {
+        HttpFailure { retry: true, ..HttpFailure::wrong(status, code, message) }
     }
 }
 
-impl From<Stop> for Failure {
-    fn from(stop: Stop) -> Failure {
+impl From<Stop> for HttpFailure {
+    fn from(stop: Stop) -> HttpFailure {
         match stop {
             Stop::Error(error) if error.state.0.starts_with("25") => {
-                Failure::wrong(409, "transaction_state", error.message)
+                HttpFailure::wrong(409, "transaction_state", error.message)
             }
-            Stop::Error(error) => Failure::bad(error.message),
-            Stop::Interrupted(Interrupt::Deadlock) => {
-                Failure::again(409, "deadlock", "the transaction waited for itself and is rolled back; begin it again")
-            }
+            Stop::Error(error) => HttpFailure::bad(error.message),
+            Stop::Interrupted(Interrupt::Deadlock) => HttpFailure::again(
+                409,
+                "deadlock",
+                "the transaction waited for itself and is rolled back; begin it again",
+            ),
             Stop::Interrupted(Interrupt::Wait) => {
-                Failure::again(423, "locked", "another transaction holds the lock; try again later")
+                HttpFailure::again(423, "locked", "another transaction holds the lock; try again later")
             }
             Stop::Interrupted(_) => {
                 let message = "the transaction could not be serialized and is rolled back; begin it again";
-                Failure::again(409, "serialization_failure", message)
+                HttpFailure::again(409, "serialization_failure", message)
             }
         }
     }
 }
 
 /// What is in no history is not acknowledged: as after a crash, the client does not learn whether it happened.
-fn refuse_unrecorded(store: &Store) -> Result<(), Failure> {
+fn refuse_unrecorded(store: &Store) -> Result<(), HttpFailure> {
     match store.recording_failure() {
-        Some(_) => Err(Failure::wrong(503, "recording", "the history cannot be written any more; this server ends")),
+        Some(_) => {
+            Err(HttpFailure::wrong(503, "recording", "the history cannot be written any more; this server ends"))
+        }
         None => Ok(()),
     }
 }
 
-fn no_such_path() -> Failure {
+fn no_such_path() -> HttpFailure {
     let paths = "/begin, /get, /put, /delete, /cas, /commit and /abort";
-    Failure::wrong(404, "not_found", format!("there is nothing here; the paths are {paths}"))
+    HttpFailure::wrong(404, "not_found", format!("there is nothing here; the paths are {paths}"))
 }
 
 fn respond(status: StatusCode, body: &Value) -> Response {
@@ -222,8 +226,8 @@ fn respond(status: StatusCode, body: &Value) -> Response {
     response.body(Body::from(format!("{body}\n"))).unwrap_or_default()
 }
 
-fn failure(failure: &Failure) -> Response {
-    let Failure { status, code, message, retry } = failure;
+fn failure(failure: &HttpFailure) -> Response {
+    let HttpFailure { status, code, message, retry } = failure;
     let status = StatusCode::from_u16(*status).unwrap_or(StatusCode::BAD_REQUEST);
     respond(status, &json!({"error": {"code": code, "message": message, "retry": retry}}))
 }
@@ -237,7 +241,7 @@ async fn answer(
         Ok(body) => body,
         Err(rejection) => {
             let message = format!("the body cannot be read: {}", rejection.body_text());
-            return failure(&Failure::wrong(rejection.status().as_u16(), "body", message));
+            return failure(&HttpFailure::wrong(rejection.status().as_u16(), "body", message));
         }
     };
     let result = match Request::parse(&path, &body) {
@@ -251,7 +255,7 @@ async fn answer(
 }
 
 /// What is asked.
-enum Work {
+enum Verb {
     Begin(Begin),
     Get(String),
     Put(String, KvValue),
@@ -263,78 +267,78 @@ enum Work {
 
 struct Request {
     session: String,
-    work: Work,
+    verb: Verb,
 }
 
 impl Request {
-    fn parse(path: &str, body: &[u8]) -> Result<Request, Failure> {
+    fn parse(path: &str, body: &[u8]) -> Result<Request, HttpFailure> {
         let members: Map<String, Value> = serde_json::from_slice(body)
-            .map_err(|error| Failure::bad(format!("the body is not a JSON object: {error}")))?;
+            .map_err(|error| HttpFailure::bad(format!("the body is not a JSON object: {error}")))?;
         let text = |name: &str| match members.get(name) {
             Some(Value::String(text)) if text.len() <= LONGEST_NAME => Ok(text.clone()),
-            Some(Value::String(_)) => Err(Failure::bad(format!("`{name}` is longer than {LONGEST_NAME} bytes"))),
-            Some(_) => Err(Failure::bad(format!("`{name}` is not a text"))),
-            None => Err(Failure::bad(format!("`{name}` is missing"))),
+            Some(Value::String(_)) => Err(HttpFailure::bad(format!("`{name}` is longer than {LONGEST_NAME} bytes"))),
+            Some(_) => Err(HttpFailure::bad(format!("`{name}` is not a text"))),
+            None => Err(HttpFailure::bad(format!("`{name}` is missing"))),
         };
         let value = |name: &str| match members.get(name) {
             Some(given) => value_of(given, name),
-            None => Err(Failure::bad(format!("`{name}` is missing"))),
+            None => Err(HttpFailure::bad(format!("`{name}` is missing"))),
         };
-        let given = |name: &str| value(name)?.ok_or_else(|| Failure::bad(format!("`{name}` is null; use /delete")));
-        let work = match path {
-            "begin" => Work::Begin(begin_of(&members)?),
-            "get" => Work::Get(text("key")?),
-            "put" => Work::Put(text("key")?, given("value")?),
-            "delete" => Work::Delete(text("key")?),
-            "cas" => Work::Cas(text("key")?, value("expected")?, given("value")?),
-            "commit" => Work::Commit,
-            "abort" => Work::Abort,
+        let given = |name: &str| value(name)?.ok_or_else(|| HttpFailure::bad(format!("`{name}` is null; use /delete")));
+        let verb = match path {
+            "begin" => Verb::Begin(begin_of(&members)?),
+            "get" => Verb::Get(text("key")?),
+            "put" => Verb::Put(text("key")?, given("value")?),
+            "delete" => Verb::Delete(text("key")?),
+            "cas" => Verb::Cas(text("key")?, value("expected")?, given("value")?),
+            "commit" => Verb::Commit,
+            "abort" => Verb::Abort,
             _ => return Err(no_such_path()),
         };
-        Ok(Request { session: text("session")?, work })
+        Ok(Request { session: text("session")?, verb })
     }
 
-    async fn run(self, shared: &Arc<Served>) -> Result<Value, Failure> {
+    async fn run(self, shared: &Arc<Served>) -> Result<Value, HttpFailure> {
         let turn = Turn::take(shared, &self.session)?;
-        match self.work {
-            Work::Begin(begin) => {
+        match self.verb {
+            Verb::Begin(begin) => {
                 let mut core = shared.core();
                 core.store.begin(turn.session, begin).map_err(Stop::from)?;
                 refuse_unrecorded(&core.store)?;
                 Ok(json!({"transaction": core.store.transaction_name(turn.session)}))
             }
-            Work::Commit => turn.end(Store::commit),
-            Work::Abort => turn.end(|store, session| {
+            Verb::Commit => turn.end(Store::commit),
+            Verb::Abort => turn.end(|store, session| {
                 store.abort(session);
                 Ok(())
             }),
-            work => turn.statement(&work).await,
+            verb => turn.statement(&verb).await,
         }
     }
 }
 
-fn value_of(value: &Value, name: &str) -> Result<Option<KvValue>, Failure> {
+fn value_of(value: &Value, name: &str) -> Result<Option<KvValue>, HttpFailure> {
     match value {
         Value::Null => Ok(None),
         Value::String(text) => Ok(Some(KvValue::Text(text.clone()))),
         Value::Number(number) if number.is_i64() => Ok(number.as_i64().map(KvValue::Integer)),
-        _ => Err(Failure::bad(format!("`{name}` is neither an integer of 64 bits nor a text"))),
+        _ => Err(HttpFailure::bad(format!("`{name}` is neither an integer of 64 bits nor a text"))),
     }
 }
 
-fn begin_of(members: &Map<String, Value>) -> Result<Begin, Failure> {
+fn begin_of(members: &Map<String, Value>) -> Result<Begin, HttpFailure> {
     let level = match members.get("level") {
         None | Some(Value::Null) => None,
         Some(Value::String(level)) => {
             let parsed: Result<IsolationLevel, _> = level.parse();
-            Some(parsed.map_err(|_| Failure::bad(format!("`{level}` is not an isolation level")))?)
+            Some(parsed.map_err(|_| HttpFailure::bad(format!("`{level}` is not an isolation level")))?)
         }
-        Some(_) => return Err(Failure::bad("`level` is not a text")),
+        Some(_) => return Err(HttpFailure::bad("`level` is not a text")),
     };
     let read_only = match members.get("read_only") {
         None | Some(Value::Null) => false,
         Some(Value::Bool(read_only)) => *read_only,
-        Some(_) => return Err(Failure::bad("`read_only` is neither true nor false")),
+        Some(_) => return Err(HttpFailure::bad("`read_only` is neither true nor false")),
     };
     Ok(Begin { level, read_only, chooser: None })
 }
@@ -352,18 +356,18 @@ struct Turn {
 }
 
 impl Turn {
-    fn take(shared: &Arc<Served>, name: &str) -> Result<Turn, Failure> {
+    fn take(shared: &Arc<Served>, name: &str) -> Result<Turn, HttpFailure> {
         let mut core = shared.core();
         if !core.clients.contains_key(name) {
             if core.clients.len() >= MOST_SESSIONS {
-                return Err(Failure::wrong(503, "sessions", format!("there are {MOST_SESSIONS} sessions already")));
+                return Err(HttpFailure::wrong(503, "sessions", format!("there are {MOST_SESSIONS} sessions already")));
             }
             let session = core.store.connect(name);
             core.clients.insert(name.to_owned(), Client { session, last_used: Instant::now(), busy: false });
         }
         let client = core.clients.get_mut(name).ok_or_else(no_such_path)?;
         if std::mem::replace(&mut client.busy, true) {
-            return Err(Failure::wrong(409, "busy", "another request of this session is still being answered"));
+            return Err(HttpFailure::wrong(409, "busy", "another request of this session is still being answered"));
         }
         let session = client.session;
         drop(core);
@@ -372,10 +376,10 @@ impl Turn {
         Ok(Turn { shared: Arc::clone(shared), name: name.to_owned(), session, bell, waits: false, alone: false })
     }
 
-    fn end(&self, end: impl FnOnce(&mut Store, SessionId) -> Result<(), Interrupt>) -> Result<Value, Failure> {
+    fn end(&self, end: impl FnOnce(&mut Store, SessionId) -> Result<(), Interrupt>) -> Result<Value, HttpFailure> {
         let mut core = self.shared.core();
         if !core.store.in_transaction(self.session) {
-            return Err(Failure::wrong(409, "transaction_state", "there is no transaction in progress"));
+            return Err(HttpFailure::wrong(409, "transaction_state", "there is no transaction in progress"));
         }
         let ended = end(&mut core.store, self.session);
         ended.map_err(Stop::from)?;
@@ -384,11 +388,11 @@ impl Turn {
     }
 
     /// A read or a write, in the open transaction or one by itself.
-    async fn statement(mut self, work: &Work) -> Result<Value, Failure> {
+    async fn statement(mut self, verb: &Verb) -> Result<Value, HttpFailure> {
         let deadline = tokio::time::Instant::now() + self.shared.settings.lock_wait;
         self.begin_alone()?;
         loop {
-            let result = self.attempt(work);
+            let result = self.attempt(verb);
             if !self.waits || tokio::time::timeout_at(deadline, self.bell.rung()).await.is_err() {
                 return result;
             }
@@ -396,7 +400,7 @@ impl Turn {
     }
 
     /// Where no transaction is open the statement gets one of its own.
-    fn begin_alone(&mut self) -> Result<(), Failure> {
+    fn begin_alone(&mut self) -> Result<(), HttpFailure> {
         let mut core = self.shared.core();
         if !core.store.in_transaction(self.session) {
             core.store.begin(self.session, Begin::default()).map_err(Stop::from)?;
@@ -405,10 +409,10 @@ impl Turn {
         Ok(())
     }
 
-    fn attempt(&mut self, work: &Work) -> Result<Value, Failure> {
+    fn attempt(&mut self, verb: &Verb) -> Result<Value, HttpFailure> {
         let mut core = self.shared.core();
         let (store, session) = (&mut core.store, self.session);
-        let result = store.run_statement(session, None, |store| perform(store, session, work));
+        let result = store.run_statement(session, None, |store| perform(store, session, verb));
         self.waits = matches!(result, Err(Stop::Interrupted(Interrupt::Wait)));
         if self.alone && result.is_ok() {
             store.commit(session).map_err(Stop::from)?;
@@ -437,19 +441,19 @@ impl Drop for Turn {
     }
 }
 
-fn perform(store: &mut Store, session: SessionId, work: &Work) -> Result<Value, Stop> {
-    match work {
-        Work::Get(key) => {
+fn perform(store: &mut Store, session: SessionId, verb: &Verb) -> Result<Value, Stop> {
+    match verb {
+        Verb::Get(key) => {
             let found = store.get_value(session, key, Lock::None)?;
             Ok(json!({"value": found.as_ref().map(json_of)}))
         }
-        Work::Put(key, value) => store.put_value(session, key, Some(value)).map(|()| json!({})),
-        Work::Delete(key) => store.put_value(session, key, None).map(|()| json!({})),
-        Work::Cas(key, expected, value) => {
+        Verb::Put(key, value) => store.put_value(session, key, Some(value)).map(|()| json!({})),
+        Verb::Delete(key) => store.put_value(session, key, None).map(|()| json!({})),
+        Verb::Cas(key, expected, value) => {
             let swapped = store.swap_value(session, key, expected.as_ref(), value)?;
             Ok(json!({"swapped": swapped}))
         }
-        Work::Begin(_) | Work::Commit | Work::Abort => Ok(json!({})),
+        Verb::Begin(_) | Verb::Commit | Verb::Abort => Ok(json!({})),
     }
 }
 

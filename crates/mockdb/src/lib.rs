@@ -10,13 +10,14 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `store`, `statement`, `rows`, `scan` | one transaction's events, one at a time, without threads or clocks |
-//! | `keys`, `versions`, `lock`, `transaction` | what the store is made of |
+//! | `store`, `life`, `undo` | the parts put together: one transaction's events, one at a time, without threads or clocks |
+//! | `sessions`, `past`, `waits`, `choosers`, `sequences`, `chronicle` | the parts; each keeps its fields to itself and knows nothing of the store |
+//! | `keys`, `versions`, `live_scans`, `lock`, `advisory`, `transaction`, `statement`, `operation` | what the parts are made of |
+//! | `rows`, `scan`, `final_state` | rows and ranges, as a transaction at a level sees them |
 //! | [`chooser`] | the strategies, a page each |
 //! | `record`, [`log`] | what is written |
-//! | `steering` | a store for which somebody else decides: the explorer |
-//! | [`view`] | a transaction as `skew_sql::Storage` |
-//! | [`connection`], `settings`, `database` | SQL over it: autocommit, transactions, savepoints, what clients set, the catalog |
+//! | [`view`], `steered`, `steering` | a transaction as `skew_sql::Storage`: the level decides, or somebody else: the explorer |
+//! | [`connection`], `parameter`, `database` | SQL over it: autocommit, transactions, savepoints, what clients set, the catalog |
 //! | `shared`, [`http`] | many tasks and one store; keys and values over HTTP with JSON |
 //! | [`wire`] | SQL over the protocol of PostgreSQL |
 //! | [`kv`] | keys and values, in a test of five lines and from many threads |
@@ -25,8 +26,8 @@
 
 mod advisory;
 mod chance;
-mod choices;
 pub mod chooser;
+mod choosers;
 mod chronicle;
 pub mod connection;
 mod database;
@@ -34,20 +35,20 @@ mod final_state;
 pub mod http;
 mod keys;
 pub mod kv;
+mod life;
 mod live_scans;
 mod lock;
 pub mod log;
 mod operation;
 mod options;
+mod parameter;
 mod past;
 mod record;
 mod rows;
 mod scan;
 mod sequences;
 mod sessions;
-mod settings;
 mod shared;
-mod stage;
 mod statement;
 mod steered;
 mod steering;

@@ -15,8 +15,8 @@
 use crate::keys::KeyTable;
 use crate::lock::LockMode;
 use crate::operation::{Action, Source};
-use crate::scan::Scan;
-use crate::store::{Manner, Store};
+use crate::scan::RangeScan;
+use crate::store::{ReadMode, Store};
 use skew_check::{Updates, Version};
 use skew_history::{KeyId, SessionId};
 use skew_sql::{Columns, Fits, KeyRange, Lock, Patience, Row, RowKey, SpaceId, Stop, Write};
@@ -28,15 +28,15 @@ use std::collections::BTreeSet;
 const FEW: usize = 16;
 
 /// The rows of a store, as the open transaction of a session sees them at its level.
-pub(crate) struct Rows<'a> {
+pub(crate) struct LevelRows<'a> {
     store: &'a mut Store,
     session: SessionId,
 }
 
 /// Reads.
-impl<'a> Rows<'a> {
-    pub(crate) fn new(store: &'a mut Store, session: SessionId) -> Rows<'a> {
-        Rows { store, session }
+impl<'a> LevelRows<'a> {
+    pub(crate) fn new(store: &'a mut Store, session: SessionId) -> LevelRows<'a> {
+        LevelRows { store, session }
     }
 
     /// The row under a key, present or not.
@@ -125,7 +125,7 @@ impl<'a> Rows<'a> {
         let session = self.session;
         let statement = self.store.transaction_mut(session)?.statement_mut();
         let mut memory = statement.map(|statement| statement.take_memory()).unwrap_or_default();
-        let answer = work(&mut memory, &mut Asked { rows: Rows { store: self.store, session }, lock, patience });
+        let answer = work(&mut memory, &mut Asked { rows: LevelRows { store: self.store, session }, lock, patience });
         // A refusal has ended the transaction, and its statement.
         if let Some(statement) = self.store.statement_mut(session) {
             statement.put_memory(memory);
@@ -146,8 +146,8 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Rows that are sought.
-impl Rows<'_> {
+/// LevelRows that are sought.
+impl LevelRows<'_> {
     /// Whether a read with a lock would have to wait: asked when it is the session's turn, so that the read may follow at once.
     pub(crate) fn would_wait(&mut self, row: &RowKey, lock: Lock) -> Result<bool, Stop> {
         let key = self.store.past_mut().keys_mut().number(row);
@@ -202,7 +202,7 @@ impl Rows<'_> {
 }
 
 /// Writes.
-impl Rows<'_> {
+impl LevelRows<'_> {
     /// Writes under a key.
     pub(crate) fn put(&mut self, row: &RowKey, write: Write) -> Result<(), Stop> {
         let transaction = self.store.transaction(self.session)?;
@@ -272,7 +272,7 @@ fn mode(lock: Lock) -> LockMode {
 
 /// One statement's way to the versions of rows.
 struct Asked<'a> {
-    rows: Rows<'a>,
+    rows: LevelRows<'a>,
     lock: Lock,
     patience: Patience,
 }
@@ -309,7 +309,7 @@ impl Reader for Asked<'_> {
     }
 
     fn read(&mut self, key: &RowKey, locking: bool) -> Result<Option<Row>, Stop> {
-        let Rows { store, session } = &mut self.rows;
+        let LevelRows { store, session } = &mut self.rows;
         let has_cells = store.past().has_cells(key.space);
         let key = store.past_mut().keys_mut().number(key);
         let is_cell = store.past().keys().is_cell(key);
@@ -321,25 +321,25 @@ impl Reader for Asked<'_> {
             }
             store.take_turn(*session)?;
         }
-        let manner = match locking {
-            true => Manner::Locked,
+        let read_mode = match locking {
+            true => ReadMode::Locked,
             // Of a row with cells an UPDATE writes some, and a DELETE none: what it reads it need not write.
-            false if self.lock == Lock::Update && !has_cells && !is_cell => Manner::Update,
-            false => Manner::Plain,
+            false if self.lock == Lock::Update && !has_cells && !is_cell => ReadMode::Update,
+            false => ReadMode::Plain,
         };
-        let (version, value) = store.read_new(*session, key, manner)?;
+        let (version, value) = store.read_new(*session, key, read_mode)?;
         self.tell_read(key, version, value.clone(), locking)?;
         Ok(value)
     }
 
     fn scan(&mut self, range: &KeyRange, _: bool) -> Result<Scanned, Stop> {
-        let Rows { store, session } = &mut self.rows;
+        let LevelRows { store, session } = &mut self.rows;
         store.take_turn(*session)?;
-        Scan::read(store, *session, range)
+        RangeScan::read(store, *session, range)
     }
 
     fn look(&mut self, key: &RowKey, fits: &mut Fits<'_>) -> Result<Found, Stop> {
-        let Rows { store, session } = &mut self.rows;
+        let LevelRows { store, session } = &mut self.rows;
         store.has_turn(*session)?;
         let key = store.past_mut().keys_mut().number(key);
         let (chosen, wanted) = store.look_at(*session, key, fits)?;
@@ -353,9 +353,9 @@ impl Reader for Asked<'_> {
     }
 
     fn look_over(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Looked, Stop> {
-        let Rows { store, session } = &mut self.rows;
+        let LevelRows { store, session } = &mut self.rows;
         store.take_turn(*session)?;
-        Scan::look(store, *session, range, fits)
+        RangeScan::look(store, *session, range, fits)
     }
 
     fn claim(&mut self, key: &RowKey) -> Result<Option<Option<Row>>, Stop> {

@@ -14,7 +14,7 @@
 
 use crate::keys::KeyTable;
 use crate::operation::{Action, Covered, Listed, ScanBound, Source};
-use crate::store::{Manner, Store};
+use crate::store::{ReadMode, Store};
 use skew_history::scan::ascending;
 use skew_history::{KeyId, SessionId};
 use skew_sql::{Fit, Fits, KeyPart, KeyRange, Row, RowKey, Stop};
@@ -52,7 +52,7 @@ struct Segment {
 }
 
 /// A scan by the open transaction of a session.
-pub(crate) struct Scan<'a, 'fits> {
+pub(crate) struct RangeScan<'a, 'fits> {
     store: &'a mut Store,
     session: SessionId,
     covered: Covered,
@@ -62,10 +62,10 @@ pub(crate) struct Scan<'a, 'fits> {
     harvest: Harvest,
 }
 
-impl<'a, 'fits> Scan<'a, 'fits> {
+impl<'a, 'fits> RangeScan<'a, 'fits> {
     /// Reads a range of which nothing is known.
     pub(crate) fn read(store: &'a mut Store, session: SessionId, range: &KeyRange) -> Result<Scanned, Stop> {
-        let (harvest, read) = Scan::new(store, session, range, None).run(range)?;
+        let (harvest, read) = RangeScan::new(store, session, range, None).run(range)?;
         Ok(Scanned { rows: harvest.rows, read: Some(read) })
     }
 
@@ -76,7 +76,7 @@ impl<'a, 'fits> Scan<'a, 'fits> {
         range: &KeyRange,
         fits: &'a mut Fits<'fits>,
     ) -> Result<Looked, Stop> {
-        let (harvest, read) = Scan::new(store, session, range, Some(fits)).run(range)?;
+        let (harvest, read) = RangeScan::new(store, session, range, Some(fits)).run(range)?;
         Ok(Looked { found: harvest.found, read: Some(read) })
     }
 
@@ -85,9 +85,9 @@ impl<'a, 'fits> Scan<'a, 'fits> {
         session: SessionId,
         range: &KeyRange,
         fits: Option<&'a mut Fits<'fits>>,
-    ) -> Scan<'a, 'fits> {
+    ) -> RangeScan<'a, 'fits> {
         let covered = covered(store.past().keys(), range);
-        Scan { store, session, covered, fits, limit: None, harvest: Harvest::default() }
+        RangeScan { store, session, covered, fits, limit: None, harvest: Harvest::default() }
     }
 
     /// What it found, and the range that it read whole.
@@ -197,7 +197,7 @@ impl<'a, 'fits> Scan<'a, 'fits> {
                 (Source::Version(version), value)
             }
             (None, _) => {
-                let (version, value) = self.store.read_new(session, key, Manner::Plain)?;
+                let (version, value) = self.store.read_new(session, key, ReadMode::Plain)?;
                 (Source::Version(version), value)
             }
         };

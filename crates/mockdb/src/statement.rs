@@ -76,7 +76,7 @@ pub(crate) enum Told {
 
 /// A statement that runs, or waits to be run again.
 #[derive(Debug)]
-pub(crate) struct Statement {
+pub(crate) struct OpenStatement {
     sql: Option<Arc<str>>,
     checkpoint: Checkpoint,
     /// What it was answered.
@@ -90,10 +90,10 @@ pub(crate) struct Statement {
     asked: usize,
 }
 
-impl Statement {
+impl OpenStatement {
     /// A statement begins here.
-    pub(crate) fn new(sql: Option<&str>, checkpoint: Checkpoint) -> Statement {
-        Statement {
+    pub(crate) fn new(sql: Option<&str>, checkpoint: Checkpoint) -> OpenStatement {
+        OpenStatement {
             sql: sql.map(Into::into),
             checkpoint,
             memory: Memory::default(),

@@ -11,9 +11,10 @@
 //! is over. It is made of parts that know nothing of each other; here is what concerns several of them. Statements and savepoints are in
 //! [`crate::undo`], rows in [`crate::rows`], ranges in [`crate::scan`], what SQL sees of it all in [`crate::view`].
 
-use crate::choices::Choices;
 use crate::chooser::{Chooser, ChooserKind, VersionReader};
+use crate::choosers::Choosers;
 use crate::chronicle::{Chronicle, Counts};
+use crate::life::Life;
 use crate::lock::{LockAnswer, LockMode};
 use crate::log::{self, Choice};
 use crate::options::{Options, refuses};
@@ -21,7 +22,6 @@ use crate::past::Past;
 use crate::record::{Ending, Record};
 use crate::sequences::Sequences;
 use crate::sessions::{Sessions, no_transaction};
-use crate::stage::Stage;
 use crate::steering::{Steering, Wheel, broken};
 use crate::transaction::{Beginning, Transaction};
 use crate::waits::{Awaited, Waits};
@@ -45,7 +45,7 @@ pub struct Begin {
 
 /// How a key is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Manner {
+pub(crate) enum ReadMode {
     /// Any version that the level allows.
     Plain,
     /// The read of an update that does not lock: no version that its write would make impossible.
@@ -63,10 +63,10 @@ pub struct Store {
     sessions: Sessions,
     past: Past,
     waits: Waits,
-    choices: Choices,
+    choosers: Choosers,
     sequences: Sequences,
     chronicle: Chronicle,
-    stage: Stage,
+    life: Life,
     /// Says whether the statement that runs should stop; whoever runs statements knows that.
     brake: Option<Brake>,
 }
@@ -78,10 +78,10 @@ impl Store {
             sessions: Sessions::new(options.turns),
             past: Past::new(&options),
             waits: Waits::default(),
-            choices: Choices::new(chooser, options.seed, options.abort_rate),
+            choosers: Choosers::new(chooser, options.seed, options.abort_rate),
             sequences: Sequences::new(options.seed),
             chronicle: Chronicle::new(options.clock),
-            stage: Stage::Loading(None),
+            life: Life::Loading(None),
             brake: None,
             options,
         }
@@ -89,7 +89,7 @@ impl Store {
 
     /// Ends the loading: what was committed so far is the initial state, everything from here on is history.
     pub fn start(&mut self, record: Record, about: &str) {
-        self.stage.start();
+        self.life.start();
         self.chronicle.start(record, &self.options, self.past.keys(), self.past.initial_rows(), about);
     }
 
@@ -125,7 +125,7 @@ impl Store {
 
     /// How often a replay asked for something that its log does not have.
     pub fn divergences(&self) -> usize {
-        self.choices.divergences()
+        self.choosers.divergences()
     }
 
     /// Says what a space is called and what its rows are; see [`SpaceShape`].
@@ -150,7 +150,7 @@ impl Store {
 
     /// Everything committed so far is seen by all that begins from now on.
     pub fn settle(&mut self) {
-        if !self.stage.is_loading() {
+        if !self.life.is_loading() {
             self.past.settle();
         }
     }
@@ -162,7 +162,7 @@ impl Store {
     pub fn connect(&mut self, name: &str) -> SessionId {
         let session = self.sessions.connect(name);
         self.sequences.forget(session);
-        if !self.stage.is_loading() && !self.options.bare {
+        if !self.life.is_loading() && !self.options.bare {
             self.past.connect(session);
         }
         session
@@ -252,10 +252,10 @@ impl Store {
         }
         let level = begin.level.unwrap_or(self.options.level);
         self.refuse_level(level)?;
-        if self.stage.wheel().is_none() {
+        if self.life.wheel().is_none() {
             self.chronicle.tick();
         }
-        let loading = self.stage.is_loading();
+        let loading = self.life.is_loading();
         let retrying = self.sessions.take_refusal(session);
         let chooser = if retrying { Some(ChooserKind::Latest) } else { begin.chooser };
         let transaction = Transaction::new(Beginning {
@@ -263,7 +263,7 @@ impl Store {
             loading,
             level,
             read_only: begin.read_only,
-            chooser: self.choices.kind_for(chooser),
+            chooser: self.choosers.kind_for(chooser),
             retrying,
             ordinal: self.sessions.begun(session),
             time: self.chronicle.time(),
@@ -434,8 +434,8 @@ impl Store {
 
     /// When the open transaction of a session began.
     pub(crate) fn time_of(&self, session: SessionId) -> i64 {
-        match (self.transaction(session), &self.stage) {
-            (Ok(transaction), Stage::Steered(wheel)) if !transaction.is_loading() => {
+        match (self.transaction(session), &self.life) {
+            (Ok(transaction), Life::Steered(wheel)) if !transaction.is_loading() => {
                 wheel.time(session, self.options.clock)
             }
             (transaction, _) => transaction.map_or(self.chronicle.time(), Transaction::time),
@@ -455,7 +455,7 @@ impl Store {
     /// `--abort-rate`: refuses what could have gone well.
     fn refuses_for_fun(&mut self, session: SessionId, what: &str) -> bool {
         let name = self.sessions.name(session);
-        let refused = self.choices.refuses(name, what);
+        let refused = self.choosers.refuses(name, what);
         if refused && self.chronicle.wants_choices() {
             self.chronicle.choice(name, &Choice::Refused { what: what.to_owned() });
         }
@@ -501,7 +501,7 @@ impl Store {
         };
         let fits = fits.map(|fits| fits as &mut dyn FnMut(Option<Row>) -> bool);
         let mut reading = self.past.reading(reader, key, fits);
-        let chosen = self.choices.choose(transaction.chooser(), &mut reading);
+        let chosen = self.choosers.choose(transaction.chooser(), &mut reading);
         if self.chronicle.wants_choices()
             && let Some(place) = reading.versions().iter().position(|&version| Some(version) == chosen)
         {
@@ -535,13 +535,13 @@ impl Store {
         &mut self,
         session: SessionId,
         key: KeyId,
-        manner: Manner,
+        mode: ReadMode,
     ) -> Result<(Version, Option<Row>), Stop> {
-        let chosen = match manner {
-            Manner::Locked => Some(self.past.latest(key)),
-            Manner::Plain | Manner::Update => self.choose(session, key, manner == Manner::Update, None)?,
+        let chosen = match mode {
+            ReadMode::Locked => Some(self.past.latest(key)),
+            ReadMode::Plain | ReadMode::Update => self.choose(session, key, mode == ReadMode::Update, None)?,
         };
-        self.read(session, key, chosen, manner == Manner::Locked)
+        self.read(session, key, chosen, mode == ReadMode::Locked)
     }
 
     /// The version in which a statement that seeks rows looks at a key, and whether it wants the row.
@@ -562,7 +562,7 @@ impl Store {
     pub(crate) fn write(&mut self, session: SessionId, key: KeyId, value: Option<Row>) -> Result<(), Stop> {
         let transaction = self.sessions.transaction_mut(session)?;
         if transaction.is_loading() {
-            self.stage.note_write();
+            self.life.note_write();
             transaction.loaded(key, self.past.load(key, value));
             return Ok(());
         }
@@ -580,91 +580,76 @@ impl Store {
 impl Store {
     /// Somebody else will decide, as soon as the set-up is over.
     pub fn prepare_steering(&mut self, steering: Box<dyn Steering>) {
-        self.stage.prepare(steering);
+        self.life.prepare(steering);
     }
 
     /// Ends the set-up: what was committed so far is the initial state, from here on somebody else decides.
     pub fn begin_steering(&mut self) -> Result<(), SqlError> {
-        if !self.stage.is_setting_up() {
+        if !self.life.is_setting_up() {
             return Ok(());
         }
         if self.options.granularity != Granularity::Row {
             return Err(SqlError::unsupported("cells in a database that is steered"));
         }
-        self.stage.start();
+        self.life.start();
         let keys = self.past.keys();
         let named = |(key, row)| (keys.row_of(key).clone(), keys.name(key).to_string(), Row::clone(row));
         let rows = self.past.initial_rows().map(named).collect();
-        self.stage.wheel_mut().map_or(Ok(()), |wheel| wheel.begin(keys, rows))
+        self.life.wheel_mut().map_or(Ok(()), |wheel| wheel.begin(keys, rows))
     }
 
     /// All transactions are over: what they left is there, and nobody steers any more. With a session this happens in its transaction.
     pub(crate) fn end_steering(&mut self, session: Option<SessionId>) -> Result<(), SqlError> {
-        if self.stage.wheel().is_some_and(Wheel::is_busy) {
+        if self.life.wheel().is_some_and(Wheel::is_busy) {
             return Err(SqlError::unsupported("skew_settle while a transaction has read or written"));
         }
-        let Some(wheel) = self.stage.take_wheel() else { return Ok(()) };
+        let Some(wheel) = self.life.take_wheel() else { return Ok(()) };
         self.past.replace_initial(wheel.finish()?);
-        self.stage = Stage::Over { written: false };
+        self.life = Life::Over { written: false };
         if let Some(transaction) = session.and_then(|session| self.transaction_mut(session).ok()) {
             transaction.start_loading();
         }
         Ok(())
     }
 
-    /// Whether anything was written after somebody steered.
-    pub(crate) fn is_written_after(&self) -> bool {
-        matches!(self.stage, Stage::Over { written: true })
-    }
-
     /// Who steers, if anybody.
     pub(crate) fn steering(&mut self) -> Option<&mut dyn Steering> {
-        self.stage.wheel_mut().map(Wheel::steering)
-    }
-
-    /// Whether what is written is still the initial state of what will be steered.
-    pub(crate) fn is_setting_up(&self) -> bool {
-        self.stage.is_setting_up()
-    }
-
-    /// Whether a steered transaction has touched anything.
-    pub(crate) fn is_touched(&self) -> bool {
-        self.stage.wheel().is_some_and(Wheel::is_touched)
+        self.life.wheel_mut().map(Wheel::steering)
     }
 
     /// Which part of its life it is.
-    pub(crate) fn stage(&self) -> &Stage {
-        &self.stage
+    pub(crate) fn life(&self) -> &Life {
+        &self.life
     }
 
     /// Who steers, or will.
     pub(crate) fn wheel_mut(&mut self) -> Option<&mut Wheel> {
-        self.stage.wheel_mut()
+        self.life.wheel_mut()
     }
 
     /// The wheel, in the hands of a transaction that touches something.
     pub(crate) fn steer(&mut self, session: SessionId) -> Result<&mut Wheel, Stop> {
         let level = self.sessions.transaction(session)?.level();
-        let wheel = self.stage.wheel_mut().ok_or_else(|| broken("nobody who steers it"))?;
+        let wheel = self.life.wheel_mut().ok_or_else(|| broken("nobody who steers it"))?;
         wheel.touch(session, self.sessions.name(session), level)?;
         Ok(wheel)
     }
 
     /// The name of a key, which whoever steers can make sense of.
     pub(crate) fn steered_name(&mut self, key: &RowKey) -> Result<String, Stop> {
-        let wheel = self.stage.wheel_mut().ok_or_else(|| broken("nobody who steers it"))?;
+        let wheel = self.life.wheel_mut().ok_or_else(|| broken("nobody who steers it"))?;
         Ok(wheel.name_of(self.past.keys_mut(), key))
     }
 
     /// The next random number of a session in a run that is steered.
     pub(crate) fn steered_random(&mut self, session: SessionId) -> u64 {
         let name = self.sessions.name(session);
-        self.stage.wheel_mut().map_or(0, |wheel| wheel.random(session, name))
+        self.life.wheel_mut().map_or(0, |wheel| wheel.random(session, name))
     }
 
     /// The transaction of a session ends for whoever steers. The store knows of nothing that it did.
     fn end_steered(&mut self, session: SessionId, commits: bool) -> Result<(), Interrupt> {
-        match self.stage.wheel_mut().and_then(|wheel| wheel.end(session, commits)) {
+        match self.life.wheel_mut().and_then(|wheel| wheel.end(session, commits)) {
             None => return Ok(()),
             Some(Err(_)) => return Err(Interrupt::SerializationFailure),
             Some(Ok(())) if commits => self.chronicle.count_commit(),

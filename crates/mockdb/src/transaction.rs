@@ -7,11 +7,11 @@
 //!                checkpoint ───────────────────────┘              of a savepoint, or of the statement that runs
 //! ```
 //!
-//! A statement is the unit of failing and of running again; [`Statement`] remembers what it was answered.
+//! A statement is the unit of failing and of running again; [`OpenStatement`] remembers what it was answered.
 
 use crate::chooser::ChooserKind;
 use crate::operation::{Action, Operation, Source};
-use crate::statement::{Checkpoint, Statement};
+use crate::statement::{Checkpoint, OpenStatement};
 use rustc_hash::FxHashMap;
 use skew_check::{GrowingId, Mark};
 use skew_history::{IsolationLevel, KeyId};
@@ -57,7 +57,7 @@ pub(crate) struct Transaction {
     /// How many reads the growing history knows of.
     read_count: usize,
     savepoints: Vec<Savepoint>,
-    statement: Option<Statement>,
+    statement: Option<OpenStatement>,
 }
 
 impl Transaction {
@@ -141,7 +141,7 @@ impl Transaction {
 
     /// Something happened, in the statement that runs.
     pub(crate) fn push(&mut self, action: Action) {
-        let sql = self.statement.as_ref().and_then(Statement::sql);
+        let sql = self.statement.as_ref().and_then(OpenStatement::sql);
         self.operations.push(Operation { action, sql });
     }
 
@@ -260,21 +260,21 @@ impl Transaction {
     }
 
     /// The statement that runs, or waits to be run again.
-    pub(crate) fn statement(&self) -> Option<&Statement> {
+    pub(crate) fn statement(&self) -> Option<&OpenStatement> {
         self.statement.as_ref()
     }
 
-    pub(crate) fn statement_mut(&mut self) -> Option<&mut Statement> {
+    pub(crate) fn statement_mut(&mut self) -> Option<&mut OpenStatement> {
         self.statement.as_mut()
     }
 
     /// A statement begins, or one that has to be run again goes on.
-    pub(crate) fn set_statement(&mut self, statement: Statement) {
+    pub(crate) fn set_statement(&mut self, statement: OpenStatement) {
         self.statement = Some(statement);
     }
 
     /// The statement ends.
-    pub(crate) fn take_statement(&mut self) -> Option<Statement> {
+    pub(crate) fn take_statement(&mut self) -> Option<OpenStatement> {
         self.statement.take()
     }
 }

@@ -10,7 +10,7 @@
 //! `SAVEPOINT; INSERT` of a key that is taken`; ROLLBACK TO; SELECT` of that key has to find the row: the INSERT has read it. What was read
 //! before ROLLBACK TO SAVEPOINT was seen by the client in the same way, so those reads stay, too; only the writes go.
 
-use crate::statement::{Checkpoint, Ending, Statement, Told};
+use crate::statement::{Checkpoint, Ending, OpenStatement, Told};
 use crate::steering::refused;
 use crate::store::Store;
 use skew_history::SessionId;
@@ -44,7 +44,7 @@ impl Store {
         let transaction = self.transaction_mut(session)?;
         match transaction.statement_mut() {
             Some(again) => again.begin_again(),
-            None => transaction.set_statement(Statement::new(sql, checkpoint)),
+            None => transaction.set_statement(OpenStatement::new(sql, checkpoint)),
         }
         Ok(())
     }
@@ -118,7 +118,7 @@ impl Store {
 
     /// How many writes the open transaction has for whoever steers.
     fn steered_writes(&self, session: SessionId) -> usize {
-        self.stage().wheel().map_or(0, |wheel| wheel.writes(session))
+        self.life().wheel().map_or(0, |wheel| wheel.writes(session))
     }
 }
 
@@ -130,7 +130,7 @@ impl Store {
         session: SessionId,
         now: impl FnOnce(&mut Store) -> Result<Told, Stop>,
     ) -> Result<Told, Stop> {
-        if let Some(told) = self.statement_mut(session).and_then(Statement::told_before) {
+        if let Some(told) = self.statement_mut(session).and_then(OpenStatement::told_before) {
             return Ok(told);
         }
         let told = now(self)?;
@@ -163,7 +163,7 @@ impl Store {
     }
 
     /// The statement of a session that runs.
-    pub(crate) fn statement_mut(&mut self, session: SessionId) -> Option<&mut Statement> {
+    pub(crate) fn statement_mut(&mut self, session: SessionId) -> Option<&mut OpenStatement> {
         self.transaction_mut(session).ok()?.statement_mut()
     }
 }

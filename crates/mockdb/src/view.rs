@@ -8,8 +8,8 @@
 //! Sequences, fresh keys, random numbers and the clock are outside of transactions, as in every database; but a statement that is run
 //! again after a wait gets the same ones again, because it must do again what it did.
 
-use crate::rows::Rows;
-use crate::stage::Stage;
+use crate::life::Life;
+use crate::rows::LevelRows;
 use crate::statement::Told;
 use crate::steered::SteeredView;
 use crate::steering::refused;
@@ -55,8 +55,8 @@ impl Store {
     /// end, whoever decides meanwhile.
     pub fn view(&mut self, session: SessionId) -> View<'_> {
         let loading = self.transaction(session).map_or(true, |transaction| transaction.is_loading());
-        View(match self.stage() {
-            Stage::Steered(_) if !loading => Decider::Steering(SteeredView::new(self, session)),
+        View(match self.life() {
+            Life::Steered(_) if !loading => Decider::Steering(SteeredView::new(self, session)),
             _ => Decider::Level(LevelView { store: self, session }),
         })
     }
@@ -95,8 +95,8 @@ struct LevelView<'a> {
 }
 
 impl LevelView<'_> {
-    fn rows(&mut self) -> Rows<'_> {
-        Rows::new(self.store, self.session)
+    fn rows(&mut self) -> LevelRows<'_> {
+        LevelRows::new(self.store, self.session)
     }
 
     /// Does something once, however often the statement is run.
@@ -116,8 +116,9 @@ impl Storage for LevelView<'_> {
 
     fn would_wait(&mut self, key: &RowKey, lock: Lock) -> Result<bool, Stop> {
         let session = self.session;
-        let number =
-            self.store.tell_number(session, |store| Rows::new(store, session).would_wait(key, lock).map(i128::from))?;
+        let number = self
+            .store
+            .tell_number(session, |store| LevelRows::new(store, session).would_wait(key, lock).map(i128::from))?;
         Ok(number != 0)
     }
 
@@ -169,7 +170,7 @@ impl Storage for LevelView<'_> {
     }
 
     fn put(&mut self, key: &RowKey, write: Write) -> Result<(), Stop> {
-        if matches!(self.store.stage(), Stage::Steered(_)) {
+        if matches!(self.store.life(), Life::Steered(_)) {
             return refused("writing after skew_settle() in the same transaction");
         }
         self.rows().put(key, write)
@@ -202,7 +203,7 @@ impl Storage for LevelView<'_> {
     }
 
     fn settle(&mut self) -> Result<(), Stop> {
-        if self.store.stage().is_setting_up() {
+        if self.store.life().is_setting_up() {
             return Ok(self.store.begin_steering()?);
         }
         self.once(Store::settle)

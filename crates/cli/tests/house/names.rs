@@ -11,17 +11,17 @@ use std::collections::BTreeMap;
 const MOST: usize = 2;
 
 /// Names that more types have, and how many.
-const SHARED: [(&str, usize); 72] = [
+const SHARED: [(&str, usize); 70] = [
     ("Arguments", 11),
     ("Call", 10),
     ("Answer", 8),
     ("Step", 8),
-    ("Failure", 7),
+    ("Failure", 6),
     ("Kind", 7),
     ("Found", 6),
     ("Moment", 6),
     ("Reader", 6),
-    ("State", 6),
+    ("State", 5),
     ("Asked", 5),
     ("Client", 5),
     ("Draft", 5),
@@ -32,7 +32,7 @@ const SHARED: [(&str, usize); 72] = [
     ("Outcome", 5),
     ("Place", 5),
     ("Row", 5),
-    ("Rows", 5),
+    ("Rows", 4),
     ("Shape", 5),
     ("Source", 5),
     ("Tally", 5),
@@ -48,7 +48,7 @@ const SHARED: [(&str, usize); 72] = [
     ("Run", 4),
     ("Session", 4),
     ("Shared", 4),
-    ("Statement", 4),
+    ("Statement", 3),
     ("Told", 4),
     ("Values", 4),
     ("Versions", 3),
@@ -65,7 +65,6 @@ const SHARED: [(&str, usize); 72] = [
     ("Layout", 3),
     ("Left", 3),
     ("Looked", 3),
-    ("Manner", 3),
     ("Name", 3),
     ("Node", 3),
     ("Operation", 3),
@@ -82,7 +81,6 @@ const SHARED: [(&str, usize); 72] = [
     ("Target", 3),
     ("Value", 3),
     ("View", 3),
-    ("Work", 3),
     ("Writes", 3),
 ];
 

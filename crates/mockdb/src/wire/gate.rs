@@ -48,7 +48,8 @@ struct Guest {
     silent: bool,
 }
 
-struct State {
+/// Who is here, who waits, and whose turn it is.
+struct Crowd {
     phase: Phase,
     /// Who has the turn, and whether a statement of it runs.
     holder: Option<(i32, bool)>,
@@ -72,12 +73,12 @@ struct State {
 pub(crate) struct Gate {
     patience: Duration,
     roll: Arc<Roll>,
-    state: Mutex<State>,
+    crowd: Mutex<Crowd>,
 }
 
 impl Gate {
     pub(crate) fn new(patience: Duration, roll: Arc<Roll>) -> Gate {
-        let state = State {
+        let crowd = Crowd {
             phase: Phase::SetUp,
             holder: None,
             last: None,
@@ -91,23 +92,23 @@ impl Gate {
             held: None,
             attendance: Attendance::default(),
         };
-        Gate { patience, roll, state: Mutex::new(state) }
+        Gate { patience, roll, crowd: Mutex::new(crowd) }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn crowd(&self) -> MutexGuard<'_, Crowd> {
+        self.crowd.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What the run showed, but for what was written after it.
     pub(crate) fn attendance(&self) -> Attendance {
-        self.state().attendance.clone()
+        self.crowd().attendance.clone()
     }
 
     /// A client is here.
     pub(crate) fn arrive(&self, client: i32, name: &str) {
-        let mut state = self.state();
-        state.guests.insert(client, Guest { name: name.to_owned(), silent: false });
-        state.changed = Instant::now();
+        let mut crowd = self.crowd();
+        crowd.guests.insert(client, Guest { name: name.to_owned(), silent: false });
+        crowd.changed = Instant::now();
     }
 
     /// Waits for the turn; who has it already goes on.
@@ -124,36 +125,36 @@ impl Gate {
 
     /// A place among those who wait; nothing for who has the turn.
     fn queue(&self, client: i32, name: &str) -> Option<oneshot::Receiver<()>> {
-        let mut state = self.state();
-        state.changed = Instant::now();
-        if let Some((holder, busy)) = &mut state.holder
+        let mut crowd = self.crowd();
+        crowd.changed = Instant::now();
+        if let Some((holder, busy)) = &mut crowd.holder
             && *holder == client
         {
             *busy = true;
-            if state.is_unclear() {
-                state.attendance.unclear.get_or_insert(name.to_owned());
+            if crowd.is_unclear() {
+                crowd.attendance.unclear.get_or_insert(name.to_owned());
             }
             return None;
         }
         let (sender, receiver) = oneshot::channel();
-        if let Some(guest) = state.guests.get_mut(&client) {
+        if let Some(guest) = crowd.guests.get_mut(&client) {
             (guest.silent, guest.name) = (false, name.to_owned());
         }
-        state.waiting.insert((name.to_owned(), client), sender);
+        crowd.waiting.insert((name.to_owned(), client), sender);
         Some(receiver)
     }
 
     /// A statement is over; with `keeps` the transaction is not.
     pub(crate) fn rest(&self, hall: &Hall, client: i32, keeps: bool) {
         {
-            let mut state = self.state();
-            match &mut state.holder {
+            let mut crowd = self.crowd();
+            match &mut crowd.holder {
                 Some((holder, busy)) if *holder == client => *busy = false,
                 _ => return,
             }
-            state.changed = Instant::now();
+            crowd.changed = Instant::now();
             if !keeps {
-                state.holder = None;
+                crowd.holder = None;
             }
         }
         self.decide(hall);
@@ -162,12 +163,12 @@ impl Gate {
     /// A client is gone.
     pub(crate) fn leave(&self, hall: &Hall, client: i32) {
         {
-            let mut state = self.state();
-            state.guests.remove(&client);
-            state.waiting.retain(|waiting, _| waiting.1 != client);
-            state.changed = Instant::now();
-            if state.holder.is_some_and(|holder| holder.0 == client) {
-                state.holder = None;
+            let mut crowd = self.crowd();
+            crowd.guests.remove(&client);
+            crowd.waiting.retain(|waiting, _| waiting.1 != client);
+            crowd.changed = Instant::now();
+            if crowd.holder.is_some_and(|holder| holder.0 == client) {
+                crowd.holder = None;
             }
         }
         self.decide(hall);
@@ -175,17 +176,17 @@ impl Gate {
 
     /// A client was refused what cannot be explored. In the set-up and after the end that is between it and the database.
     pub(crate) fn refuse(&self, client: i32, what: &str) {
-        let mut state = self.state();
-        if let Some(name) = state.explored_name(client) {
-            state.attendance.refused.get_or_insert((name, what.to_owned()));
+        let mut crowd = self.crowd();
+        if let Some(name) = crowd.explored_name(client) {
+            crowd.attendance.refused.get_or_insert((name, what.to_owned()));
         }
     }
 
     /// A client changed the schema.
     pub(crate) fn define(&self, client: i32, what: &str) {
-        let mut state = self.state();
-        if let Some(name) = state.explored_name(client) {
-            state.attendance.defined.get_or_insert((name, what.to_owned()));
+        let mut crowd = self.crowd();
+        if let Some(name) = crowd.explored_name(client) {
+            crowd.attendance.defined.get_or_insert((name, what.to_owned()));
         }
     }
 
@@ -198,50 +199,50 @@ impl Gate {
             DeclaredLevel::Snapshot => "SNAPSHOT",
             DeclaredLevel::Serializable => "SERIALIZABLE",
         };
-        self.state().attendance.overruled.insert(words.to_owned());
+        self.crowd().attendance.overruled.insert(words.to_owned());
     }
 
     /// Gives the turn to whoever is next, if nobody has it.
     fn decide(&self, hall: &Hall) {
-        let mut state = self.state();
-        if state.holder.is_some() || state.waiting.is_empty() {
+        let mut crowd = self.crowd();
+        if crowd.holder.is_some() || crowd.waiting.is_empty() {
             return;
         }
         let mut database = hall.database.work();
-        state.notice(&mut database, &self.roll);
-        let Some(next) = state.next(&mut database, &self.roll, self.patience) else { return };
-        let Some(ticket) = state.waiting.remove(&next) else { return };
-        (state.changed, state.held) = (Instant::now(), None);
+        crowd.notice(&mut database, &self.roll);
+        let Some(next) = crowd.next(&mut database, &self.roll, self.patience) else { return };
+        let Some(ticket) = crowd.waiting.remove(&next) else { return };
+        (crowd.changed, crowd.held) = (Instant::now(), None);
         // Who does not wait any more has no use for a turn.
         if ticket.send(()).is_ok() {
-            state.attend(&next);
-            (state.holder, state.last) = (Some((next.1, true)), Some(next.1));
+            crowd.attend(&next);
+            (crowd.holder, crowd.last) = (Some((next.1, true)), Some(next.1));
         }
     }
 
     /// Nothing has happened for too long: who is silent has nothing to do, or it is the application that has another order in mind.
     fn lose_patience(&self, hall: &Hall) {
-        let mut state = self.state();
-        let is_busy = state.holder.is_some_and(|holder| holder.1);
-        if state.changed.elapsed() < self.patience || is_busy || state.held.is_some() {
+        let mut crowd = self.crowd();
+        let is_busy = crowd.holder.is_some_and(|holder| holder.1);
+        if crowd.changed.elapsed() < self.patience || is_busy || crowd.held.is_some() {
             return;
         }
-        state.changed = Instant::now();
+        crowd.changed = Instant::now();
         let store = &mut hall.database.work();
         let Some(steering) = store.store.steering() else {
-            state.holder = None;
+            crowd.holder = None;
             return;
         };
-        if state.holder.take().is_some() || state.has_begun && steering.next().is_some() {
+        if crowd.holder.take().is_some() || crowd.has_begun && steering.next().is_some() {
             steering.skip();
-            state.phase = Phase::Over;
+            crowd.phase = Phase::Over;
             return;
         }
-        state.begin_without_silent(&self.roll);
+        crowd.begin_without_silent(&self.roll);
     }
 }
 
-impl State {
+impl Crowd {
     /// The name of a client, while what it does is explored.
     fn explored_name(&self, client: i32) -> Option<String> {
         let guest = self.guests.get(&client).filter(|_| self.phase == Phase::Explored)?;
@@ -260,7 +261,7 @@ impl State {
         }
         let store = &mut database.store;
         if self.phase == Phase::SetUp {
-            if !store.is_setting_up() {
+            if !store.life().is_setting_up() {
                 // Somebody said where it ends.
                 self.attendance.unclear = None;
             }
@@ -274,7 +275,7 @@ impl State {
         // Who was there before the first transaction takes part, whether its turn has come or not.
         let takes_part =
             |name: &str| self.took_part.contains(name) || self.attendance.awaited.contains(name) || roll.has(name);
-        let is_over = store.is_touched()
+        let is_over = store.life().is_touched()
             && !self.guests.values().any(|guest| takes_part(&guest.name))
             && !self.waiting.keys().any(|waiting| takes_part(&waiting.0))
             && store.steering().is_some_and(|steering| steering.next().is_none());
@@ -289,7 +290,7 @@ impl State {
 
     /// Whether the set-up is over.
     fn is_set_up(&mut self, database: &Database) -> bool {
-        if !database.store.is_setting_up() {
+        if !database.store.life().is_setting_up() {
             return true;
         }
         let is_gone = |setter: &i32| !self.guests.contains_key(setter);

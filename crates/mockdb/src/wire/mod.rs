@@ -238,7 +238,7 @@ impl RunningServer {
             recording_failure: database.store.recording_failure().map(str::to_owned),
             divergences: database.store.divergences(),
             passed: self.hall.turnstile.as_ref().map_or(0, schedule::Turnstile::passed),
-            attendance: Attendance { written_after: database.store.is_written_after(), ..attendance },
+            attendance: Attendance { written_after: database.store.life().is_written_after(), ..attendance },
         }
     }
 

@@ -5,7 +5,7 @@
 
 use crate::connection::Connection;
 use crate::database::Database;
-use crate::settings::parse_limit;
+use crate::parameter::parse_limit;
 use skew_value::{SqlError, SqlState};
 use std::time::Duration;
 

@@ -17,7 +17,7 @@ use super::reply::Severity;
 use super::scram::{Exchange, MECHANISM};
 use super::settings;
 use crate::connection::Connection;
-use crate::settings::cut;
+use crate::parameter::cut;
 use skew_value::{SqlError, SqlState};
 use std::sync::Arc;
 use std::time::Duration;

@@ -8,7 +8,7 @@ use skew_check::Version;
 use std::collections::BTreeMap;
 
 /// Who chooses.
-pub(crate) struct Choices {
+pub(crate) struct Choosers {
     chooser: Box<dyn Chooser>,
     others: BTreeMap<ChooserKind, Box<dyn Chooser>>,
     seed: u64,
@@ -17,10 +17,10 @@ pub(crate) struct Choices {
     abort_rate: f64,
 }
 
-impl Choices {
-    pub(crate) fn new(chooser: Box<dyn Chooser>, seed: u64, abort_rate: f64) -> Choices {
+impl Choosers {
+    pub(crate) fn new(chooser: Box<dyn Chooser>, seed: u64, abort_rate: f64) -> Choosers {
         let refusals = Chance::new(seed, Stream::Refusals);
-        Choices { chooser, others: BTreeMap::new(), seed, refusals, abort_rate }
+        Choosers { chooser, others: BTreeMap::new(), seed, refusals, abort_rate }
     }
 
     /// The chooser that a transaction gets which asks for this one; nothing is the store's.

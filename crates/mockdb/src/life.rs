@@ -8,7 +8,7 @@
 use crate::steering::{Steering, Wheel};
 
 /// Which part of a store's life it is.
-pub(crate) enum Stage {
+pub(crate) enum Life {
     /// What is written is the initial state; who will steer afterwards, if anybody.
     Loading(Option<Wheel>),
     /// What is written is history, and the level decides what is read.
@@ -19,49 +19,59 @@ pub(crate) enum Stage {
     Over { written: bool },
 }
 
-impl Stage {
+impl Life {
     /// Whether what is written is the initial state.
     pub(crate) fn is_loading(&self) -> bool {
-        matches!(self, Stage::Loading(_) | Stage::Over { .. })
+        matches!(self, Life::Loading(_) | Life::Over { .. })
     }
 
     /// Whether what is written is still the initial state of what will be steered.
     pub(crate) fn is_setting_up(&self) -> bool {
-        matches!(self, Stage::Loading(Some(_)))
+        matches!(self, Life::Loading(Some(_)))
+    }
+
+    /// Whether a steered transaction has touched anything.
+    pub(crate) fn is_touched(&self) -> bool {
+        self.wheel().is_some_and(Wheel::is_touched)
+    }
+
+    /// Whether anything was written after somebody steered.
+    pub(crate) fn is_written_after(&self) -> bool {
+        matches!(self, Life::Over { written: true })
     }
 
     /// Who steers, or will.
     pub(crate) fn wheel(&self) -> Option<&Wheel> {
         match self {
-            Stage::Loading(Some(wheel)) | Stage::Steered(wheel) => Some(wheel),
+            Life::Loading(Some(wheel)) | Life::Steered(wheel) => Some(wheel),
             _ => None,
         }
     }
 
     pub(crate) fn wheel_mut(&mut self) -> Option<&mut Wheel> {
         match self {
-            Stage::Loading(Some(wheel)) | Stage::Steered(wheel) => Some(wheel),
+            Life::Loading(Some(wheel)) | Life::Steered(wheel) => Some(wheel),
             _ => None,
         }
     }
 
     /// Somebody will steer, as soon as the set-up is over.
     pub(crate) fn prepare(&mut self, steering: Box<dyn Steering>) {
-        *self = Stage::Loading(Some(Wheel::new(steering)));
+        *self = Life::Loading(Some(Wheel::new(steering)));
     }
 
     /// The loading is over.
     pub(crate) fn start(&mut self) {
-        *self = match std::mem::replace(self, Stage::Running) {
-            Stage::Loading(Some(wheel)) | Stage::Steered(wheel) => Stage::Steered(wheel),
-            _ => Stage::Running,
+        *self = match std::mem::replace(self, Life::Running) {
+            Life::Loading(Some(wheel)) | Life::Steered(wheel) => Life::Steered(wheel),
+            _ => Life::Running,
         };
     }
 
     /// Nobody steers any more.
     pub(crate) fn take_wheel(&mut self) -> Option<Wheel> {
-        match std::mem::replace(self, Stage::Running) {
-            Stage::Loading(Some(wheel)) | Stage::Steered(wheel) => Some(wheel),
+        match std::mem::replace(self, Life::Running) {
+            Life::Loading(Some(wheel)) | Life::Steered(wheel) => Some(wheel),
             other => {
                 *self = other;
                 None
@@ -71,7 +81,7 @@ impl Stage {
 
     /// Something is written into the initial state.
     pub(crate) fn note_write(&mut self) {
-        if let Stage::Over { written } = self {
+        if let Life::Over { written } = self {
             *written = true;
         }
     }

@@ -10,15 +10,18 @@
 //! [`Connection::execute`] may answer [`Interrupt::Wait`]: the caller calls it again, with the same statement, when the store says that
 //! the wait is over. The connection remembers how far it was.
 
+mod savepoint;
+mod settings;
+
 use crate::database::Database;
-use crate::settings::Settings;
 use crate::statement::Ending;
-use crate::undo::no_savepoint;
+use savepoint::Savepoint;
+use settings::Settings;
 use skew_history::SessionId;
+use skew_sql::session::{Answer, Control, Modes, Prepared, Session};
 use skew_sql::{Catalog, Interrupt, NoStorage, SpaceId, Stop, Storage};
-use skew_sql::{session::Answer, session::Control, session::Modes, session::Prepared, session::Session};
 use skew_value::{Datum, Dialect, SqlError, SqlState};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Where a connection stands between statements.
@@ -62,9 +65,9 @@ impl Desk for Database {
 
 /// A client that speaks SQL.
 pub struct Connection {
-    pub(crate) id: SessionId,
-    pub(crate) session: Session,
-    pub(crate) status: Status,
+    id: SessionId,
+    session: Session,
+    status: Status,
     /// The transaction of a statement by itself, which may still be waiting, or of the statements of a block.
     implicit: bool,
     /// Statements by themselves share one transaction, until the block ends.
@@ -81,25 +84,14 @@ pub struct Connection {
     keeps_tables: bool,
     savepoints: Vec<Savepoint>,
     /// What the transaction was asked to be; outside of one, what the last one was.
-    pub(crate) modes: Modes,
-    pub(crate) settings: Settings,
-}
-
-/// What comes back with ROLLBACK TO SAVEPOINT, besides rows.
-struct Savepoint {
-    name: String,
-    catalog: Arc<Catalog>,
-    /// Whether that catalog was the transaction's own.
-    defines: bool,
-    settings: BTreeMap<String, String>,
-    /// What of them comes back at the end of the transaction.
-    local: BTreeMap<String, Option<String>>,
+    modes: Modes,
+    settings: Settings,
 }
 
 impl Connection {
     /// Connects under a name, which is the session's in the history.
     pub fn open(database: &mut Database, name: &str, dialect: Dialect) -> Connection {
-        Connection::of(database.store.connect(name), Session::new(dialect, Arc::clone(&database.catalog)))
+        Connection::of(database.store.connect(name), Session::new(dialect, Arc::clone(database.catalog())))
     }
 
     /// A connection that stands for this one while it is elsewhere.
@@ -186,10 +178,10 @@ impl Connection {
             return;
         }
         let own = self.session.catalog();
-        let changed = own.version != database.catalog.version && database.store.sees_one_state(self.id);
+        let changed = own.version != database.catalog().version && database.store.sees_one_state(self.id);
         let old = changed.then(|| database.catalog_with_tables_of(own)).flatten();
         self.keeps_tables = old.is_some();
-        self.session.set_catalog(old.map_or_else(|| Arc::clone(&database.catalog), Arc::new));
+        self.session.set_catalog(old.map_or_else(|| Arc::clone(database.catalog()), Arc::new));
     }
 
     /// Runs a statement, or goes on with it after a wait.
@@ -220,7 +212,7 @@ impl Connection {
         let before = Arc::clone(self.session.catalog());
         if !prepared.uses_storage() {
             let answer = self.session.execute(prepared, parameters, &mut NoStorage(|| database.store.is_cancelled()));
-            let now = database.commits;
+            let now = database.commits();
             let answer = answer.and_then(|answer| self.answered(database, answer, now));
             return answer.inspect_err(|stop| self.stopped(database, stop, &before));
         }
@@ -231,7 +223,7 @@ impl Connection {
         }
         let settings = Arc::clone(self.session.settings());
         // What others commit while the statement works is later than what it looked at.
-        let now = database.commits;
+        let now = database.commits();
         let result = self.run_statement(desk, prepared, parameters);
         let database = desk.database();
         let result = result.and_then(|answer| self.set_by_functions(database, settings).map(|()| answer));
@@ -271,7 +263,7 @@ impl Connection {
     }
 
     /// Whether what is set may be taken back with what else is done.
-    pub(crate) fn is_in_block(&self) -> bool {
+    fn is_in_block(&self) -> bool {
         self.block || self.status == Status::Open
     }
 
@@ -398,7 +390,7 @@ impl Connection {
         }
     }
 
-    pub(crate) fn commit(&mut self, database: &mut Database) -> Result<(), Stop> {
+    fn commit(&mut self, database: &mut Database) -> Result<(), Stop> {
         let written = database.store.written_spaces(self.id);
         if let Some(message) = self.schema_conflict(database, &written) {
             self.roll_back(database, false)?;
@@ -430,7 +422,7 @@ impl Connection {
 
     /// Why what this transaction did does not go together with what others did to the same tables meanwhile.
     fn schema_conflict(&self, database: &Database, written: &BTreeSet<SpaceId>) -> Option<&'static str> {
-        if self.defines && database.published_at > self.defined_at {
+        if self.defines && database.published_since(self.defined_at) {
             return Some("another transaction changed the schema at the same time");
         }
         if self.defines && database.written_since(self.defined_at, self.session.catalog()) {
@@ -500,61 +492,6 @@ impl Connection {
                 done("SET")
             }
             control => self.savepoint(database, control),
-        }
-    }
-
-    fn savepoint(&mut self, database: &mut Database, control: Control) -> Result<Answer, Stop> {
-        let (store, id) = (&mut database.store, self.id);
-        if self.status != Status::Open {
-            return match (self.session.dialect(), &control) {
-                // A savepoint of a statement by itself ends with it.
-                (Dialect::MySql, Control::Savepoint(_)) => Ok(Answer::Done("SAVEPOINT".to_owned())),
-                (Dialect::MySql, Control::Release(name) | Control::RollbackTo(name)) => Err(no_savepoint(name)),
-                _ => {
-                    let message = "a savepoint can only be used in a transaction";
-                    Err(SqlError::new(SqlState("25P01"), message).with_hint("BEGIN one first").into())
-                }
-            };
-        }
-        let (result, words) = match &control {
-            Control::Savepoint(name) => (store.savepoint(id, name), "SAVEPOINT"),
-            Control::Release(name) => (store.release_savepoint(id, name), "RELEASE"),
-            Control::RollbackTo(name) => (store.rollback_to_savepoint(id, name), "ROLLBACK"),
-            _ => (Ok(()), "SET"),
-        };
-        result?;
-        self.move_savepoints(&control);
-        Ok(Answer::Done(words.to_owned()))
-    }
-}
-
-impl Connection {
-    /// The catalog and the settings follow the savepoints.
-    fn move_savepoints(&mut self, control: &Control) {
-        let place = |savepoints: &[Savepoint], name: &str| {
-            savepoints.iter().rposition(|savepoint| savepoint.name == name).unwrap_or(savepoints.len())
-        };
-        match control {
-            Control::Savepoint(name) => self.savepoints.push(Savepoint {
-                name: name.clone(),
-                catalog: Arc::clone(self.session.catalog()),
-                defines: self.defines,
-                settings: BTreeMap::clone(self.session.settings()),
-                local: self.settings.local.clone(),
-            }),
-            Control::Release(name) => self.savepoints.truncate(place(&self.savepoints, name)),
-            Control::RollbackTo(name) => {
-                self.savepoints.truncate(place(&self.savepoints, name) + 1);
-                if let Some(savepoint) = self.savepoints.last() {
-                    self.defines = savepoint.defines;
-                    self.session.set_catalog(Arc::clone(&savepoint.catalog));
-                    if self.session.dialect() == Dialect::Postgres {
-                        self.session.settings_mut().clone_from(&savepoint.settings);
-                        self.settings.local.clone_from(&savepoint.local);
-                    }
-                }
-            }
-            _ => {}
         }
     }
 }

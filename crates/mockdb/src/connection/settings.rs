@@ -12,24 +12,21 @@
 //! back what was set since the beginning, and SET LOCAL lasts until the end. Where the database does not obey its clients' levels
 //! ([`Database::obeys_levels`]) they are acknowledged and shown as they were asked for, and [`Connection::take_overruled`] tells of it once.
 
-use crate::chooser::ChooserKind;
-use crate::connection::Connection;
+use super::Connection;
 use crate::database::Database;
+use crate::parameter::{
+    CHOOSER, DEFAULT_ISOLATION, DEFAULT_READ_ONLY, ENCODING, ISOLATION, LEVEL, READ_ONLY, check_setting, cut, level_of,
+    parse_chooser, parse_declared, parse_level, parse_truth, together, words_of,
+};
 use crate::store::Begin;
 use skew_history::IsolationLevel;
 use skew_sql::Stop;
-use skew_sql::{session::Answer, session::DeclaredLevel, session::Modes, session::ResultColumn, session::Rows};
+use skew_sql::session::{Answer, DeclaredLevel, Modes, ResultColumn, Rows};
 use skew_value::function::unknown_zone;
 use skew_value::{Datum, Dialect, SqlError, SqlState, SqlType, Zone};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const CHOOSER: &str = "skew.chooser";
-const LEVEL: &str = "skew.level";
-const DEFAULT_ISOLATION: &str = "default_transaction_isolation";
-const DEFAULT_READ_ONLY: &str = "default_transaction_read_only";
-/// Settings that are times.
-const LIMITS: [&str; 3] = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"];
 /// Settings that tell what the server is.
 const FIXED: [&str; 8] = [
     "in_hot_standby",
@@ -41,19 +38,16 @@ const FIXED: [&str; 8] = [
     "server_version",
     "server_version_num",
 ];
-const ENCODING: &str = "client_encoding";
-const ISOLATION: &str = "transaction_isolation";
-const READ_ONLY: &str = "transaction_read_only";
 
 /// What is remembered besides the settings themselves.
 #[derive(Default)]
-pub(crate) struct Settings {
+pub(super) struct Settings {
     /// What RESET comes back to.
     first: BTreeMap<String, String>,
     /// As they were before the open transaction set any.
     before: Option<BTreeMap<String, String>>,
     /// What comes back after SET LOCAL.
-    pub(crate) local: BTreeMap<String, Option<String>>,
+    local: BTreeMap<String, Option<String>>,
     /// MySQL's SET TRANSACTION: what the next transaction begins with.
     next: Modes,
     /// Another application_name came while a transaction was open.
@@ -62,9 +56,21 @@ pub(crate) struct Settings {
     overruled: Option<DeclaredLevel>,
 }
 
+impl Settings {
+    /// What comes back after SET LOCAL, for a savepoint.
+    pub(super) fn local(&self) -> &BTreeMap<String, Option<String>> {
+        &self.local
+    }
+
+    /// The savepoint comes back.
+    pub(super) fn restore_local(&mut self, local: &BTreeMap<String, Option<String>>) {
+        self.local.clone_from(local);
+    }
+}
+
 /// Transactions: how they begin.
 impl Connection {
-    pub(crate) fn begin(&mut self, database: &mut Database, modes: Modes) -> Result<(), Stop> {
+    pub(super) fn begin(&mut self, database: &mut Database, modes: Modes) -> Result<(), Stop> {
         let next = self.settings.next;
         let asked = together(modes, together(next, self.default_modes()));
         let begin = Begin {
@@ -120,7 +126,7 @@ impl Connection {
     }
 
     /// SET TRANSACTION.
-    pub(crate) fn set_transaction(&mut self, database: &mut Database, modes: Modes) -> Result<(), Stop> {
+    pub(super) fn set_transaction(&mut self, database: &mut Database, modes: Modes) -> Result<(), Stop> {
         match (self.session.dialect(), database.store.in_transaction(self.id)) {
             (Dialect::MySql, true) => {
                 let message = "transaction characteristics cannot be changed while a transaction is in progress";
@@ -138,7 +144,7 @@ impl Connection {
     }
 
     /// An open transaction is asked to be another one. What a database with one level for all would refuse is refused here, too.
-    pub(crate) fn change_transaction(&mut self, database: &mut Database, modes: Modes) -> Result<(), Stop> {
+    pub(super) fn change_transaction(&mut self, database: &mut Database, modes: Modes) -> Result<(), Stop> {
         let level = |modes: Modes| modes.level.unwrap_or(DeclaredLevel::ReadCommitted);
         let changed = together(modes, self.modes);
         let loosens = modes.read_only == Some(false) && self.modes.read_only == Some(true);
@@ -157,7 +163,7 @@ impl Connection {
     }
 
     /// SET SESSION CHARACTERISTICS.
-    pub(crate) fn set_session_modes(&mut self, database: &mut Database, modes: Modes) {
+    pub(super) fn set_session_modes(&mut self, database: &mut Database, modes: Modes) {
         let [isolation, read_only] = self.names_of_defaults();
         if let Some(level) = modes.level {
             self.note_level(database, modes.level);
@@ -202,7 +208,7 @@ impl Connection {
     }
 
     /// Keeps what was set, and answers what is asked for. What is not known here is left to the caller.
-    pub(crate) fn set_or_show(&mut self, database: &mut Database, answer: Answer) -> Result<Answer, Stop> {
+    pub(super) fn set_or_show(&mut self, database: &mut Database, answer: Answer) -> Result<Answer, Stop> {
         match &answer {
             Answer::Set { name, value, local } => self.set(database, name, value.as_deref(), *local)?,
             Answer::SetSeveral(settings) => {
@@ -254,7 +260,7 @@ impl Connection {
     }
 
     /// What `set_config` set is set as SET would: looked at, kept as it is shown, and taken back with the transaction.
-    pub(crate) fn set_by_functions(
+    pub(super) fn set_by_functions(
         &mut self,
         database: &mut Database,
         before: Arc<BTreeMap<String, String>>,
@@ -268,7 +274,7 @@ impl Connection {
     }
 
     /// A session cannot get another name while its transaction is open; if that was nothing, it can afterwards.
-    pub(crate) fn rename_late(&mut self, database: &mut Database) {
+    pub(super) fn rename_late(&mut self, database: &mut Database) {
         let wanted = std::mem::take(&mut self.settings.renames);
         let name = self.setting("application_name").filter(|name| wanted && !name.is_empty()).map(str::to_owned);
         if let Some(name) = name {
@@ -343,7 +349,7 @@ impl Connection {
     }
 
     /// The transaction is over: what was set for it alone goes, and after a rollback all that was set in it.
-    pub(crate) fn end_settings(&mut self, committed: bool) {
+    pub(super) fn end_settings(&mut self, committed: bool) {
         let local = std::mem::take(&mut self.settings.local);
         let before = self.settings.before.take();
         let settings = self.session.settings_mut();
@@ -361,7 +367,7 @@ impl Connection {
     }
 
     /// Whether a statement outside of a transaction is one by itself: not after MySQL's SET autocommit = 0.
-    pub(crate) fn commits_by_itself(&self) -> bool {
+    pub(super) fn commits_by_itself(&self) -> bool {
         let off = |text: &str| parse_truth(text) == Ok(false);
         self.session.dialect() == Dialect::Postgres || !self.setting("autocommit").is_some_and(off)
     }
@@ -379,7 +385,7 @@ impl Connection {
             "timezone" if self.session.dialect() == Dialect::Postgres => {
                 Zone::of_setting(value).map(|_| ()).ok_or_else(|| unknown_zone(value))
             }
-            name => check_setting(database, name, value),
+            name => check_setting(&database.store, name, value),
         }
     }
 
@@ -395,137 +401,4 @@ impl Connection {
             _ => value.to_owned(),
         }
     }
-}
-
-fn check_setting(database: &Database, name: &str, value: &str) -> Result<(), SqlError> {
-    match name {
-        CHOOSER => parse_chooser(value).map(|_| ()),
-        LEVEL => database.store.refuse_level(parse_level(value)?),
-        ISOLATION | DEFAULT_ISOLATION => parse_declared(value).map(|_| ()),
-        READ_ONLY | DEFAULT_READ_ONLY => parse_truth(value).map(|_| ()),
-        ENCODING => check_encoding(value),
-        name if LIMITS.contains(&name) => {
-            parse_limit(value).map(|_| ()).map_err(|()| invalid(name, value, "250, 5s, 2min"))
-        }
-        name => check_style(name, value),
-    }
-}
-
-/// Texts are UTF-8, here and on the wire.
-fn check_encoding(value: &str) -> Result<(), SqlError> {
-    let plain: String = value.chars().filter(char::is_ascii_alphanumeric).collect();
-    match plain.to_ascii_lowercase().as_str() {
-        "utf8" | "unicode" => Ok(()),
-        _ => Err(invalid(ENCODING, value, "UTF8")),
-    }
-}
-
-/// How long something may take, in microseconds: `250`, `0.2s`, `2min`; nothing for no limit.
-pub(crate) fn parse_limit(value: &str) -> Result<Option<u64>, ()> {
-    let value = value.trim();
-    let digits = value.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(value.len());
-    let number: f64 = value[..digits].parse().map_err(|_| ())?;
-    let unit = match value[digits..].trim() {
-        "us" => 1.0,
-        "" | "ms" => 1e3,
-        "s" => 1e6,
-        "min" => 60e6,
-        "h" => 3600e6,
-        "d" => 86_400e6,
-        _ => return Err(()),
-    };
-    let limit = (number * unit).round();
-    if limit > 9e15 { Err(()) } else { Ok((limit >= 1.0).then_some(limit as u64)) }
-}
-
-/// How values are written is not to be chosen: who believes to have chosen would read other values than are meant.
-fn check_style(name: &str, value: &str) -> Result<(), SqlError> {
-    let value = value.to_ascii_lowercase();
-    let plain = value.trim_matches(|letter: char| letter == '\'' || letter.is_ascii_whitespace());
-    let (good, known) = match name {
-        "timezone" => ("UTC", is_universal_time(plain)),
-        "datestyle" => ("ISO, MDY", matches!(plain, "iso" | "iso, mdy" | "iso,mdy" | "mdy, iso" | "default")),
-        "intervalstyle" => ("postgres", plain == "postgres"),
-        "bytea_output" => ("hex", plain == "hex"),
-        "standard_conforming_strings" => ("on", parse_truth(plain) == Ok(true)),
-        _ => return Ok(()),
-    };
-    if known { Ok(()) } else { Err(invalid(name, &value, good)) }
-}
-
-/// The many names of one time zone; as an interval it is a difference of nothing.
-fn is_universal_time(zone: &str) -> bool {
-    let names =
-        ["utc", "gmt", "uct", "z", "zulu", "universal", "greenwich", "gmt0", "gmt+0", "gmt-0", "local", "default"];
-    let zone = zone.strip_prefix("etc/").unwrap_or(zone);
-    let offset = zone.strip_prefix("interval").unwrap_or(zone).replace("hour to minute", "");
-    let is_nothing = |text: &str| text.contains('0') && text.chars().all(|letter| "+-0: '".contains(letter));
-    names.contains(&zone) || is_nothing(offset.trim())
-}
-
-/// Names longer than 63 bytes are cut, as PostgreSQL does, between two letters.
-pub(crate) fn cut(name: &str) -> &str {
-    const LONGEST: usize = 63;
-    let end = (0..=LONGEST.min(name.len())).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);
-    &name[..end]
-}
-
-fn invalid(name: &str, value: &str, good: &str) -> SqlError {
-    let message = format!("invalid value for parameter \"{name}\": \"{value}\"");
-    SqlError::new(SqlState("22023"), message).with_hint(format!("available values: {good}"))
-}
-
-fn parse_chooser(text: &str) -> Result<ChooserKind, SqlError> {
-    let names = || ChooserKind::ALL.map(ChooserKind::name).join(", ");
-    text.parse().map_err(|_| invalid(CHOOSER, text, &names()))
-}
-
-fn parse_level(text: &str) -> Result<IsolationLevel, SqlError> {
-    let names = || IsolationLevel::of_transactions().map(IsolationLevel::name).collect::<Vec<_>>().join(", ");
-    let level = text.parse().ok().filter(|level: &IsolationLevel| level.is_of_transactions());
-    level.ok_or_else(|| invalid(LEVEL, text, &names()))
-}
-
-/// A level in the words of the standard; MySQL joins them with hyphens.
-fn parse_declared(text: &str) -> Result<DeclaredLevel, SqlError> {
-    let words = text.to_lowercase().replace('-', " ");
-    let found = DECLARED.into_iter().find(|level| words_of(*level) == words);
-    found.ok_or_else(|| invalid(ISOLATION, text, &DECLARED.map(words_of).join(", ")))
-}
-
-fn parse_truth(text: &str) -> Result<bool, SqlError> {
-    match text.to_lowercase().as_str() {
-        "on" | "true" | "1" | "yes" => Ok(true),
-        "off" | "false" | "0" | "no" => Ok(false),
-        _ => Err(invalid(READ_ONLY, text, "on, off")),
-    }
-}
-
-const DECLARED: [DeclaredLevel; 4] = [
-    DeclaredLevel::Serializable,
-    DeclaredLevel::RepeatableRead,
-    DeclaredLevel::ReadCommitted,
-    DeclaredLevel::ReadUncommitted,
-];
-
-fn words_of(level: DeclaredLevel) -> &'static str {
-    match level {
-        DeclaredLevel::ReadUncommitted => "read uncommitted",
-        DeclaredLevel::ReadCommitted => "read committed",
-        DeclaredLevel::RepeatableRead | DeclaredLevel::Snapshot => "repeatable read",
-        DeclaredLevel::Serializable => "serializable",
-    }
-}
-
-/// What PostgreSQL means by the words of the standard; MySQL's repeatable read is not a level of the axioms, and comes closest to this.
-fn level_of(level: DeclaredLevel) -> IsolationLevel {
-    match level {
-        DeclaredLevel::ReadUncommitted | DeclaredLevel::ReadCommitted => IsolationLevel::ReadCommitted,
-        DeclaredLevel::RepeatableRead | DeclaredLevel::Snapshot => IsolationLevel::Snapshot,
-        DeclaredLevel::Serializable => IsolationLevel::Serializable,
-    }
-}
-
-fn together(first: Modes, second: Modes) -> Modes {
-    Modes { level: first.level.or(second.level), read_only: first.read_only.or(second.read_only) }
 }
