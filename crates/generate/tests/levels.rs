@@ -123,7 +123,7 @@ impl Run {
     fn satisfies(&self, level: IsolationLevel) -> bool {
         match level {
             IsolationLevel::ReadCommitted => self.numbers().all(|reader| self.reads_are_monotonic(reader)),
-            IsolationLevel::ParallelSnapshot => self.has_no_bad_circle(),
+            IsolationLevel::ParallelSnapshot => self.has_no_bad_cycle(),
             _ => self.satisfies_axiom(&self.must_see(level)),
         }
     }
@@ -148,7 +148,7 @@ impl Run {
     }
 
     /// psi: `D+ ; rw?` is irreflexive, with the order of numbers as version order.
-    fn has_no_bad_circle(&self) -> bool {
+    fn has_no_bad_cycle(&self) -> bool {
         let mut depends = self.sees();
         for later in self.numbers() {
             for event in self.transactions[later].iter().filter(|event| event.action != Action::Read) {

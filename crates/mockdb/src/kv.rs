@@ -17,14 +17,16 @@
 //! A key is a path: the parts of `item/3` between slashes, numbers among them as numbers.
 
 use crate::chooser::{Campaign, Chooser, ChooserKind};
+use crate::chronicle::Counts;
 use crate::options::Options;
 use crate::record::Record;
-use crate::store::{Begin, Counts, Store};
+use crate::store::{Begin, Store};
 use crate::tape::Tape;
 use skew_history::format::ReadError;
 use skew_history::{History, IsolationLevel, SessionId};
 use skew_sql::rows::SpaceShape;
-use skew_sql::{Columns, Datum, Interrupt, KeyPart, Lock, Row, RowKey, SpaceId, SqlError, Stop, Write};
+use skew_sql::{Columns, Interrupt, KeyPart, Lock, Row, RowKey, SpaceId, Stop, Write};
+use skew_value::{Datum, SqlError};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;

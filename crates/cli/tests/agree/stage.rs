@@ -12,7 +12,7 @@ use skew_explore::Place;
 use skew_history::{History, IsolationLevel, SessionId};
 use skew_mockdb::chooser::Reading;
 use skew_mockdb::{Begin, Campaign, Chance, Chooser, ChooserKind, Connection, Database, Status, Stream};
-use skew_sql::program::{CallOutcome, Client, Ending, MOST_STEPS, Program, Run, Step};
+use skew_program::{CallOutcome, Client, Ending, MOST_STEPS, Program, Run, Step};
 use skew_sql::{Answer, Interrupt, Prepared, Session, Stop};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -267,8 +267,8 @@ fn play(
     };
     loop {
         let step = match run.statement().cloned() {
-            Some(text) => store.run_statement(session, Some(&text), |store| run.step(sql, &mut store.view(session))),
-            None => run.step(sql, &mut store.view(session)),
+            Some(text) => store.run_statement(session, Some(&text), |store| run.step(sql, &mut *store.view(session))),
+            None => run.step(sql, &mut *store.view(session)),
         };
         let name = store.transaction_name(session);
         let end = match step {

@@ -10,7 +10,7 @@ use skew_explore::{Granularity, SqlOptions};
 use skew_history::IsolationLevel;
 use skew_history::SessionId;
 use skew_mockdb::{Begin, Campaign, Chance, ChooserKind, Options, Record, Store, Stream, Tape};
-use skew_sql::program::{CallOutcome, Client, Ending, MOST_STEPS, Program, Step};
+use skew_program::{CallOutcome, Client, Ending, MOST_STEPS, Program, Step};
 use skew_sql::{Session, Stop, Storage, Write};
 use std::collections::BTreeSet;
 
@@ -49,7 +49,7 @@ fn call(program: &Program, store: &mut Store, seat: &mut Seat) -> bool {
     let ending = loop {
         let (session, sql) = (seat.session, &mut seat.sql);
         let text = run.statement().cloned();
-        match store.run_statement(session, text.as_deref(), |store| run.step(sql, &mut store.view(session))) {
+        match store.run_statement(session, text.as_deref(), |store| run.step(sql, &mut *store.view(session))) {
             Ok(Step::Continue) => {}
             Ok(Step::Done(ending)) => break Some(ending),
             Err(Stop::Interrupted(_)) => return false,

@@ -11,8 +11,9 @@
 use super::store::{self, Weakness};
 use skew_history::SessionId;
 use skew_mockdb::{Begin, Campaign, Chance, Store, Stream, Tape};
-use skew_sql::program::{CallOutcome, Client, Ending, Program, ProgramError, Results, Run, Step};
-use skew_sql::{Interrupt, MemoryStorage, Session, SqlError, SqlState, Stop, Storage, Write};
+use skew_program::{CallOutcome, Client, Ending, Program, ProgramError, Results, Run, Step};
+use skew_sql::{Interrupt, MemoryStorage, Session, Stop, Storage, Write};
+use skew_value::{SqlError, SqlState};
 
 /// How a run is made.
 #[derive(Clone, Copy)]
@@ -96,7 +97,7 @@ pub(super) fn play(program: &Program, rules: Rules, seed: u64, campaign: &Campai
     let played = Played {
         seed,
         history: String::new(),
-        results: Results::new(program),
+        results: Results::new(program.scripts()),
         final_states: None,
         refusals: 0,
         given_up: 0,
@@ -201,9 +202,9 @@ impl Stage<'_> {
         let (session, sql) = (seat.session, &mut seat.sql);
         match run.statement().cloned() {
             Some(text) => {
-                self.store.run_statement(session, Some(text.as_ref()), |store| run.step(sql, &mut store.view(session)))
+                self.store.run_statement(session, Some(text.as_ref()), |store| run.step(sql, &mut *store.view(session)))
             }
-            None => run.step(sql, &mut self.store.view(session)),
+            None => run.step(sql, &mut *self.store.view(session)),
         }
     }
 
