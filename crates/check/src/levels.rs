@@ -1,7 +1,7 @@
 //! The levels as the fast algorithm and the growing history know them: one table, a row per level.
 //!
-//! A transaction has two moments, its begin S and its commit C; they are one node of the graph where the level does not tell them apart.
-//! A dependency leaves a transaction at one moment and reaches another at one of its own, and the history is allowed when the dependencies
+//! A transaction has two nodes, its begin S and its commit C; they are one where the level does not tell them apart.
+//! A dependency leaves a transaction at one node and reaches another at one of its, and the history is allowed when the dependencies
 //! have no cycle. So a level is where each of them starts and ends:
 //!
 //! | level of… | so, wr into it | ww into it | rw out of it | a lock's wr into it |
@@ -20,9 +20,9 @@
 
 use skew_history::{History, IsolationLevel};
 
-/// A moment in the life of a transaction.
+/// One of the two nodes of a transaction, which may be one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Moment {
+pub(crate) enum TransactionNode {
     /// It takes its snapshot.
     Begin,
     /// Its writes become the latest.
@@ -50,8 +50,8 @@ impl Sight {
 pub(crate) enum Reads {
     /// Who must have been seen was not overwritten by whom it read from: the order of versions is forced where that is so.
     Seen(Sight),
-    /// It is of the latest version at this moment: here the overwrites that it suffers start.
-    LatestAt(Moment),
+    /// It is of the latest version at this node: here the overwrites that it suffers start.
+    LatestAt(TransactionNode),
 }
 
 /// What an overwrite (rw) is in the graph.
@@ -82,9 +82,9 @@ pub(crate) struct Rule {
     /// What the overwrites are that its reads suffer.
     pub(crate) overwrites: Overwrites,
     /// Where "reads from" ends if the read locks. Where it is the commit, that read binds none of the plain ones.
-    pub(crate) locking_read_ends: Moment,
+    pub(crate) locking_read_ends: TransactionNode,
     /// Where "overwrites the version of another" ends.
-    pub(crate) version_order_ends: Moment,
+    pub(crate) version_order_ends: TransactionNode,
     /// Whether no two concurrent ones may write a key, so that the order of versions matters where nobody reads them.
     pub(crate) writes_conflict: bool,
     /// Whether its commit may contradict what is there already; else who reads by the rule can always commit.
@@ -126,7 +126,7 @@ pub(crate) enum Holds {
 
 /// A row of the table.
 #[derive(Debug)]
-pub(crate) struct Row {
+pub(crate) struct LevelRow {
     /// What the transactions are held to.
     pub(crate) holds: Holds,
     /// When several levels are asked, those with the smaller number come first: see [`asking_order`].
@@ -142,8 +142,8 @@ const fn by_sight(sight: Sight) -> Rule {
         is_split: false,
         reads: Reads::Seen(sight),
         overwrites: Overwrites::Edges,
-        locking_read_ends: Moment::Commit,
-        version_order_ends: Moment::Commit,
+        locking_read_ends: TransactionNode::Commit,
+        version_order_ends: TransactionNode::Commit,
         writes_conflict: false,
         may_be_refused: false,
         company: Company::Axioms,
@@ -156,10 +156,10 @@ const CAUSAL: Rule = by_sight(Sight::CausalPast);
 
 const PREFIX: Rule = Rule {
     is_split: true,
-    reads: Reads::LatestAt(Moment::Begin),
+    reads: Reads::LatestAt(TransactionNode::Begin),
     overwrites: Overwrites::Edges,
-    locking_read_ends: Moment::Commit,
-    version_order_ends: Moment::Commit,
+    locking_read_ends: TransactionNode::Commit,
+    version_order_ends: TransactionNode::Commit,
     writes_conflict: false,
     may_be_refused: false,
     company: Company::Axioms,
@@ -167,10 +167,10 @@ const PREFIX: Rule = Rule {
 
 const SNAPSHOT: Rule = Rule {
     is_split: true,
-    reads: Reads::LatestAt(Moment::Begin),
+    reads: Reads::LatestAt(TransactionNode::Begin),
     overwrites: Overwrites::Edges,
-    locking_read_ends: Moment::Begin,
-    version_order_ends: Moment::Begin,
+    locking_read_ends: TransactionNode::Begin,
+    version_order_ends: TransactionNode::Begin,
     writes_conflict: true,
     may_be_refused: true,
     company: Company::Axioms,
@@ -178,10 +178,10 @@ const SNAPSHOT: Rule = Rule {
 
 const PARALLEL_SNAPSHOT: Rule = Rule {
     is_split: false,
-    reads: Reads::LatestAt(Moment::Commit),
+    reads: Reads::LatestAt(TransactionNode::Commit),
     overwrites: Overwrites::Watched,
-    locking_read_ends: Moment::Begin,
-    version_order_ends: Moment::Commit,
+    locking_read_ends: TransactionNode::Begin,
+    version_order_ends: TransactionNode::Commit,
     writes_conflict: true,
     may_be_refused: true,
     company: Company::Nobody,
@@ -189,30 +189,30 @@ const PARALLEL_SNAPSHOT: Rule = Rule {
 
 const SERIALIZABLE: Rule = Rule {
     is_split: false,
-    reads: Reads::LatestAt(Moment::Commit),
+    reads: Reads::LatestAt(TransactionNode::Commit),
     overwrites: Overwrites::Edges,
-    locking_read_ends: Moment::Begin,
-    version_order_ends: Moment::Commit,
+    locking_read_ends: TransactionNode::Begin,
+    version_order_ends: TransactionNode::Commit,
     writes_conflict: false,
     may_be_refused: true,
     company: Company::Axioms,
 };
 
 /// The row of a level.
-pub(crate) const fn row(level: IsolationLevel) -> &'static Row {
+pub(crate) const fn row(level: IsolationLevel) -> &'static LevelRow {
     use Holds::{All, AsDeclared, InRealTime};
     use IsolationLevel::*;
     match level {
-        ReadCommitted => &Row { holds: All(READ_COMMITTED), turn: 0, by_way_of: None },
-        ReadAtomic => &Row { holds: All(READ_ATOMIC), turn: 1, by_way_of: None },
-        Causal => &Row { holds: All(CAUSAL), turn: 6, by_way_of: None },
-        Prefix => &Row { holds: All(PREFIX), turn: 8, by_way_of: None },
-        ParallelSnapshot => &Row { holds: All(PARALLEL_SNAPSHOT), turn: 7, by_way_of: Some(Snapshot) },
-        Snapshot => &Row { holds: All(SNAPSHOT), turn: 5, by_way_of: None },
-        Serializable => &Row { holds: All(SERIALIZABLE), turn: 3, by_way_of: None },
-        StrongSnapshot => &Row { holds: InRealTime(Snapshot), turn: 4, by_way_of: None },
-        StrictSerializable => &Row { holds: InRealTime(Serializable), turn: 2, by_way_of: None },
-        Declared => &Row { holds: AsDeclared, turn: 9, by_way_of: None },
+        ReadCommitted => &LevelRow { holds: All(READ_COMMITTED), turn: 0, by_way_of: None },
+        ReadAtomic => &LevelRow { holds: All(READ_ATOMIC), turn: 1, by_way_of: None },
+        Causal => &LevelRow { holds: All(CAUSAL), turn: 6, by_way_of: None },
+        Prefix => &LevelRow { holds: All(PREFIX), turn: 8, by_way_of: None },
+        ParallelSnapshot => &LevelRow { holds: All(PARALLEL_SNAPSHOT), turn: 7, by_way_of: Some(Snapshot) },
+        Snapshot => &LevelRow { holds: All(SNAPSHOT), turn: 5, by_way_of: None },
+        Serializable => &LevelRow { holds: All(SERIALIZABLE), turn: 3, by_way_of: None },
+        StrongSnapshot => &LevelRow { holds: InRealTime(Snapshot), turn: 4, by_way_of: None },
+        StrictSerializable => &LevelRow { holds: InRealTime(Serializable), turn: 2, by_way_of: None },
+        Declared => &LevelRow { holds: AsDeclared, turn: 9, by_way_of: None },
     }
 }
 
@@ -268,7 +268,8 @@ mod tests {
     fn one_node_is_reached_wherever_it_ends() {
         for level in IsolationLevel::of_transactions() {
             let rule = rule(level);
-            let at_begin = rule.reads == Reads::LatestAt(Moment::Begin) || rule.version_order_ends == Moment::Begin;
+            let at_begin = rule.reads == Reads::LatestAt(TransactionNode::Begin)
+                || rule.version_order_ends == TransactionNode::Begin;
             assert!(rule.is_split || !at_begin, "{level} has no begin of its own");
         }
     }

@@ -58,7 +58,7 @@ pub use explain::explain;
 pub use formula::{Formula, Model, Solution, Term};
 pub use growing::{GrowingHistory, GrowingId, GrowingOptions, Mark, Refused, Updates, Version};
 pub use levels::{levels_to_ask, may_be_mixed};
-pub use other_run::{ExternalRead, Found, NoVersion, OtherRun};
+pub use other_run::{ExternalRead, NoVersion, OtherRun, SomeRun};
 pub use skew_history::IsolationLevel;
 pub use verdict::Verdict;
 

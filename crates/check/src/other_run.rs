@@ -36,10 +36,10 @@ pub struct OtherRun<'h> {
 
 /// What was asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Found {
+pub enum SomeRun {
     /// Such a run: an order that the level allows, and in its choices who wrote what the freed reads returned. Reads that may have one
     /// writer only are not among them.
-    Run(CommitOrder),
+    Found(CommitOrder),
     /// There is none.
     Nothing,
     /// The budget ended first.
@@ -144,11 +144,11 @@ impl<'h> OtherRun<'h> {
     }
 
     /// A run that `level` allows, doing at most `budget` work.
-    pub fn find(&self, level: IsolationLevel, budget: Budget<'_>) -> Found {
+    pub fn find(&self, level: IsolationLevel, budget: Budget<'_>) -> SomeRun {
         match decide_assuming(self.history, level, self.assumed.clone(), budget) {
-            Verdict::Holds(order) => Found::Run(order),
-            Verdict::Fails(_) => Found::Nothing,
-            Verdict::Unknown => Found::Unknown,
+            Verdict::Holds(order) => SomeRun::Found(order),
+            Verdict::Fails(_) => SomeRun::Nothing,
+            Verdict::Unknown => SomeRun::Unknown,
         }
     }
 }

@@ -13,7 +13,7 @@
 //! C(t) → the first instant after t's end; the last instant not after s's begin → S(s).
 
 use crate::graph::{Chains, Graph, Node};
-use crate::levels::{self, Holds, Moment, Reads, Rule, Sight};
+use crate::levels::{self, Holds, Reads, Rule, Sight, TransactionNode};
 use crate::resolve::{ReadFrom, Resolved};
 use skew_history::{IsolationLevel, Outcome, TransactionId};
 
@@ -90,10 +90,10 @@ impl<'a, 'h> Rules<'a, 'h> {
         matches!(self.held, Held::Alike(rule) if rule.watches_overwrites())
     }
 
-    fn at(&self, transaction: TransactionId, moment: Moment) -> Node {
-        match moment {
-            Moment::Begin => self.begin(transaction),
-            Moment::Commit => self.commit(transaction),
+    fn at(&self, transaction: TransactionId, which: TransactionNode) -> Node {
+        match which {
+            TransactionNode::Begin => self.begin(transaction),
+            TransactionNode::Commit => self.commit(transaction),
         }
     }
 
@@ -135,14 +135,14 @@ impl<'a, 'h> Rules<'a, 'h> {
         }
         match self.rule(reader).reads {
             Reads::Seen(_) => None,
-            Reads::LatestAt(moment) => Some(self.at(reader, moment)),
+            Reads::LatestAt(which) => Some(self.at(reader, which)),
         }
     }
 
     /// Where "read from" ends.
     pub(crate) fn read_target(&self, reader: TransactionId, read: &ReadFrom) -> Node {
         let locking = self.resolved.is_locking(read);
-        self.at(reader, if locking { self.rule(reader).locking_read_ends } else { Moment::Begin })
+        self.at(reader, if locking { self.rule(reader).locking_read_ends } else { TransactionNode::Begin })
     }
 
     /// Per key, whether the order of its versions matters to anybody.

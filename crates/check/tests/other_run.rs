@@ -3,7 +3,7 @@
 mod support;
 
 use skew_check::spec::satisfies;
-use skew_check::{Budget, CommitOrder, Formula, Found, IsolationLevel, OtherRun, Solution, Term};
+use skew_check::{Budget, CommitOrder, Formula, IsolationLevel, OtherRun, Solution, SomeRun, Term};
 use skew_history::{EventId, History, Writer, notation};
 use support::Random;
 
@@ -13,9 +13,9 @@ fn parse(text: &str) -> History {
 
 fn found(run: &OtherRun<'_>, level: IsolationLevel) -> Option<CommitOrder> {
     match run.find(level, Budget::UNLIMITED) {
-        Found::Run(order) => Some(order),
-        Found::Nothing => None,
-        Found::Unknown => panic!("there is no limit"),
+        SomeRun::Found(order) => Some(order),
+        SomeRun::Nothing => None,
+        SomeRun::Unknown => panic!("there is no limit"),
     }
 }
 

@@ -26,7 +26,7 @@ enum Family {
 }
 
 /// What there is to know of a level here.
-struct Row {
+struct LevelNames {
     /// On the command line and in files.
     name: &'static str,
     /// For those who type it often.
@@ -52,9 +52,9 @@ macro_rules! levels {
         impl IsolationLevel {
             const ALL: &[IsolationLevel] = &[$($level,)*];
 
-            const fn row(self) -> &'static Row {
+            const fn row(self) -> &'static LevelNames {
                 match self {
-                    $($level => &Row { $($row)* },)*
+                    $($level => &LevelNames { $($row)* },)*
                 }
             }
         }

@@ -317,8 +317,14 @@ impl<'h> Replay<'h> {
     fn keeps_weak_levels(&self, levels: &[IsolationLevel]) -> bool {
         use IsolationLevel::*;
         let at = |level: IsolationLevel| self.order.iter().copied().filter(move |t| levels[t.index()] == level);
-        at(ReadCommitted).all(|reader| self.keeps_read_committed(reader))
-            && self.keeps_read_atomic(levels)
+        let each = self.order.iter().all(|&reader| match levels[reader.index()] {
+            ReadCommitted => self.keeps_read_committed(reader),
+            // Those of one level together: see below.
+            ReadAtomic | Causal => true,
+            Prefix | ParallelSnapshot | Snapshot | Serializable => true,
+            StrongSnapshot | StrictSerializable | Declared => true,
+        });
+        each && self.keeps_read_atomic(levels)
             && (at(Causal).next().is_none() || Causality::new(self).keeps_causal(at(Causal)))
     }
 

@@ -5,7 +5,7 @@ use super::order::Edge;
 use super::writes::Writes;
 use super::{GrowingId, Version};
 use crate::ids::dense_id;
-use crate::levels::{Moment, Reads, Rule, Sight};
+use crate::levels::{Reads, Rule, Sight, TransactionNode};
 use rustc_hash::FxHashMap;
 use skew_history::{KeyId, SessionId};
 
@@ -106,14 +106,14 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// The point of a moment; both are the commit where the level does not tell them apart.
-    fn at(&self, slot: Slot, moment: Moment) -> Point {
-        if self.rule.is_split && moment == Moment::Begin { slot.begin() } else { slot.commit() }
+    /// The point of its begin or of its commit; both are the commit where the level does not tell them apart.
+    fn at(&self, slot: Slot, which: TransactionNode) -> Point {
+        if self.rule.is_split && which == TransactionNode::Begin { slot.begin() } else { slot.commit() }
     }
 
     /// The point before which all that it must see has committed.
     pub(super) fn start(&self, slot: Slot) -> Point {
-        self.at(slot, Moment::Begin)
+        self.at(slot, TransactionNode::Begin)
     }
 
     /// The edge between its points, where there are two.
@@ -123,7 +123,7 @@ impl Node {
 
     /// Where the dependency on what it reads from ends.
     pub(super) fn read_target(&self, slot: Slot, locking: bool) -> Point {
-        self.at(slot, if locking { self.rule.locking_read_ends } else { Moment::Begin })
+        self.at(slot, if locking { self.rule.locking_read_ends } else { TransactionNode::Begin })
     }
 
     /// Whether its plain reads must have seen a transaction.
@@ -153,7 +153,7 @@ impl Node {
     /// The point at which a read has to be the latest version, for levels that speak of the commit order and for locking reads.
     pub(super) fn read_point(&self, slot: Slot, locking: bool) -> Point {
         match self.rule.reads {
-            Reads::LatestAt(moment) if !locking => self.at(slot, moment),
+            Reads::LatestAt(which) if !locking => self.at(slot, which),
             Reads::LatestAt(_) | Reads::Seen(_) => slot.commit(),
         }
     }

@@ -1,7 +1,7 @@
 //! What is known of the commit order, and what is still open.
 //!
 //! Every transaction is two points, its begin and its commit; what is known is a transitive relation between points, kept as one row
-//! of bits per point. What is open are questions with two answers, each an edge (the table of `rules` says where it starts and ends):
+//! of bits per point. What is open are questions with two answers, each an edge (the table of `levels` says where it starts and ends):
 //!
 //! ```text
 //!   t3 read x from t1, and t2 wrote x too:    t2 ──> t1    or   t3 ──> t2        (an overwrite)
