@@ -10,7 +10,23 @@ use std::time::Duration;
 const USUAL: Duration = Duration::from_secs(300);
 
 /// Tests and their limits in seconds.
-const LONG: [(&str, u64); 1] = [("doc tests", 600)];
+const LONG: [(&str, u64); 15] = [
+    ("cli clients every_client_works_at_every_level_whatever_is_read", 900),
+    ("cli clients every_client_works_in_latest", 600),
+    ("workload servers promises::postgresql_keeps_snapshot_on_every_workload", 600),
+    ("workload servers promises::postgresql_keeps_serializable_on_every_workload", 600),
+    ("workload servers promises::postgresql_keeps_read_committed_on_every_workload", 600),
+    ("cli agree what_postgresql_does_the_explorer_has", 600),
+    ("cli clients the_programs_are_right_because_they_pass_on_postgresql", 600),
+    ("cli house console::console_blocks_print_what_they_say", 600),
+    ("cli agree failures_that_clients_take_back_are_read_like_everything_else", 600),
+    ("doc tests", 600),
+    ("cli skew explore::parts_add_up_to_the_whole", 300),
+    ("cli skew corpus::every_label_of_the_corpus_is_our_verdict", 300),
+    ("cli clients ordinary_suites_on_one_connection_pass_whatever_is_read", 300),
+    ("cli skew up::a_cluster_ends_with_skew_even_when_it_is_asked_twice", 300),
+    ("cli skew up::servers_end_with_skew_however_it_ends", 300),
+];
 
 /// How long a test may take.
 pub(crate) fn limit(title: &str) -> Duration {

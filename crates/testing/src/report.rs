@@ -4,7 +4,7 @@
 
 use crate::job::Ended;
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How many of the slowest tests are named.
 const SLOWEST: usize = 20;
@@ -17,11 +17,19 @@ pub(crate) struct Report {
     /// Each line about something that was skipped, and how many tests said it.
     skipped: BTreeMap<String, usize>,
     times: Vec<(Duration, String)>,
+    begun: Instant,
 }
 
 impl Report {
     pub(crate) fn new() -> Report {
-        Report { passed: 0, failed: 0, failures: Vec::new(), skipped: BTreeMap::new(), times: Vec::new() }
+        Report {
+            passed: 0,
+            failed: 0,
+            failures: Vec::new(),
+            skipped: BTreeMap::new(),
+            times: Vec::new(),
+            begun: Instant::now(),
+        }
     }
 
     /// A job has ended. A failure is shown whole.
@@ -52,7 +60,8 @@ impl Report {
         }
         self.times.sort_by(|one, other| other.cmp(one));
         let all: Duration = self.times.iter().map(|(took, _)| *took).sum();
-        println!("the slowest, of {:.0} s in all:", all.as_secs_f64());
+        let took = self.begun.elapsed();
+        println!("== tests ran: {:.0} s side by side in {:.0} s; the slowest:", all.as_secs_f64(), took.as_secs_f64());
         for (took, title) in self.times.iter().take(SLOWEST) {
             println!("{:>7.2} s  {title}", took.as_secs_f64());
         }
