@@ -1,7 +1,7 @@
 //! Programs: whatever the text, an answer or an error with a place that lies in the text.
 #![no_main]
 
-use skew_sql::program::Program;
+use skew_program::Program;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

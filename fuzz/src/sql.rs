@@ -1,8 +1,9 @@
 //! Runs any text as SQL, for the fuzz target and for the test that replays what was kept.
 
+use skew_sql::Stop;
 use skew_sql::memory::MemoryStorage;
 use skew_sql::session::Session;
-use skew_sql::{Dialect, Stop};
+use skew_value::Dialect;
 use std::sync::Arc;
 
 const SCHEMA: [&str; 4] = [

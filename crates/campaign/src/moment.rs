@@ -1,7 +1,7 @@
 //! When the time of a database begins: `2026-01-31T12:00:00Z`.
 
 use skew_sql::by_place::{EPOCH, SECOND};
-use skew_sql::{Datum, Dialect, SqlType};
+use skew_value::{Datum, Dialect, SqlType};
 use std::fmt;
 use std::str::FromStr;
 
@@ -26,7 +26,7 @@ impl FromStr for Moment {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Moment, String> {
-        match skew_sql::value::input(text, &SqlType::TimestampZoned(None), Dialect::Postgres) {
+        match skew_value::input(text, &SqlType::TimestampZoned(None), Dialect::Postgres) {
             Ok(Datum::TimestampZoned(moment)) if LIFETIME.contains(&moment) => Ok(Moment(moment)),
             _ => Err(format!("`{text}` is not a time; write it like 2026-01-31T12:00:00Z or '2026-01-31 12:00:00+01'")),
         }
@@ -36,7 +36,7 @@ impl FromStr for Moment {
 impl fmt::Display for Moment {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let value = Datum::TimestampZoned(self.0);
-        let text = skew_sql::value::output(&value, &SqlType::TimestampZoned(None), Dialect::Postgres);
+        let text = skew_value::output(&value, &SqlType::TimestampZoned(None), Dialect::Postgres);
         write!(formatter, "{}", text.replacen(' ', "T", 1).replacen("+00", "Z", 1))
     }
 }

@@ -3,8 +3,9 @@
 use crate::{Complaint, Moment};
 use sha2::{Digest, Sha256};
 use skew_mockdb::{Begin, Store};
-use skew_sql::program::{Program, ProgramError};
-use skew_sql::{SqlError, Stop, Storage, Write};
+use skew_program::{Program, ProgramError};
+use skew_sql::{Stop, Storage, Write};
+use skew_value::SqlError;
 
 /// A program and the text that it was made from.
 pub struct ProgramFile {
@@ -29,7 +30,7 @@ impl ProgramFile {
 
     /// What its parser warns of, a line each.
     pub fn warnings(&self) -> impl Iterator<Item = String> + '_ {
-        let told = |place: skew_sql::Place, message: &str| {
+        let told = |place: skew_value::Place, message: &str| {
             format!("warning: line {}, column {}: {message}", place.line, place.column)
         };
         self.program.warnings().iter().map(move |warning| told(warning.place, &warning.message))
@@ -56,10 +57,10 @@ pub fn complaint(file: &str, error: &ProgramError) -> Complaint {
 }
 
 /// A value that a call handed out, as text.
-pub fn shown(value: &skew_sql::Datum, field: &skew_sql::program::Field, program: &Program) -> String {
+pub fn shown(value: &skew_value::Datum, field: &skew_program::Field, program: &Program) -> String {
     match value.is_null() {
         true => "NULL".to_owned(),
-        false => skew_sql::value::output(value, &field.sql_type, program.dialect()),
+        false => skew_value::output(value, &field.sql_type, program.dialect()),
     }
 }
 

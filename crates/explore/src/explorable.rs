@@ -15,7 +15,8 @@
 
 use crate::requests::Requests;
 use skew_history::IsolationLevel;
-use skew_sql::{Datum, Row, RowKey};
+use skew_sql::{Row, RowKey};
+use skew_value::Datum;
 
 /// Where a transaction stands in its program.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

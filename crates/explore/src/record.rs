@@ -21,7 +21,8 @@ use skew_history::builder::{ClaimedWriter, Refusal, ScanSpec, ScannedKey};
 use skew_history::scan::{ascending, covers};
 use skew_history::{Action, History, HistoryBuilder, IsolationLevel, KeyId, Name, Value};
 use skew_sql::rows::text;
-use skew_sql::{Datum, KeyPart, KeyRange, Row};
+use skew_sql::{KeyPart, KeyRange, Row};
+use skew_value::Datum;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 

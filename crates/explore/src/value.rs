@@ -1,6 +1,6 @@
 //! What Rust programs keep under their keys: numbers, truth values, texts, and lists of those.
 
-use skew_sql::Datum;
+use skew_value::Datum;
 use std::sync::Arc;
 
 /// What can be written under a key. `None` is the absence of the key.

@@ -14,9 +14,9 @@ use crate::database::Database;
 use crate::settings::Settings;
 use crate::statement::{Ending, no_savepoint};
 use skew_history::SessionId;
-use skew_sql::NoStorage;
 use skew_sql::session::{Answer, Control, Modes, Prepared, Session};
-use skew_sql::{Catalog, Datum, Dialect, Interrupt, SpaceId, SqlError, SqlState, Stop, Storage};
+use skew_sql::{Catalog, Interrupt, NoStorage, SpaceId, Stop, Storage};
+use skew_value::{Datum, Dialect, SqlError, SqlState};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -169,7 +169,7 @@ impl Connection {
         &mut self,
         database: &Database,
         statement: &skew_sql::Statement,
-        parameter_types: &[skew_sql::SqlType],
+        parameter_types: &[skew_value::SqlType],
     ) -> Result<Prepared, SqlError> {
         self.see_catalog(database);
         let prepared = self.session.prepare(statement, parameter_types);

@@ -20,7 +20,8 @@
 use crate::store::Store;
 use skew_history::{IsolationLevel, SessionId};
 use skew_sql::session::DeclaredLevel;
-use skew_sql::{Catalog, Dialect, SpaceId};
+use skew_sql::{Catalog, SpaceId};
+use skew_value::Dialect;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -14,7 +14,8 @@ use crate::store::Store;
 use rustc_hash::FxHashMap;
 use skew_check::{Updates, Version};
 use skew_history::{KeyId, SessionId};
-use skew_sql::{Datum, KeyRange, Row, RowKey, Stop};
+use skew_sql::{KeyRange, Row, RowKey, Stop};
+use skew_value::Datum;
 use std::collections::BTreeSet;
 
 impl Store {

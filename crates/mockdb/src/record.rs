@@ -22,8 +22,9 @@ use crate::transaction::{Action, Listed, Operation, ScanBound, Source, Transacti
 use serde_json::Value;
 use skew_check::GrowingId;
 use skew_history::KeyId;
+use skew_sql::Row;
 use skew_sql::rows::text;
-use skew_sql::{Datum, Row};
+use skew_value::Datum;
 use std::fmt::Write as _;
 use std::io::Write;
 
@@ -234,7 +235,7 @@ mod tests {
     fn database(tape: &Tape) -> (Database, Connection, Connection) {
         let store = Store::new(Options::new(IsolationLevel::Serializable, 1), Box::new(Latest));
         let mut database = Database::new(store, Arc::new(Catalog::default()));
-        let mut loader = Connection::open(&mut database, "loader", skew_sql::Dialect::Postgres);
+        let mut loader = Connection::open(&mut database, "loader", skew_value::Dialect::Postgres);
         execute(
             &mut database,
             &mut loader,
@@ -242,8 +243,8 @@ mod tests {
         );
         loader.close(&mut database);
         database.store.start(Record { history: Some(Box::new(tape.clone())), choices: None }, "");
-        let one = Connection::open(&mut database, "a", skew_sql::Dialect::Postgres);
-        let other = Connection::open(&mut database, "b", skew_sql::Dialect::Postgres);
+        let one = Connection::open(&mut database, "a", skew_value::Dialect::Postgres);
+        let other = Connection::open(&mut database, "b", skew_value::Dialect::Postgres);
         (database, one, other)
     }
 

@@ -21,9 +21,8 @@ use crate::transaction::{Action, Source};
 use skew_check::{Updates, Version};
 use skew_history::{KeyId, SessionId};
 use skew_sql::rows::{Found, Layout, Looked, Memory, Reader, Scanned};
-use skew_sql::{
-    Columns, Fit, Fits, Interrupt, KeyRange, Lock, Patience, Row, RowKey, SpaceId, SqlError, SqlState, Stop, Write,
-};
+use skew_sql::{Columns, Fit, Fits, Interrupt, KeyRange, Lock, Patience, Row, RowKey, SpaceId, Stop, Write};
+use skew_value::{SqlError, SqlState};
 use std::collections::BTreeSet;
 
 /// How a key is read.

@@ -17,10 +17,10 @@ use crate::connection::Connection;
 use crate::database::Database;
 use crate::store::Begin;
 use skew_history::IsolationLevel;
-use skew_sql::function::unknown_zone;
+use skew_sql::Stop;
 use skew_sql::session::{Answer, DeclaredLevel, Modes, ResultColumn, Rows};
-use skew_sql::value::Zone;
-use skew_sql::{Datum, Dialect, SqlError, SqlState, SqlType, Stop};
+use skew_value::function::unknown_zone;
+use skew_value::{Datum, Dialect, SqlError, SqlState, SqlType, Zone};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

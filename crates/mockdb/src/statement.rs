@@ -16,7 +16,8 @@ use crate::transaction::{Savepoint, Statement};
 use rustc_hash::{FxHashMap, FxHashSet};
 use skew_history::SessionId;
 use skew_sql::rows::Memory;
-use skew_sql::{Interrupt, SqlError, SqlState, Stop};
+use skew_sql::{Interrupt, Stop};
+use skew_value::{SqlError, SqlState};
 
 /// How a statement ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

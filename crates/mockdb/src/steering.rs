@@ -21,9 +21,10 @@ use crate::store::Store;
 use skew_check::Updates;
 use skew_history::{IsolationLevel, SessionId};
 use skew_sql::{
-    Fit, Fits, Granularity, Interrupt, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId,
-    SqlError, SqlState, Stop, Write, by_place,
+    Fit, Fits, Granularity, Interrupt, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId, Stop,
+    Write, by_place,
 };
+use skew_value::{SqlError, SqlState};
 use std::collections::BTreeMap;
 
 /// Who decides. An error ends the transaction that it is told to, and usually the run.

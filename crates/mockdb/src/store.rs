@@ -26,7 +26,8 @@ use rustc_hash::FxHashMap;
 use skew_check::{GrowingHistory, GrowingId, GrowingOptions};
 use skew_history::{IsolationLevel, KeyId, SessionId};
 use skew_sql::rows::SpaceShape;
-use skew_sql::{Interrupt, SequenceId, SpaceId, SqlError, SqlState, Stop, by_place};
+use skew_sql::{Interrupt, SequenceId, SpaceId, Stop, by_place};
+use skew_value::{SqlError, SqlState};
 use std::collections::BTreeMap;
 
 /// How a transaction begins.

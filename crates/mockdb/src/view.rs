@@ -11,8 +11,9 @@ use skew_history::SessionId;
 use skew_sql::storage::look_by_scan;
 use skew_sql::{
     AdvisoryRequest, Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SequenceId, SequenceRule,
-    SpaceId, SqlError, SqlState, Stop, Storage, Write,
+    SpaceId, Stop, Storage, Write,
 };
+use skew_value::{SqlError, SqlState};
 
 /// The open transaction of a session.
 pub struct View<'a> {

@@ -5,7 +5,8 @@
 
 use skew_check::{Budget, check};
 use skew_mockdb::{Campaign, ChooserKind, Connection, Database, Level, Options, Record, Status, Store, Tape, Updates};
-use skew_sql::{Answer, Catalog, Datum, Dialect, Interrupt, Stop};
+use skew_sql::{Answer, Catalog, Interrupt, Stop};
+use skew_value::{Datum, Dialect};
 use std::sync::Arc;
 
 /// A database, the tape of its history, and the order of arrival.

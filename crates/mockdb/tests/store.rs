@@ -5,7 +5,8 @@ use skew_history::SessionId;
 use skew_mockdb::{
     Begin, Campaign, ChooserKind, Ending, Granularity, Level, Options, Record, SpaceShape, Store, Tape, Updates,
 };
-use skew_sql::{Columns, Datum, Interrupt, KeyPart, KeyRange, Lock, Row, RowKey, SpaceId, Stop, Write};
+use skew_sql::{Columns, Interrupt, KeyPart, KeyRange, Lock, Row, RowKey, SpaceId, Stop, Write};
+use skew_value::Datum;
 
 const ITEM: SpaceId = SpaceId(1);
 const INDEX: SpaceId = SpaceId(2);
@@ -154,7 +155,7 @@ fn run(store: &mut Store, session: SessionId, step: &Step) -> Result<(), Stop> {
         Step::Fail(number) => {
             store.put(session, &item(*number), Write::Row(row(*number, 0)))?;
             store.scan(session, &KeyRange::of_prefix(ITEM, Vec::new()), all)?;
-            Err(skew_sql::SqlError::unsupported("this").into())
+            Err(skew_value::SqlError::unsupported("this").into())
         }
         Step::Savepoint => store.savepoint(session, "s"),
         Step::RollBackTo => match store.rollback_to_savepoint(session, "s") {

@@ -7,8 +7,8 @@
 //!   transaction 2 asks a sequence, which stood at 7, for the first and the second time      7 + 1 + 2000, 7 + 1 + 2001
 //! ```
 
-use crate::error::SqlError;
 use crate::storage::{KeyPart, SequenceRule};
+use skew_value::SqlError;
 
 /// The first of January 2024, in microseconds since 1970: when time begins unless somebody says otherwise.
 pub const EPOCH: i64 = 1_704_067_200_000_000;

@@ -16,12 +16,10 @@
 //! column's type.
 
 use crate::catalog::{Index, Table};
-use crate::error::{SqlError, SqlState};
 use crate::storage::{KeyPart, Row, RowKey};
-use crate::value::number::{integer_of_decimal, integer_of_real, real_of_decimal};
-use crate::value::types::SqlType;
-use crate::value::{Collation, Datum, Interval};
 use chrono::{DateTime, Datelike, NaiveDate};
+use skew_value::number::{integer_of_decimal, integer_of_real, real_of_decimal};
+use skew_value::{Collation, Datum, Interval, SqlError, SqlState, SqlType};
 use std::fmt::Write as _;
 use std::sync::Arc;
 

@@ -13,21 +13,23 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`dialect`] | which SQL |
-//! | [`error`] | SQL errors with their SQLSTATE, and what a store may interrupt a statement for |
-//! | [`value`] | values and types |
-//! | [`function`] | operators, functions, aggregates |
+//! | `stop`, `violation` | why a statement does not come to its end; the words of refusals |
+//! | `answer` | what it answers otherwise |
 //! | [`catalog`] | what exists |
-//! | [`program`] | procedures, sessions, assertions |
 //! | [`storage`] | what is asked of a store |
+//! | `virtual_tables` | what exists, as tables and functions that drivers ask |
+//! | `tree` | bound statements as data: expressions, plans, changes |
 //! | `syntax`, `bind`, `plan`, `execute` | the way of a statement from its text to its rows |
+//! | `change`, `constraint` | rows that are written, and what they must keep |
+//! | `define` | how tables come and go |
 //! | [`copy`] | COPY: rows in a client's own text |
 //! | [`session`] | parse, prepare, execute |
 //! | [`key`] | how values become keys |
-//! | [`memory`] | the simplest store |
+//! | [`memory`], `no_storage` | the simplest store; one that has nothing |
 //! | [`rows`] | rows as keys of a history, and what a statement has read of them |
 //! | [`by_place`] | sequences, clocks and random numbers that do not depend on the order of runs |
 
+mod answer;
 mod bind;
 pub mod by_place;
 pub mod catalog;
@@ -35,32 +37,27 @@ mod change;
 mod constraint;
 pub mod copy;
 mod define;
-pub mod dialect;
-pub mod error;
 mod execute;
-pub mod function;
 pub mod key;
 pub mod memory;
 mod no_storage;
 mod plan;
-pub mod program;
 pub mod rows;
 pub mod session;
+mod stop;
 pub mod storage;
 mod syntax;
-pub mod value;
-pub(crate) mod virtual_tables;
+mod tree;
+mod violation;
+mod virtual_tables;
 
 pub use catalog::Catalog;
-pub use dialect::Dialect;
-pub use error::{Interrupt, Place, SqlError, SqlState, Stop};
 pub use memory::MemoryStorage;
 pub use no_storage::NoStorage;
 pub use session::{Answer, Prepared, Session};
+pub use stop::{Interrupt, Stop};
 pub use storage::{
     AdvisoryRequest, Columns, Fit, Fits, Granularity, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SequenceId,
     SequenceRule, SpaceId, Storage, Write,
 };
 pub use syntax::Statement;
-pub use value::Datum;
-pub use value::types::{IntegerWidth, SqlType};

@@ -11,7 +11,7 @@
 //!
 //! Weak isolation, locks and waiting are other stores' business.
 
-use crate::error::Stop;
+use crate::stop::Stop;
 use crate::storage::{
     Columns, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId, Storage, Write,
 };
@@ -248,7 +248,7 @@ impl Storage for MemoryStorage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::Datum;
+    use skew_value::Datum;
     use std::sync::Arc;
 
     fn key(parts: &[i128]) -> RowKey {

@@ -4,10 +4,11 @@
 //!   BEGIN ── execute over NoStorage ── Answer::Transaction(Begin) ── the connection begins one
 //! ```
 
-use crate::error::{SqlError, SqlState, Stop};
+use crate::stop::Stop;
 use crate::storage::{
     Columns, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId, Storage, Write,
 };
+use skew_value::{SqlError, SqlState};
 
 /// What may be read and written without a transaction: nothing. It knows only whether somebody asked to stop.
 pub struct NoStorage<Cancelled>(pub Cancelled);

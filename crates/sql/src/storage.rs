@@ -20,9 +20,9 @@
 //! - *A range is read whole*: the answer of a scan covers keys that do not exist, so the store knows what absence was seen.
 //! - *Own writes come first*: a read sees what its own transaction wrote.
 
-use crate::error::{Interrupt, SqlError, SqlState, Stop};
-use crate::value::Datum;
+use crate::stop::{Interrupt, Stop};
 use core::time::Duration;
+use skew_value::{Datum, SqlError, SqlState};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;

@@ -7,9 +7,10 @@ mod fuzz;
 mod random;
 
 use random::Random;
+use skew_sql::Stop;
 use skew_sql::memory::MemoryStorage;
 use skew_sql::session::Session;
-use skew_sql::{Dialect, SqlError, SqlState, Stop};
+use skew_value::{Dialect, SqlError, SqlState};
 use std::path::Path;
 use std::sync::Arc;
 

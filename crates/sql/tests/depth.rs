@@ -1,6 +1,7 @@
 //! What the guard lets through fits the stack of a thread: parsed, bound, planned, run and dropped.
 
-use skew_sql::{Catalog, Dialect, MemoryStorage, Session};
+use skew_sql::{Catalog, MemoryStorage, Session};
+use skew_value::Dialect;
 use std::sync::Arc;
 
 /// Runs a text, whatever it answers.

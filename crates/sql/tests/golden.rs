@@ -6,8 +6,8 @@
 //! line `-- parameters: 7 abc`. `SKEW_BLESS=1` writes the answers anew: read the difference before committing it.
 
 use skew_sql::memory::Access;
-use skew_sql::value::{Style, input, output};
-use skew_sql::{Answer, Catalog, Datum, Dialect, MemoryStorage, Session, SqlError, SqlType, Stop};
+use skew_sql::{Answer, Catalog, MemoryStorage, Session, Stop};
+use skew_value::{Datum, Dialect, SqlError, SqlType, Style, input, output};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

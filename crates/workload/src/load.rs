@@ -10,7 +10,7 @@
 
 use crate::table::{Names, Table};
 use crate::{Value, Values, Workload};
-use skew_sql::Dialect;
+use skew_value::Dialect;
 use std::fmt::Write as _;
 
 /// How many rows one INSERT has.

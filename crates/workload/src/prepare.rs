@@ -15,7 +15,7 @@ use crate::driver::{Options, Prepare, RunError};
 use crate::load::Setup;
 use crate::table::Table;
 use crate::{Failure, Url, Workload};
-use skew_sql::Dialect;
+use skew_value::Dialect;
 use std::time::{Duration, Instant};
 
 /// A connection for what comes before and after the sessions.

@@ -19,7 +19,7 @@ use crate::transaction::{Notes, Versions};
 use crate::workload::Observation;
 use crate::{Failure, Transaction, Url, Value};
 use skew_history::IsolationLevel;
-use skew_sql::Dialect;
+use skew_value::Dialect;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};

@@ -15,7 +15,7 @@
 //! table of that name.
 
 use crate::Value;
-use skew_sql::Dialect;
+use skew_value::Dialect;
 use std::fmt::Write as _;
 
 /// A table of a workload.

@@ -12,7 +12,7 @@
 //! What is left out has the default of the server: its port, this machine, the user that it comes with. A URL is shown without
 //! its password.
 
-use skew_sql::Dialect;
+use skew_value::Dialect;
 use std::fmt;
 use std::str::FromStr;
 

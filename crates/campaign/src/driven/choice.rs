@@ -1,7 +1,7 @@
 //! Which workload is meant, how large it is, and what registers are like.
 
 use crate::Complaint;
-use skew_generate::{Distribution, Preset};
+use skew_chance::{Distribution, Preset};
 use skew_history::IsolationLevel;
 use skew_mockdb::Updates;
 use skew_workload::catalog::{self, Harness, Store};

@@ -26,8 +26,9 @@ use crate::tally::Says;
 use crate::{Complaint, StopFlags};
 use skew_history::IsolationLevel;
 use skew_mockdb::Campaign;
-use skew_sql::program::Assertion;
-use skew_sql::{SqlError, Stop};
+use skew_program::Assertion;
+use skew_sql::Stop;
+use skew_value::SqlError;
 use stage::Played;
 
 /// How a program is played.

@@ -13,7 +13,7 @@ use crate::tally::AssertionTally;
 use serde_json::{Value, json};
 use skew_check::{AnomalyKind, Counterexample};
 use skew_mockdb::{Granularity, Updates};
-use skew_sql::program::ProgramError;
+use skew_program::ProgramError;
 use skew_view::finding::FoundIn;
 use skew_view::{Finding, Palette, Picture, human, words};
 use std::fmt::Write;

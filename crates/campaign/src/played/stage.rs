@@ -11,8 +11,9 @@
 use super::store::{self, Weakness};
 use skew_history::SessionId;
 use skew_mockdb::{Begin, Campaign, Chance, Store, Stream, Tape};
-use skew_sql::program::{CallOutcome, Client, Ending, Program, ProgramError, Results, Run, Step};
-use skew_sql::{Interrupt, MemoryStorage, Session, SqlError, SqlState, Stop, Storage, Write};
+use skew_program::{CallOutcome, Client, Ending, Program, ProgramError, Results, Run, Step};
+use skew_sql::{Interrupt, MemoryStorage, Session, Stop, Storage, Write};
+use skew_value::{SqlError, SqlState};
 
 /// How a run is made.
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +100,7 @@ pub(crate) fn play(program: &Program, rules: PlayRules, seed: u64, campaign: &Ca
     let played = Played {
         seed,
         history: String::new(),
-        results: Results::new(program),
+        results: Results::new(program.scripts()),
         final_states: None,
         refusals: 0,
         given_up: 0,

@@ -5,8 +5,8 @@
 
 use crate::program_file::load;
 use skew_mockdb::{Campaign, ChooserKind, Granularity, Options, Record, Store, Tape, Updates};
-use skew_sql::SqlError;
-use skew_sql::program::Program;
+use skew_program::Program;
+use skew_value::SqlError;
 
 /// How weak the store is.
 #[derive(Clone, Copy, Debug)]

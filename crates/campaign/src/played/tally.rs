@@ -5,7 +5,7 @@ use crate::Conclusion;
 use crate::judge::{Behind, Judged, Judgement};
 use crate::tally::{FirstFailure, RunTally, Says};
 use skew_history::IsolationLevel;
-use skew_sql::program::{Program, ProgramError};
+use skew_program::{Program, ProgramError};
 use std::collections::BTreeMap;
 
 /// All runs of a program together.

@@ -7,7 +7,8 @@ use skew_mockdb::wire::{RunningServer, WireServer, WireSettings};
 use skew_mockdb::{
     Campaign, ChoiceLog, Chooser, ChooserKind, Connection, Database, Options, Record, Script, Store, Updates,
 };
-use skew_sql::{Catalog, Dialect, SqlError, Stop};
+use skew_sql::{Catalog, Stop};
+use skew_value::{Dialect, SqlError};
 use std::net::SocketAddr;
 use std::sync::Arc;
 

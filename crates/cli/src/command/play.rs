@@ -14,7 +14,7 @@ use skew_campaign::played::{PlayCampaign, PlayReport, PlayRules, PlaySettings, W
 use skew_campaign::recording::RecordingFailure;
 use skew_history::IsolationLevel;
 use skew_mockdb::ChooserKind;
-use skew_sql::program::MOST_STEPS;
+use skew_program::MOST_STEPS;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -15,7 +15,7 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use skew_campaign::Moment;
-use skew_generate::Distribution;
+use skew_chance::Distribution;
 use skew_history::IsolationLevel;
 use std::fmt::{Display, Write};
 use std::marker::PhantomData;

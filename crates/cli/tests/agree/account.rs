@@ -13,7 +13,8 @@
 use crate::draft::Values;
 use skew_explore::Place;
 use skew_history::{Action, History, KeyId, Outcome, TransactionId, Value, Writer};
-use skew_sql::{Datum, Row, RowKey};
+use skew_sql::{Row, RowKey};
+use skew_value::Datum;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 

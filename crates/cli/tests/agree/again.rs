@@ -16,7 +16,7 @@ use skew_explore::{Place, Run as Explored, SqlProgram};
 use skew_history::{History, SessionId, Writer};
 use skew_mockdb::chooser::Reading;
 use skew_mockdb::{Begin, ChoiceLog, Chooser, Script};
-use skew_sql::program::{CallOutcome, Client, Ending, MOST_STEPS, Program, Step};
+use skew_program::{CallOutcome, Client, Ending, MOST_STEPS, Program, Step};
 use skew_sql::{Session, Stop};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};

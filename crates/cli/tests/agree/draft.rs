@@ -8,7 +8,7 @@
 //! Statement number n leaves its answer in the variable `rn`: the value that a query found, or how many rows were changed. So everything
 //! that a call sees is among what it hands out, and a statement keeps its variable when those before it are dropped.
 
-use skew_sql::Dialect;
+use skew_value::Dialect;
 use std::fmt::Write;
 
 /// No procedure has more statements than these.

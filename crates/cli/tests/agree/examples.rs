@@ -6,7 +6,7 @@ use crate::setting::Setting;
 use skew_check::Updates;
 use skew_history::IsolationLevel;
 use skew_mockdb::Granularity;
-use skew_sql::Dialect;
+use skew_value::Dialect;
 
 /// So many runs show what happens in a fraction of them.
 const RUNS: u64 = 120;

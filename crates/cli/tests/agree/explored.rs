@@ -4,7 +4,7 @@ use crate::account::{self, Account, CallAccount};
 use crate::setting::Setting;
 use skew_check::Budget;
 use skew_explore::{Abort, Answer, Granularity, Left, Options, Place, Run, Search, SqlProgram};
-use skew_sql::program::Program;
+use skew_program::Program;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Programs with more runs than these are too large to be compared again and again.

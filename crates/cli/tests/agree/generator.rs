@@ -9,7 +9,7 @@
 //! level.
 
 use crate::draft::{Draft, Guard, MOST_STATEMENTS, Procedure, Statement};
-use skew_sql::Dialect;
+use skew_value::Dialect;
 
 /// For whom a program is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

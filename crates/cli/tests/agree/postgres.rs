@@ -19,7 +19,7 @@ use skew_check::Updates;
 use skew_explore::Place;
 use skew_history::IsolationLevel;
 use skew_mockdb::Granularity;
-use skew_sql::program::Program;
+use skew_program::Program;
 use skew_sql::{Answer, MemoryStorage, Row, RowKey, Storage, Write};
 use skew_workload::connection::{Connection, Settings, connect};
 use skew_workload::servers::PostgresServer;

@@ -12,8 +12,8 @@ use skew_check::{Budget, Verdict, check};
 use skew_explore::Place;
 use skew_history::IsolationLevel;
 use skew_mockdb::{ChooserKind, Granularity};
-use skew_sql::Dialect;
-use skew_sql::program::Program;
+use skew_program::Program;
+use skew_value::Dialect;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -5,7 +5,7 @@ use skew_check::Updates;
 use skew_explore::{SqlOptions, SqlProgram};
 use skew_history::IsolationLevel;
 use skew_mockdb::{Begin, Chooser, Granularity, Options, Record, Store, Tape};
-use skew_sql::program::Program;
+use skew_program::Program;
 use skew_sql::{Storage, Write};
 use std::fmt;
 

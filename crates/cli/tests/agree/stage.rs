@@ -12,7 +12,7 @@ use skew_explore::Place;
 use skew_history::{History, IsolationLevel, SessionId};
 use skew_mockdb::chooser::Reading;
 use skew_mockdb::{Begin, Campaign, Chance, Chooser, ChooserKind, Connection, Database, Status, Stream};
-use skew_sql::program::{CallOutcome, Client, Ending, MOST_STEPS, Program, Run, Step};
+use skew_program::{CallOutcome, Client, Ending, MOST_STEPS, Program, Run, Step};
 use skew_sql::{Answer, Interrupt, Prepared, Session, Stop};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

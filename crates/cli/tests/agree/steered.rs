@@ -6,8 +6,9 @@ use crate::setting::{Setting, load};
 use skew_explore::{Difference, Follower, Run as Explored, SqlProgram};
 use skew_history::IsolationLevel;
 use skew_mockdb::{Begin, Campaign, ChooserKind, Options, Steering, Store};
-use skew_sql::program::{CallOutcome, Client, Ending, MOST_STEPS, Program, Step};
-use skew_sql::{Fits, KeyRange, Row, RowKey, Session, SpaceId, SqlError, SqlState, Stop};
+use skew_program::{CallOutcome, Client, Ending, MOST_STEPS, Program, Step};
+use skew_sql::{Fits, KeyRange, Row, RowKey, Session, SpaceId, Stop};
+use skew_value::{SqlError, SqlState};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -95,7 +95,8 @@ fn code_with(crates: &[&str], words: &[&str]) -> Vec<String> {
     found
 }
 
-const LIBRARIES: [&str; 8] = ["history", "check", "sql", "mockdb", "explore", "generate", "workload", "view"];
+const LIBRARIES: [&str; 10] =
+    ["history", "value", "check", "sql", "program", "mockdb", "explore", "generate", "workload", "view"];
 
 /// The parts of libraries that face the world: threads and tasks that wait for each other, and sockets.
 const FACES: [&str; 4] =

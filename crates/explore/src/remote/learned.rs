@@ -12,7 +12,8 @@ use crate::set::Number;
 use crate::shape::{Options, Shape};
 use skew_history::IsolationLevel;
 use skew_sql::rows::{Layout, SpaceShape};
-use skew_sql::{Datum, Row, RowKey, SpaceId};
+use skew_sql::{Row, RowKey, SpaceId};
+use skew_value::Datum;
 use std::collections::BTreeMap;
 
 /// What is known of a program.

@@ -19,10 +19,13 @@ use crate::explorable::{Ending, Explorable, Interrupt, Place};
 use crate::requests::Requests;
 use skew_check::Updates;
 use skew_history::IsolationLevel;
-use skew_sql::program::{CallOutcome, CallResult, Client, Ending as ProcedureEnding, MOST_STEPS, Program};
-use skew_sql::program::{Heard, ProgramError, Results, Run, Spoken, Step};
+use skew_program::{
+    CallOutcome, CallResult, Client, Ending as ProcedureEnding, Heard, MOST_STEPS, Program, ProgramError, Results, Run,
+    Spoken, Step,
+};
 use skew_sql::rows::Layout;
-use skew_sql::{Datum, Granularity, MemoryStorage, Row, RowKey, SequenceId, Session, SqlError, Stop, Storage, Write};
+use skew_sql::{Granularity, MemoryStorage, Row, RowKey, SequenceId, Session, Stop, Storage, Write};
+use skew_value::{Datum, SqlError};
 use std::collections::{BTreeMap, BTreeSet};
 use view::{Counters, View};
 
@@ -102,7 +105,7 @@ impl SqlProgram {
         let fresh_keys = rows.fresh_keys().collect();
         let counters = Counters { sequences: sequences.collect(), fresh_keys, clock: program.clock() };
         let mut transactions = 0;
-        let before = |script: &skew_sql::program::Script| {
+        let before = |script: &skew_program::Script| {
             transactions += script.calls.len();
             transactions - script.calls.len()
         };
@@ -144,7 +147,7 @@ impl SqlProgram {
         left: impl IntoIterator<Item = (Place, &'left Left)>,
         rows: impl IntoIterator<Item = (RowKey, Row)>,
     ) -> Vec<Violated> {
-        let mut results = Results::new(&self.program);
+        let mut results = Results::new(self.program.scripts());
         for (place, left) in left {
             results.set(place.session, place.number, left.result.clone());
         }

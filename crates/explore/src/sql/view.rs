@@ -23,8 +23,9 @@ use skew_sql::rows::{Found, Layout, Looked, Memory, Reader, Scanned};
 use skew_sql::storage::look_by_scan;
 use skew_sql::{
     AdvisoryRequest, Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SequenceId, SequenceRule,
-    SpaceId, SqlError, SqlState, Stop, Storage, Write, by_place,
+    SpaceId, Stop, Storage, Write, by_place,
 };
+use skew_value::{SqlError, SqlState};
 use std::collections::BTreeMap;
 
 const IMPATIENT: &str = "SKIP LOCKED or NOWAIT in a program that is explored";

@@ -5,7 +5,7 @@ use crate::script::Script;
 use skew_check::{Budget, GrowingHistory, GrowingId, GrowingOptions, Updates, Version};
 use skew_explore::{Answer, Explorable, FinalState, IsolationLevel, Options, Search};
 use skew_history::{Action, EventId, History, KeyId, Outcome, TransactionId, Value, Writer};
-use skew_sql::Datum;
+use skew_value::Datum;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The keys that are there, and what is under them.

@@ -6,7 +6,8 @@ use skew_check::Budget;
 use skew_explore::{
     Answer, Explorable, ExploreError, IsolationLevel, Options, Path, PathError, Remote, RemoteSearch, Search,
 };
-use skew_sql::{Datum, Row, RowKey};
+use skew_sql::{Row, RowKey};
+use skew_value::Datum;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A script that is run from its beginning to its end, whole transactions in the order that the path says.

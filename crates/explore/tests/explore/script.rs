@@ -10,7 +10,8 @@
 use skew_explore::{
     Ending, Explorable, ExploreError, Interrupt, IsolationLevel, Options, Place, Requests, Search, every_run,
 };
-use skew_sql::{Datum, KeyPart, KeyRange, Row, RowKey, SpaceId};
+use skew_sql::{KeyPart, KeyRange, Row, RowKey, SpaceId};
+use skew_value::Datum;
 use std::collections::BTreeSet;
 
 #[derive(Clone, PartialEq, Debug)]

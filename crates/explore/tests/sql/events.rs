@@ -4,7 +4,7 @@ use crate::explored::explore;
 use skew_check::Updates;
 use skew_explore::{ExploreError, Left, Options, Search, SqlOptions, SqlProgram};
 use skew_history::IsolationLevel::*;
-use skew_sql::program::Program;
+use skew_program::Program;
 
 fn only_history(text: &str, options: SqlOptions) -> String {
     let found = explore(text, Serializable, options);

@@ -3,7 +3,7 @@
 use skew_check::Budget;
 use skew_explore::{Answer, Options, Place, Search, SqlOptions, SqlProgram, every_run};
 use skew_history::{History, IsolationLevel, KeyId, Outcome, TransactionId, Value, Writer};
-use skew_sql::program::Program;
+use skew_program::Program;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// So many final states a run may have.

@@ -2,7 +2,7 @@
 
 use skew_explore::{Follower, Options, Search, SqlOptions, SqlProgram};
 use skew_history::IsolationLevel;
-use skew_sql::program::Program;
+use skew_program::Program;
 use skew_sql::{Row, RowKey};
 
 const TEXT: &str = "

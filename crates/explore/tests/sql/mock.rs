@@ -10,7 +10,7 @@ use skew_explore::{Granularity, SqlOptions};
 use skew_history::IsolationLevel;
 use skew_history::SessionId;
 use skew_mockdb::{Begin, Campaign, Chance, ChooserKind, Options, Record, Store, Stream, Tape};
-use skew_sql::program::{CallOutcome, Client, Ending, MOST_STEPS, Program, Step};
+use skew_program::{CallOutcome, Client, Ending, MOST_STEPS, Program, Step};
 use skew_sql::{Session, Stop, Storage, Write};
 use std::collections::BTreeSet;
 

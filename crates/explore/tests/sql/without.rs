@@ -3,7 +3,7 @@
 use skew_check::Budget;
 use skew_explore::{Options, Place, Search, SqlOptions, SqlProgram};
 use skew_history::IsolationLevel;
-use skew_sql::program::Program;
+use skew_program::Program;
 
 const TEXT: &str = "
 CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL);

@@ -14,7 +14,7 @@ use super::value;
 use crate::connection::Status;
 use skew_sql::copy::{Copy, CopyDirection, CopyKind, Fields};
 use skew_sql::session::{Answer, Prepared, Rows};
-use skew_sql::{Datum, SqlError, SqlState};
+use skew_value::{Datum, SqlError, SqlState};
 
 /// One COPY brings at most so many bytes.
 const MOST_COPIED: usize = 1 << 30;

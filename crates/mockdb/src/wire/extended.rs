@@ -16,7 +16,7 @@ use super::message::{Format, Message, Target};
 use super::value;
 use crate::connection::Status;
 use skew_sql::session::{Prepared, Rows};
-use skew_sql::{Datum, SqlError, SqlState, SqlType};
+use skew_value::{Datum, SqlError, SqlState, SqlType};
 use std::sync::Arc;
 
 /// More prepared statements than these are refused.

@@ -9,7 +9,7 @@
 use super::message::Format;
 use crate::connection::Status;
 use skew_sql::session::ResultColumn;
-use skew_sql::{Place, SqlError};
+use skew_value::{Place, SqlError};
 
 /// Messages on their way to a client.
 #[derive(Default, Debug)]
@@ -196,7 +196,7 @@ fn position_of(place: Place, sql: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use skew_sql::SqlState;
+    use skew_value::SqlState;
 
     #[test]
     fn a_message_counts_itself() {

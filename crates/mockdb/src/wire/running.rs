@@ -10,7 +10,8 @@
 //! its client gone, is the server about to end?
 
 use crate::connection::error_of;
-use skew_sql::{Interrupt, SqlError, SqlState};
+use skew_sql::Interrupt;
+use skew_value::{SqlError, SqlState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 

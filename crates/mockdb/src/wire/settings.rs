@@ -6,7 +6,7 @@
 use crate::connection::Connection;
 use crate::database::Database;
 use crate::settings::parse_limit;
-use skew_sql::{SqlError, SqlState};
+use skew_value::{SqlError, SqlState};
 use std::time::Duration;
 
 /// What clients are told of at once, as it is told and as it is kept.

@@ -18,7 +18,7 @@ use super::scram::{Exchange, MECHANISM};
 use super::settings;
 use crate::connection::Connection;
 use crate::settings::cut;
-use skew_sql::{SqlError, SqlState};
+use skew_value::{SqlError, SqlState};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;

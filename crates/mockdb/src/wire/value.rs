@@ -10,11 +10,13 @@
 //!                                                           record       count:4, then of each oid:4 and value
 //! ```
 //!
-//! Texts are those of [`skew_sql::value`]. Infinite dates and times are the largest and the smallest number in both worlds.
+//! Texts are those of [`skew_value`]. Infinite dates and times are the largest and the smallest number in both worlds.
 
 use super::message::Format;
-use skew_sql::value::{Interval, Style, input, number, output, temporal};
-use skew_sql::{Catalog, Datum, Dialect, IntegerWidth, Session, SqlError, SqlState, SqlType};
+use skew_sql::{Catalog, Session};
+use skew_value::{
+    Datum, Dialect, IntegerWidth, Interval, SqlError, SqlState, SqlType, Style, input, number, output, temporal,
+};
 use std::sync::Arc;
 
 /// Days from 1970-01-01, where values begin, to 2000-01-01, where the protocol does.

@@ -2,7 +2,8 @@
 
 use super::{Test, state};
 use skew_mockdb::{ChooserKind, Level, Options};
-use skew_sql::{Datum, Interrupt, Stop};
+use skew_sql::{Interrupt, Stop};
+use skew_value::Datum;
 
 fn test() -> Test {
     Test::new(Options::new(Level::ReadCommitted, 1), ChooserKind::Latest, &[])

@@ -2,7 +2,8 @@
 
 use super::{Test, state};
 use skew_mockdb::{ChooserKind, Level, Options};
-use skew_sql::{Answer, Datum, Interrupt, Stop};
+use skew_sql::{Answer, Interrupt, Stop};
+use skew_value::Datum;
 
 const TASKS: [&str; 3] = [
     "CREATE TABLE task (id INT PRIMARY KEY, status TEXT NOT NULL, weight INT)",

@@ -10,7 +10,8 @@ use skew_history::History;
 use skew_mockdb::{
     Campaign, ChooserKind, Connection, Database, Granularity, Level, Options, Record, Status, Store, Tape, Updates,
 };
-use skew_sql::{Answer, Catalog, Datum, Dialect, Interrupt, Stop};
+use skew_sql::{Answer, Catalog, Interrupt, Stop};
+use skew_value::{Datum, Dialect};
 use std::sync::Arc;
 
 struct Test {

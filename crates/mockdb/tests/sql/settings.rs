@@ -3,7 +3,8 @@
 use super::{ACCOUNTS, Test, state};
 use skew_mockdb::{ChooserKind, Connection, Level, Options, Status};
 use skew_sql::session::DeclaredLevel;
-use skew_sql::{Datum, Dialect, Interrupt, Stop};
+use skew_sql::{Interrupt, Stop};
+use skew_value::{Datum, Dialect};
 
 /// How the history says the last transaction was.
 fn last_level(test: &Test) -> String {

@@ -2,7 +2,7 @@
 
 use crate::{ACCOUNTS, Test, run};
 use skew_mockdb::{ChooserKind, Connection, Level, Options};
-use skew_sql::Datum;
+use skew_value::Datum;
 
 /// More than this is kept by nobody: twice the horizon, what is pending, and what waits to be cleared away.
 const MOST_TRANSACTIONS: usize = 64;

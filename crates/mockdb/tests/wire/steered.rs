@@ -3,7 +3,8 @@
 use crate::raw::{Raw, message, text};
 use skew_mockdb::wire::{Attendance, Roll, RunningServer, Schedule, WireServer, WireSettings};
 use skew_mockdb::{Database, Level, Options, Steering, Store};
-use skew_sql::{Catalog, Fit, Fits, KeyRange, Row, RowKey, SpaceId, SqlError};
+use skew_sql::{Catalog, Fit, Fits, KeyRange, Row, RowKey, SpaceId};
+use skew_value::SqlError;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};

@@ -14,7 +14,7 @@ mod record;
 mod run;
 
 use run::{Runner, Tally};
-use skew_sql::Dialect;
+use skew_value::Dialect;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 

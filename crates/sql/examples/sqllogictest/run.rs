@@ -1,9 +1,10 @@
 //! Asks a record and compares.
 
 use crate::record::{Record, Sort, Wanted};
+use skew_sql::Stop;
 use skew_sql::memory::MemoryStorage;
 use skew_sql::session::{Answer, Rows, Session};
-use skew_sql::{Datum, Dialect, SqlType, Stop};
+use skew_value::{Datum, Dialect, SqlType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -169,14 +170,14 @@ fn shown(datum: &Datum, sql_type: &SqlType, wanted: char, dialect: Dialect) -> S
         Datum::Integer(number) => Some(*number as f64),
         Datum::Real(number) => Some(*number),
         Datum::Boolean(truth) => Some(f64::from(u8::from(*truth))),
-        Datum::Decimal(_) => skew_sql::value::output(datum, sql_type, dialect).parse().ok(),
+        Datum::Decimal(_) => skew_value::output(datum, sql_type, dialect).parse().ok(),
         _ => None,
     };
     match (wanted, number) {
         ('I', Some(number)) => format!("{}", number.trunc() as i128),
         ('R', Some(number)) => format!("{number:.3}"),
         _ => {
-            let text = skew_sql::value::output(datum, sql_type, dialect);
+            let text = skew_value::output(datum, sql_type, dialect);
             let shown = text.chars().map(|character| if (' '..='~').contains(&character) { character } else { '@' });
             if text.is_empty() { "(empty)".to_owned() } else { shown.collect() }
         }

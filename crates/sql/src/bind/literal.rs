@@ -1,11 +1,8 @@
 //! Literals: numbers, texts, typed texts, intervals, parameters.
 
 use super::Binder;
-use super::expression::{Expression, Node};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState};
-use crate::value::types::{IntegerWidth, SqlType};
-use crate::value::{CastKind, Datum, input};
+use crate::tree::expression::{Expression, Node};
+use skew_value::{CastKind, Datum, Dialect, IntegerWidth, SqlError, SqlState, SqlType, input};
 use sqlparser::ast::{self, Value};
 use std::sync::Arc;
 

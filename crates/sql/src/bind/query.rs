@@ -1,14 +1,15 @@
 //! Queries: WITH, set operations, VALUES, ORDER BY, LIMIT, FOR UPDATE.
 
-use super::expression::{Expression, Node};
-use super::{Binder, CommonTable, LockClause, Scope, visit};
+use super::{Binder, CommonTable, LockClause, Scope, bind_change};
+use crate::answer::ResultColumn;
 use crate::catalog::Table;
-use crate::change;
-use crate::error::{SqlError, SqlState};
-use crate::plan::{Definition, Limit, OutputColumn, Plan, Query, SetOperation, SetOperator, SortKey, With, optimise};
+use crate::plan::optimise;
 use crate::storage::{Lock, Patience};
-use crate::value::types::SqlType;
-use crate::value::{CastKind, common_type};
+use crate::tree::change::Change;
+use crate::tree::expression::{Expression, Node};
+use crate::tree::plan::{Definition, Limit, Plan, Query, SetOperation, SetOperator, SortKey, With};
+use crate::tree::visit;
+use skew_value::{CastKind, SqlError, SqlState, SqlType, common_type};
 use sqlparser::ast::{self, Expr, LimitClause, OrderByKind, SetExpr, SetQuantifier};
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ const QUERY_LIMIT: usize = 80;
 #[derive(Debug)]
 pub(super) struct Draft {
     pub(super) plan: Plan,
-    pub(super) columns: Vec<OutputColumn>,
+    pub(super) columns: Vec<ResultColumn>,
     pub(super) keys: Vec<SortKey>,
 }
 
@@ -64,7 +65,7 @@ impl Binder<'_> {
         &mut self,
         query: &ast::Query,
         outer: Option<&Scope<'_>>,
-    ) -> Result<(Plan, Vec<OutputColumn>), SqlError> {
+    ) -> Result<(Plan, Vec<ResultColumn>), SqlError> {
         let definitions = match &query.with {
             Some(with) => self.definitions(with, outer)?,
             None => Vec::new(),
@@ -151,7 +152,8 @@ impl Binder<'_> {
     fn table_body(&mut self, table: &ast::Table, outer: Option<&Scope<'_>>) -> Result<Draft, SqlError> {
         let quoted = |name: &String| format!("\"{}\"", name.replace('"', "\"\""));
         let name: Vec<String> = table.schema_name.iter().chain(&table.table_name).map(quoted).collect();
-        let query = crate::syntax::parse_query(crate::Dialect::Postgres, &format!("SELECT * FROM {}", name.join(".")))?;
+        let query =
+            crate::syntax::parse_query(skew_value::Dialect::Postgres, &format!("SELECT * FROM {}", name.join(".")))?;
         self.plain_body(&query.body, outer)
     }
 
@@ -178,10 +180,10 @@ impl Binder<'_> {
                 row[index] = self.coerce(value, &sql_type)?;
             }
             let name = match self.dialect {
-                crate::Dialect::Postgres => format!("column{}", index + 1),
-                crate::Dialect::MySql => format!("column_{index}"),
+                skew_value::Dialect::Postgres => format!("column{}", index + 1),
+                skew_value::Dialect::MySql => format!("column_{index}"),
             };
-            columns.push(OutputColumn { name, sql_type });
+            columns.push(ResultColumn { name, sql_type });
         }
         Ok(Draft { plan: Plan::Values(rows), columns, keys: Vec::new() })
     }
@@ -278,7 +280,7 @@ impl Binder<'_> {
                         let mut places =
                             (0..draft.columns.len()).filter(|&place| self.is_same(&draft.columns[place].name, &name));
                         let first = places.next();
-                        if places.next().is_some() && self.dialect == crate::Dialect::Postgres {
+                        if places.next().is_some() && self.dialect == skew_value::Dialect::Postgres {
                             return Err(ambiguous_order(&name));
                         }
                         first
@@ -339,12 +341,12 @@ impl Binder<'_> {
         &mut self,
         with: Option<&ast::With>,
         statement: &ast::Statement,
-    ) -> Result<(Vec<(usize, Definition)>, change::Change), SqlError> {
+    ) -> Result<(Vec<(usize, Definition)>, Change), SqlError> {
         let definitions = match with {
             Some(with) => self.definitions(with, None)?,
             None => Vec::new(),
         };
-        let change = change::bind(statement, self)?;
+        let change = bind_change(statement, self)?;
         check_changes(&definitions, &change)?;
         Ok((definitions.into_iter().map(optimised).collect(), change))
     }
@@ -368,7 +370,7 @@ impl Binder<'_> {
         Ok(definitions)
     }
 
-    fn rename_columns(&self, columns: &mut [OutputColumn], table: &ast::Cte) -> Result<(), SqlError> {
+    fn rename_columns(&self, columns: &mut [ResultColumn], table: &ast::Cte) -> Result<(), SqlError> {
         if table.alias.columns.len() > columns.len() {
             let message = format!("WITH query \"{}\" has fewer columns than names are given", table.alias.name);
             return Err(SqlError::new(SqlState("42P10"), message));
@@ -386,10 +388,10 @@ impl Binder<'_> {
         name: &str,
         recursive: bool,
         outer: Option<&Scope<'_>>,
-    ) -> Result<(Definition, Vec<OutputColumn>), SqlError> {
+    ) -> Result<(Definition, Vec<ResultColumn>), SqlError> {
         match &*table.query.body {
             SetExpr::Insert(statement) | SetExpr::Update(statement) | SetExpr::Delete(statement) => {
-                let change = change::bind(statement, self)?;
+                let change = bind_change(statement, self)?;
                 let columns = change.returning_columns().to_vec();
                 Ok((Definition::Change(Arc::new(change)), columns))
             }
@@ -414,7 +416,7 @@ impl Binder<'_> {
         all: bool,
         (left, right): (&SetExpr, &SetExpr),
         outer: Option<&Scope<'_>>,
-    ) -> Result<(Definition, Vec<OutputColumn>), SqlError> {
+    ) -> Result<(Definition, Vec<ResultColumn>), SqlError> {
         let base = self.plain_body(left, outer)?;
         let types: Vec<SqlType> = base
             .columns
@@ -456,9 +458,9 @@ fn check_changes(definitions: &[(usize, Definition)], body: &impl std::fmt::Debu
     for (place, (_, definition)) in definitions.iter().enumerate() {
         let Definition::Change(change) = definition else { continue };
         let table = match &**change {
-            change::Change::Insert(insert) => &insert.table,
-            change::Change::Update(update) => &update.source.table,
-            change::Change::Delete(delete) => &delete.source.table,
+            Change::Insert(insert) => &insert.table,
+            Change::Update(update) => &update.source.table,
+            Change::Delete(delete) => &delete.source.table,
         };
         if reads(&(&definitions[place + 1..], body), table) {
             return Err(SqlError::unsupported(format!(

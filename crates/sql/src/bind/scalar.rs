@@ -2,14 +2,10 @@
 //!
 //! Chains such as `a AND b AND c …` are left-deep in the syntax; they are walked with a loop, so that their length costs no stack.
 
-use super::expression::{Expression, InList, Node};
 use super::{Binder, Clause, Scope};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState};
-use crate::function;
-use crate::plan::Identity;
-use crate::value::types::SqlType;
-use crate::value::{CastKind, Datum, common_type};
+use crate::tree::expression::{Expression, InList, Node};
+use crate::tree::plan::Identity;
+use skew_value::{CastKind, Datum, Dialect, SqlError, SqlState, SqlType, common_type, function};
 use sqlparser::ast::{self, Expr};
 
 impl Binder<'_> {
@@ -230,7 +226,7 @@ impl Binder<'_> {
             let found = scope.find(qualifier, name, self.dialect)?.cloned();
             let alias = || if qualifier.is_none() { scope.alias(name, self.dialect) } else { None };
             if let Some(mut found) = found.or_else(alias) {
-                super::visit::expression(&mut found, 0, &mut |one, _| {
+                crate::tree::visit::expression(&mut found, 0, &mut |one, _| {
                     if let Node::Column { depth: own, .. } = &mut one.node {
                         *own += depth;
                     }
@@ -491,7 +487,7 @@ impl Binder<'_> {
     ) -> Result<Expression, SqlError> {
         let name =
             collation.0.last().and_then(|part| part.as_ident()).map_or(String::new(), |ident| ident.value.clone());
-        let known = crate::value::Collation::from_name(&name) == crate::value::Collation::of(self.dialect);
+        let known = skew_value::Collation::from_name(&name) == skew_value::Collation::of(self.dialect);
         match known {
             true => self.expression(operand, scope),
             false => Err(SqlError::unsupported(format!("COLLATE {collation} in an expression"))),

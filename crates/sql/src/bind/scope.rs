@@ -11,13 +11,11 @@
 //! A scope knows the scope around it, whose columns are one depth further out. A SELECT's aggregates and window functions are
 //! collected in its scope while its expressions are bound.
 
-use super::expression::Expression;
 use crate::catalog::Table;
 use crate::catalog::name::is_same;
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState};
-use crate::plan::{AggregateCall, WindowCall, row_width};
-use crate::value::types::SqlType;
+use crate::tree::expression::Expression;
+use crate::tree::plan::{AggregateCall, WindowCall, row_width};
+use skew_value::{Dialect, SqlError, SqlState, SqlType};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 

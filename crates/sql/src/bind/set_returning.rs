@@ -10,10 +10,8 @@
 
 use super::from::Item;
 use super::{Binder, Scope};
-use crate::dialect::Dialect;
-use crate::error::SqlError;
-use crate::function;
-use crate::plan::Plan;
+use crate::tree::plan::Plan;
+use skew_value::{Dialect, SqlError, function};
 use sqlparser::ast::{self, AccessExpr, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, SelectItem};
 
 /// The name of the column of a call that has one.

@@ -1,12 +1,12 @@
 //! Queries inside expressions.
 
-use super::expression::{Expression, Node, Subquery, SubqueryKind};
 use super::scalar::{boolean, negate};
-use super::{Binder, Scope, visit};
-use crate::error::{SqlError, SqlState};
-use crate::plan::{Query, optimise, optimise_repeated};
-use crate::value::common_type;
-use crate::value::types::SqlType;
+use super::{Binder, Scope};
+use crate::plan::{optimise, optimise_repeated};
+use crate::tree::expression::{Expression, Node, Subquery, SubqueryKind};
+use crate::tree::plan::Query;
+use crate::tree::visit;
+use skew_value::{SqlError, SqlState, SqlType, common_type};
 use sqlparser::ast::{self, Expr};
 use std::sync::Arc;
 
@@ -71,7 +71,9 @@ impl Binder<'_> {
         for (operand, column) in operands.iter().zip(&query.columns) {
             let common = common_type(&[operand.sql_type.clone(), column.sql_type.clone()], self.dialect)?;
             // The comparison must exist: two documents, say, cannot be compared.
-            types.push(crate::function::operator("=", &[common.clone(), common], self.dialect)?.parameters[0].clone());
+            types.push(
+                skew_value::function::operator("=", &[common.clone(), common], self.dialect)?.parameters[0].clone(),
+            );
         }
         let operands: Result<Vec<Expression>, SqlError> =
             operands.into_iter().zip(&types).map(|(operand, sql_type)| self.coerce(operand, sql_type)).collect();
@@ -117,7 +119,7 @@ impl Binder<'_> {
             }
             _ => self.compare_rows(symbol, operands, columns)?,
         };
-        let sql_type = boolean(Node::Constant(crate::value::Datum::Null)).sql_type;
+        let sql_type = boolean(Node::Constant(skew_value::Datum::Null)).sql_type;
         Ok(self.subquery(query, SubqueryKind::Quantified { comparison, all }, sql_type))
     }
 }

@@ -4,12 +4,10 @@
 //! functions, and it may stand in the select list and in ORDER BY only.
 
 use super::call::Arguments;
-use super::expression::{Expression, Node};
 use super::{Binder, Clause, Scope};
-use crate::error::{SqlError, SqlState};
-use crate::function;
-use crate::plan::{Frame, FrameBound, WindowCall, WindowKind};
-use crate::value::types::{EnumerationId, SqlType};
+use crate::tree::expression::{Expression, Node};
+use crate::tree::plan::{Frame, FrameBound, WindowCall, WindowKind};
+use skew_value::{EnumerationId, SqlError, SqlState, SqlType, function};
 use sqlparser::ast::{self, Expr, WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType};
 
 impl Binder<'_> {

@@ -9,11 +9,9 @@
 pub(crate) mod name;
 mod types;
 
-use crate::error::{SqlError, SqlState};
+use crate::answer::ResultColumn;
 use crate::storage::{Row, RowKey, SequenceId, SequenceRule, SpaceId};
-use crate::value::Datum;
-use crate::value::collation::Collation;
-use crate::value::types::{EnumerationId, SqlType};
+use skew_value::{Collation, Datum, EnumerationId, SqlError, SqlState, SqlType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -198,6 +196,8 @@ pub struct View {
     pub query: Arc<str>,
     /// Names of its columns, where the statement gave them.
     pub columns: Vec<String>,
+    /// Its columns, as what it reads stands now; none if that is gone. Whoever changes the catalog looks again.
+    pub shape: Option<Vec<ResultColumn>>,
 }
 
 /// A sequence.

@@ -9,8 +9,7 @@
 //! compared without case in MySQL, with case (after folding) in PostgreSQL.
 
 use super::{Catalog, Column, Table};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState};
+use skew_value::{Dialect, SqlError, SqlState};
 use sqlparser::ast::{Ident, ObjectName};
 
 /// The name that an identifier means.

@@ -6,13 +6,11 @@
 //!   INT[]                         an array of "int"
 //! ```
 //!
-//! What the names mean is told in [`value`](crate::value); here the name is only taken apart.
+//! What the names mean is told in [`value`](skew_value); here the name is only taken apart.
 
 use super::Catalog;
 use crate::catalog::name::parts;
-use crate::dialect::Dialect;
-use crate::error::SqlError;
-use crate::value::types::{EnumerationId, SqlType};
+use skew_value::{Dialect, EnumerationId, SqlError, SqlType};
 use sqlparser::ast::{ArrayElemTypeDef, DataType};
 
 impl Catalog {

@@ -10,13 +10,12 @@
 //! ```
 
 use super::writer::{Writer, twice};
-use super::{Arbiter, Conflict, ConflictUpdate, CopiedRows, Insert, Outcome};
 use crate::catalog::{ColumnDefault, Table};
 use crate::constraint::{Entry, Rules};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState, Stop};
+use crate::stop::Stop;
 use crate::storage::{Row, RowKey, SequenceId, SequenceRule, Write};
-use crate::value::Datum;
+use crate::tree::change::{Arbiter, Conflict, ConflictUpdate, CopiedRows, Insert, Outcome};
+use skew_value::{Datum, Dialect, SqlError, SqlState};
 use std::collections::BTreeSet;
 
 /// What became of a row that was to be inserted.
@@ -242,7 +241,7 @@ impl Writer<'_, '_> {
     /// The first columns of a row with some of them assigned.
     pub(super) fn assigned(
         &mut self,
-        assignments: &[(usize, crate::bind::expression::Expression)],
+        assignments: &[(usize, crate::tree::expression::Expression)],
         row: &[Datum],
         width: usize,
     ) -> Result<Vec<Datum>, Stop> {

@@ -2,12 +2,12 @@
 
 use crate::catalog::Catalog;
 use crate::constraint::Rules;
-use crate::dialect::Dialect;
-use crate::error::Stop;
 use crate::execute::Execution;
 use crate::memory::MemoryStorage;
 use crate::session::Session;
+use crate::stop::Stop;
 use crate::storage::{Columns, KeyRange, Row, RowKey, Storage};
+use skew_value::Dialect;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -51,7 +51,8 @@ impl Stage {
                 table.indexes.iter().map(|index| self.space(index.space).into_iter().collect()).collect();
             let rules = Rules::bind(table, &catalog, self.session.dialect()).unwrap();
             let mut expected = vec![BTreeMap::new(); table.indexes.len()];
-            let mut execution = Execution::of_definition(catalog.clone(), self.session.dialect(), &mut self.storage);
+            let mut execution =
+                Execution::of_definition(catalog.clone(), self.session.dialect(), &mut self.storage, super::carry_out);
             for (key, row) in rows {
                 let entries = rules.entries(&key, &table.complete(&row), &mut execution).unwrap();
                 for (place, entry) in entries.into_iter().enumerate() {

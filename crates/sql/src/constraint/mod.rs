@@ -14,17 +14,15 @@
 
 pub(crate) mod exclusion;
 pub(crate) mod reference;
-pub(crate) mod violation;
 
-use crate::bind::expression::Expression;
 use crate::catalog::{Catalog, ColumnDefault, Enumeration, Index, IndexColumn, Table};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, Stop};
 use crate::execute::Execution;
 use crate::key;
+use crate::stop::Stop;
 use crate::storage::{KeyPart, Row, RowKey};
-use crate::value::Datum;
-use crate::value::types::SqlType;
+use crate::tree::expression::Expression;
+use crate::violation;
+use skew_value::{Datum, Dialect, SqlError, SqlType};
 use std::sync::Arc;
 
 /// The rules of a table, bound.

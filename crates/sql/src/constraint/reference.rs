@@ -8,12 +8,11 @@
 //! ```
 
 use crate::catalog::{Catalog, ForeignKey, Index, Table};
-use crate::error::{SqlError, Stop};
 use crate::execute::Execution;
 use crate::key;
+use crate::stop::Stop;
 use crate::storage::{Columns, KeyPart, KeyRange, Lock, Row, RowKey, all_rows};
-use crate::value::Datum;
-use crate::value::{CastKind, cast, compare};
+use skew_value::{CastKind, Datum, SqlError, cast, compare};
 use std::sync::Arc;
 
 /// The values of some columns of a row; none if one of them is NULL, which points nowhere.

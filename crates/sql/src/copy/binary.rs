@@ -7,7 +7,7 @@
 //! ```
 
 use super::{CopyReader, Fields, bad};
-use crate::error::SqlError;
+use skew_value::SqlError;
 
 const SIGNATURE: &[u8; 11] = b"PGCOPY\n\xff\r\n\0";
 /// The flag that says that rows carry object identifiers, which nobody has any more.

@@ -9,7 +9,7 @@
 //! backslash. `\.` on a line of its own is the end.
 
 use super::{CopyFormat, CopyKind, CopyReader, CopyWriter, Fields, bad};
-use crate::error::SqlError;
+use skew_value::SqlError;
 
 /// How far the pending bytes were looked at for the end of a line.
 #[derive(Clone, Copy, Debug, Default)]

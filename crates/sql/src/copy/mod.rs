@@ -15,8 +15,8 @@
 mod binary;
 mod lines;
 
-use crate::error::{SqlError, SqlState};
-use crate::session::ResultColumn;
+use crate::answer::ResultColumn;
+use skew_value::{SqlError, SqlState};
 use sqlparser::ast::CopyOption;
 use std::sync::Arc;
 
@@ -185,7 +185,7 @@ fn forced(names: &[sqlparser::ast::Ident], columns: &[String]) -> Result<Forced,
         return Ok(Forced((0..columns.len()).collect()));
     }
     let place = |name: &sqlparser::ast::Ident| {
-        let name = crate::catalog::name::identifier(name, crate::Dialect::Postgres);
+        let name = crate::catalog::name::identifier(name, skew_value::Dialect::Postgres);
         columns.iter().position(|column| *column == name).ok_or_else(|| {
             let message = format!("FORCE column \"{name}\" not referenced by COPY");
             SqlError::new(SqlState("42P10"), message)

@@ -1,7 +1,7 @@
 //! What goes in comes out: rows of both line formats and the binary one; and what they become in a table.
 
 use super::*;
-use crate::SqlType;
+use skew_value::SqlType;
 
 fn copy(options: &[CopyOption], width: usize) -> Copy {
     let names: Vec<String> = (0..width).map(|place| format!("c{place}")).collect();
@@ -91,7 +91,7 @@ fn run(session: &mut crate::Session, storage: &mut crate::MemoryStorage, text: &
 
 #[test]
 fn rows_of_a_client_become_rows_of_the_table_or_none_of_them() {
-    let mut session = crate::Session::new(crate::Dialect::Postgres, std::sync::Arc::default());
+    let mut session = crate::Session::new(skew_value::Dialect::Postgres, std::sync::Arc::default());
     let mut storage = crate::MemoryStorage::new();
     let table = "CREATE TABLE item (id INT PRIMARY KEY, price NUMERIC(5,2), name VARCHAR(3) DEFAULT 'new', twice INT \
         GENERATED ALWAYS AS (id * 2) STORED)";
@@ -104,7 +104,7 @@ fn rows_of_a_client_become_rows_of_the_table_or_none_of_them() {
     let rows = read(copy, b"1,2.5\n2,\n").unwrap();
     let answer = session.execute(&prepared.with_text_rows(rows).unwrap(), &[], &mut storage).unwrap();
     assert!(matches!(answer, crate::Answer::Changed(changed) if changed.command == "COPY" && changed.count == 2));
-    let values = vec![vec![crate::Datum::Integer(3), crate::Datum::Null]];
+    let values = vec![vec![skew_value::Datum::Integer(3), skew_value::Datum::Null]];
     session.execute(&prepared.with_rows(values), &[], &mut storage).unwrap();
     for wrong in [&b"4,1000\n"[..], b"five,1\n", b"1,1\n", b"\xff,1\n"] {
         let rows = read(prepared.copy().unwrap(), wrong).unwrap();

@@ -13,9 +13,8 @@ use super::constraint::has_constraint;
 use super::rewrite::rename_identifier;
 use crate::catalog::name::{identifier, is_same};
 use crate::catalog::{ColumnDefault, Index, IndexColumn, Table};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState, Stop};
-use crate::value::Datum;
+use crate::stop::Stop;
+use skew_value::{Datum, Dialect, SqlError, SqlState};
 use sqlparser::ast::{
     AlterTable, AlterTableOperation, ColumnDef, DropBehavior, Expr, Ident, RenameTableNameKind, TableConstraint,
 };

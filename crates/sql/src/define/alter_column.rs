@@ -7,11 +7,9 @@ use super::Definition;
 use crate::bind::expression_over_table;
 use crate::catalog::name::identifier;
 use crate::catalog::{Column, ColumnDefault, Table};
-use crate::error::{SqlError, SqlState, Stop};
+use crate::stop::Stop;
 use crate::storage::SequenceId;
-use crate::value::Datum;
-use crate::value::types::SqlType;
-use crate::value::{CastKind, can_coerce, cast};
+use skew_value::{CastKind, Datum, SqlError, SqlState, SqlType, can_coerce, cast};
 use sqlparser::ast::{
     AlterColumnOperation, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Expr, GeneratedAs, Ident,
 };

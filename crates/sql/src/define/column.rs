@@ -13,11 +13,8 @@ use super::Definition;
 use super::constraint::base_name;
 use crate::catalog::name::identifier;
 use crate::catalog::{Column, ColumnDefault, Enumeration, Table};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState};
 use crate::storage::{SequenceId, SequenceRule};
-use crate::value::Datum;
-use crate::value::types::{EnumerationId, IntegerWidth, SqlType};
+use skew_value::{Datum, Dialect, EnumerationId, IntegerWidth, SqlError, SqlState, SqlType};
 use sqlparser::ast::{
     CheckConstraint, ColumnDef, ColumnOption, ColumnOptionDef, DataType, EnumMember, Expr, ForeignKeyConstraint,
     GeneratedAs, GeneratedExpressionMode, Ident, IdentityPropertyKind, PrimaryKeyConstraint, SequenceOptions,

@@ -14,8 +14,8 @@
 use super::Definition;
 use crate::catalog::name::{identifier, is_same};
 use crate::catalog::{Check, Exclusion, ForeignKey, Index, IndexColumn, PrimaryKey, ReferentialAction, Table};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState, Stop};
+use crate::stop::Stop;
+use skew_value::{Dialect, SqlError, SqlState};
 use sqlparser::ast::{
     self, CheckConstraint, ConstraintCharacteristics, ConstraintReferenceMatchKind, DeferrableInitial,
     ExcludeConstraint, ExcludeConstraintOperator, Expr, ForeignKeyConstraint, Ident, NullsDistinctOption,

@@ -6,10 +6,9 @@
 use super::Definition;
 use crate::catalog::name::{identifier, is_same, parts};
 use crate::catalog::{ColumnDefault, Table};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState, Stop};
+use crate::stop::Stop;
 use crate::storage::SequenceId;
-use crate::value::types::{EnumerationId, SqlType};
+use skew_value::{Dialect, EnumerationId, SqlError, SqlState, SqlType};
 use sqlparser::ast::{
     CascadeOption, CommentObject, ObjectName, ObjectType, RenameTable, Statement, Truncate, TruncateIdentityOption,
 };

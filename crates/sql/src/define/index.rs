@@ -7,7 +7,8 @@ use super::Definition;
 use super::constraint::base_name;
 use crate::catalog::Table;
 use crate::catalog::name::identifier;
-use crate::error::{SqlError, SqlState, Stop};
+use crate::stop::Stop;
+use skew_value::{SqlError, SqlState};
 use sqlparser::ast::{AlterIndexOperation, CreateIndex, IndexType, ObjectName};
 use std::sync::Arc;
 

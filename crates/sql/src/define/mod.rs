@@ -39,10 +39,9 @@ mod view;
 mod zone;
 
 use crate::catalog::{Catalog, Table};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState, Stop};
+use crate::stop::Stop;
 use crate::storage::{SpaceId, Storage};
-use crate::value::{Style, Zone};
+use skew_value::{Dialect, SqlError, SqlState, Style, Zone};
 use sqlparser::ast::{AlterTableOperation, DropBehavior, ObjectName, Statement};
 use std::sync::Arc;
 

@@ -7,9 +7,8 @@ use super::Definition;
 use super::column::literal_number;
 use crate::catalog::name::identifier;
 use crate::catalog::{Enumeration, Sequence};
-use crate::error::{SqlError, SqlState};
 use crate::storage::{SequenceId, SequenceRule};
-use crate::value::types::{EnumerationId, IntegerWidth, SqlType};
+use skew_value::{EnumerationId, IntegerWidth, SqlError, SqlState, SqlType};
 use sqlparser::ast::{
     AlterType, AlterTypeAddValue, AlterTypeAddValuePosition, AlterTypeOperation, DataType, ObjectName, SchemaName,
     SequenceOptions, UserDefinedTypeRepresentation,

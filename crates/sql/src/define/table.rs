@@ -9,9 +9,8 @@
 use super::Definition;
 use super::column::literal_number;
 use crate::catalog::{Column, ColumnDefault, Index, Table};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState, Stop};
-use crate::value::types::SqlType;
+use crate::stop::Stop;
+use skew_value::{Dialect, SqlError, SqlState, SqlType};
 use sqlparser::ast::{
     CommentDef, CreateTable, CreateTableLikeDefaults, CreateTableLikeKind, CreateTableOptions, ObjectName, SqlOption,
     TableConstraint,

@@ -10,13 +10,11 @@
 //! of whoever defines; so where that is another one and makes a difference, the definition is refused.
 
 use super::Definition;
-use crate::bind::expression::{Expression, Node};
-use crate::bind::{Binder, expression_over_table, visit};
+use crate::bind::{Binder, expression_over_table};
 use crate::catalog::{Catalog, ColumnDefault, IndexColumn, Table};
-use crate::dialect::Dialect;
-use crate::error::SqlError;
-use crate::value::Zone;
-use crate::value::types::SqlType;
+use crate::tree::expression::{Expression, Node};
+use crate::tree::visit;
+use skew_value::{Dialect, SqlError, SqlType, Zone};
 use std::sync::Arc;
 
 /// What is the same in every zone, though it takes or gives moments.
@@ -93,7 +91,7 @@ impl Definition<'_> {
         table: &Arc<Table>,
         wanted: Option<&SqlType>,
     ) -> Result<String, SqlError> {
-        let style = crate::value::Style { dialect: self.dialect, zone };
+        let style = skew_value::Style { dialect: self.dialect, zone };
         let bound = expression_over_table(text, Some(table), &self.catalog, style, wanted)?;
         Ok(format!("{bound:?}"))
     }

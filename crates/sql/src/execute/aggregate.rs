@@ -2,11 +2,11 @@
 
 use super::operator::compare_values;
 use super::{Execution, Flow, Frame, Sink};
-use crate::error::Stop;
-use crate::function::Accumulator;
-use crate::plan::{AggregateCall, AggregateKind, Aggregation};
-use crate::value::{Datum, GroupKey, Zone};
+use crate::stop::Stop;
+use crate::tree::plan::{AggregateCall, AggregateKind, Aggregation};
 use rustc_hash::FxHashMap;
+use skew_value::function::Accumulator;
+use skew_value::{Datum, GroupKey, Zone};
 use std::cmp::Ordering;
 
 /// A group.

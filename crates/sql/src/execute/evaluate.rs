@@ -1,11 +1,9 @@
 //! The values of expressions, with the logic of three values.
 
 use super::{Execution, Frame, internal};
-use crate::bind::expression::{Expression, InList, Node, Quantified};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState, Stop};
-use crate::value::types::SqlType;
-use crate::value::{Datum, cast, compare_in};
+use crate::stop::Stop;
+use crate::tree::expression::{Expression, InList, Node, Quantified};
+use skew_value::{Datum, Dialect, SqlError, SqlState, SqlType, cast, compare_in};
 use std::cmp::Ordering;
 
 impl Execution<'_> {

@@ -11,12 +11,12 @@
 
 use super::join::Side;
 use super::{Execution, Flow, Frame, Sink};
-use crate::bind::expression::{Expression, InList, Node, Quantified};
-use crate::error::Stop;
-use crate::plan::{Identity, Kept, have_equal_keys};
-use crate::value::types::SqlType;
-use crate::value::{Datum, GroupKey};
+use crate::plan::have_equal_keys;
+use crate::stop::Stop;
+use crate::tree::expression::{Expression, InList, Node, Quantified};
+use crate::tree::plan::{Identity, Kept};
 use rustc_hash::{FxHashMap, FxHashSet};
+use skew_value::{Datum, GroupKey, SqlType};
 use std::rc::Rc;
 
 /// Shorter lists are compared one by one.

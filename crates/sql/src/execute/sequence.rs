@@ -1,13 +1,13 @@
 //! Sequences: what `nextval` and its kin ask of the store; so do advisory locks and `pg_sleep`.
 
 use super::{Execution, Frame, internal};
-use crate::bind::expression::{SequenceCall, SequenceOperation, Sleep};
 use crate::catalog::Sequence;
-use crate::error::{SqlError, SqlState, Stop};
+use crate::stop::Stop;
 use crate::storage::AdvisoryRequest;
-use crate::value::Datum;
+use crate::tree::expression::{SequenceCall, SequenceOperation, Sleep};
 use crate::virtual_tables::function::missing_namespace;
 use core::time::Duration;
+use skew_value::{Datum, SqlError, SqlState};
 use std::sync::Arc;
 
 /// In a second.

@@ -7,7 +7,7 @@
 //! Equal rows stay in their order: of two runs the earlier one goes first.
 
 use super::Execution;
-use crate::error::Stop;
+use crate::stop::Stop;
 use std::cmp::Ordering;
 
 /// So many rows are sorted without a pause, which takes about a millisecond.

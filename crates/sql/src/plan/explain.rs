@@ -7,12 +7,11 @@
 //!     point read shop/…
 //! ```
 
-use super::{Access, Bounds, Join, JoinKind, Plan, Read, SetOperator, Values};
-use crate::bind::expression::{Expression, Node};
 use crate::storage::{Lock, Patience};
-use crate::value::Datum;
-use crate::value::output;
-use crate::value::types::SqlType;
+use crate::tree::expression::{Expression, Node};
+use crate::tree::plan::{Join, JoinKind, Plan, SetOperator};
+use crate::tree::read::{Access, Bounds, Read, Values};
+use skew_value::{Datum, SqlType, output};
 
 /// The lines that tell a plan.
 pub(crate) fn explain(plan: &Plan) -> Vec<String> {
@@ -58,12 +57,12 @@ fn tell(plan: &Plan, depth: usize, lines: &mut Vec<String>) {
             for (number, definition) in &with.definitions {
                 lines.push(format!("{}common table {number}:", "  ".repeat(depth + 1)));
                 match definition {
-                    super::Definition::Query(plan) => tell(plan, depth + 2, lines),
-                    super::Definition::Recursive { base, step, .. } => {
+                    crate::tree::plan::Definition::Query(plan) => tell(plan, depth + 2, lines),
+                    crate::tree::plan::Definition::Recursive { base, step, .. } => {
                         tell(base, depth + 2, lines);
                         tell(step, depth + 2, lines);
                     }
-                    super::Definition::Change(change) => {
+                    crate::tree::plan::Definition::Change(change) => {
                         lines.push(format!("{}{}", "  ".repeat(depth + 2), change.command().to_lowercase()));
                     }
                 }
@@ -161,7 +160,7 @@ fn tell_value(expression: &Expression) -> String {
         Node::Constant(Datum::Null) => "NULL".to_owned(),
         Node::Constant(value) => match &expression.sql_type {
             SqlType::Unknown => format!("{value:?}"),
-            sql_type => output(value, sql_type, crate::Dialect::Postgres),
+            sql_type => output(value, sql_type, skew_value::Dialect::Postgres),
         },
         Node::Parameter(number) => format!("${}", number + 1),
         Node::Cast(cast) => tell_value(&cast.operand),

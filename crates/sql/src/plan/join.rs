@@ -11,11 +11,13 @@
 //! Only inner joins are reordered. Where the right side is a table whose key the left row binds, it is read for each left row
 //! (`lateral`); else it is read once, and partners are found by hash where there is an equality.
 
+use super::access;
 use super::optimise::{filter, push};
-use super::{Access, Join, JoinKind, Plan, Read, access};
-use crate::bind::expression::{Expression, Node};
-use crate::bind::visit;
-use crate::value::types::SqlType;
+use crate::tree::expression::{Expression, Node};
+use crate::tree::plan::{Join, JoinKind, Plan};
+use crate::tree::read::{Access, Read};
+use crate::tree::visit;
+use skew_value::SqlType;
 
 /// A join whose rows must also fulfil some conditions.
 pub(super) fn push_join(join: Join, conditions: Vec<Expression>) -> Plan {

@@ -15,10 +15,8 @@
 //! the name under which its keys first appeared.
 
 use crate::catalog::Catalog;
-use crate::dialect::Dialect;
 use crate::storage::{Columns, Granularity, KeyPart, Row, RowKey, SpaceId};
-use crate::value::types::SqlType;
-use crate::value::{Datum, output};
+use skew_value::{Datum, Dialect, SqlType, output};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Spaces of cells have this bit; the numbers of others come from counting tables and indexes.

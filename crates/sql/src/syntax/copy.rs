@@ -7,7 +7,7 @@
 //! ```
 
 use super::{Dialect, with_parser};
-use crate::error::{SqlError, SqlState};
+use skew_value::{SqlError, SqlState};
 use sqlparser::ast::{CopyOption, CopySource, CopyTarget, Ident, Statement};
 use sqlparser::parser::IsOptional;
 use sqlparser::tokenizer::{Token, TokenWithSpan};

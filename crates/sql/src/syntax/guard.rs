@@ -11,7 +11,7 @@
 //! deepest group in it: more than the syntax can have, never less. AND and OR hold everything else, so of the operators between them
 //! only the most count: `a = 1 OR a = 2 OR …` is as deep as its ORs are many, and one.
 
-use crate::error::{SqlError, SqlState};
+use skew_value::{SqlError, SqlState};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 

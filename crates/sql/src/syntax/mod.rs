@@ -12,9 +12,8 @@ mod guard;
 mod locks;
 mod place;
 
-use crate::dialect::Dialect;
-use crate::error::{Place, SqlError, SqlState};
 use place::Cursor;
+use skew_value::{Dialect, Place, SqlError, SqlState};
 use sqlparser::ast;
 use sqlparser::dialect::{MySqlDialect, PostgreSqlDialect};
 use sqlparser::keywords::Keyword;

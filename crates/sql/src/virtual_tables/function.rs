@@ -10,12 +10,9 @@ use super::object::{
 use super::relation::view_number;
 use super::{apart, number, text, truth};
 use crate::catalog::{Catalog, Table};
-use crate::dialect::Dialect;
-use crate::error::{SqlError, SqlState};
-use crate::function::Environment;
-use crate::value::Datum;
-use crate::value::oid::{BUILT_IN, BuiltIn};
-use crate::value::types::SqlType;
+use skew_value::function::Environment;
+use skew_value::oid::{BUILT_IN, BuiltIn};
+use skew_value::{Datum, Dialect, SqlError, SqlState, SqlType};
 use std::sync::Arc;
 
 /// What a function of the catalog computes.

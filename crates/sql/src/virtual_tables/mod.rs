@@ -40,11 +40,9 @@ mod system;
 mod types;
 
 use crate::catalog::Catalog;
-use crate::dialect::Dialect;
-use crate::function::Environment;
 use crate::storage::Row;
-use crate::value::Datum;
-use crate::value::types::{Registry, SqlType};
+use skew_value::function::Environment;
+use skew_value::{Datum, Dialect, Registry, SqlType};
 use std::sync::Arc;
 
 /// A table that is computed.

@@ -3,10 +3,9 @@
 use super::standard::{catalog_name, character_length, schema, time_digits};
 use super::{Listed, Shape, apart, count, nothing, number, optional, text, yes};
 use crate::catalog::{Catalog, Column, ColumnDefault, IndexColumn, Table};
-use crate::function::Environment;
 use crate::storage::Row;
-use crate::value::Datum;
-use crate::value::types::{IntegerWidth, SqlType};
+use skew_value::function::Environment;
+use skew_value::{Datum, IntegerWidth, SqlType};
 
 const TABLES_SHAPE: &str = "table_catalog text, table_schema text, table_name text, table_type text, engine text='InnoDB', \
     version big=10, row_format text='Dynamic', table_rows big=0, avg_row_length big=0, data_length big=0, \

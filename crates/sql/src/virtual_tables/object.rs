@@ -11,9 +11,9 @@
 //! ```
 
 use crate::catalog::{Catalog, ForeignKey, Index, IndexColumn, PrimaryKey, ReferentialAction, Table};
-use crate::value::types::SqlType;
+use skew_value::SqlType;
 
-const FIRST_USER_OBJECT: i128 = crate::value::FIRST_USER_OBJECT as i128;
+const FIRST_USER_OBJECT: i128 = skew_value::FIRST_USER_OBJECT as i128;
 const PRIMARY_INDEX: i128 = 1 << 24;
 const CONSTRAINT: i128 = 1 << 25;
 const ROW_TYPE: i128 = 1 << 26;

@@ -3,9 +3,9 @@
 
 use super::{Listed, Shape, number, text, truth};
 use crate::catalog::Catalog;
-use crate::function::Environment;
 use crate::storage::Row;
-use crate::value::types::SqlType;
+use skew_value::SqlType;
+use skew_value::function::Environment;
 
 const CLASS: &str = "oid oid, opcmethod oid, opcname name, opcnamespace oid=11, opcowner oid=10, opcfamily oid, opcintype oid, \
     opcdefault bool, opckeytype oid";

@@ -16,11 +16,9 @@ use super::relation::view_number;
 use super::types::ARRAY_INPUT;
 use super::{apart, number, text};
 use crate::catalog::Catalog;
-use crate::error::{SqlError, SqlState};
-use crate::function::Environment;
-use crate::value::Datum;
-use crate::value::oid::BUILT_IN;
-use crate::value::types::{Registry, SqlType};
+use skew_value::function::Environment;
+use skew_value::oid::BUILT_IN;
+use skew_value::{Datum, Registry, SqlError, SqlState, SqlType};
 
 /// The function that a cast from text to such a type is.
 pub(crate) fn reader(registry: Registry) -> CatalogFunction {

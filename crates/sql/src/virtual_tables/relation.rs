@@ -1,6 +1,5 @@
 //! `pg_class` and what hangs on it: columns, defaults, indexes, constraints, sequences, comments.
 
-use super::attribute::view_columns;
 use super::object::view_row_type_number;
 use super::object::{
     Constraint, DEFAULT_COLLATION, action_letter, constraint_number, index_definition, namespace_number, number_of,
@@ -9,10 +8,9 @@ use super::object::{
 use super::operator_class::{BTREE, HEAP, usual_class};
 use super::{Listed, Shape, apart, count, nothing, number, numbers, optional, text, truth};
 use crate::catalog::{Catalog, Column, ColumnDefault, IndexColumn, Table};
-use crate::function::Environment;
 use crate::storage::Row;
-use crate::value::Datum;
-use crate::value::types::SqlType;
+use skew_value::function::Environment;
+use skew_value::{Datum, SqlType};
 
 const CLASS: &str = "oid oid, relname name, relnamespace oid, reltype oid=0, reloftype oid=0, relowner oid=10, relam oid=0, \
     relfilenode oid=0, reltablespace oid=0, relpages int=0, reltuples real=-1, relallvisible int=0, \
@@ -82,7 +80,7 @@ fn classes(catalog: &Catalog, _: &Environment) -> Vec<Row> {
             ("relnamespace", number(namespace_number(catalog, namespace))),
             ("reltype", number(view_row_type_number(catalog, &view.name))),
             ("relkind", text("v")),
-            ("relnatts", count(view_columns(catalog, view).len())),
+            ("relnatts", count(view.shape.as_ref().map_or(0, Vec::len))),
             ("relhasrules", truth(true)),
         ]));
     }
@@ -171,7 +169,7 @@ fn told_default(written: &str, sql_type: &SqlType) -> String {
             other => other.to_owned(),
         };
     };
-    match (sql_type, crate::value::input(literal, sql_type, crate::Dialect::Postgres)) {
+    match (sql_type, skew_value::input(literal, sql_type, skew_value::Dialect::Postgres)) {
         (SqlType::Boolean, Ok(Datum::Boolean(value))) => value.to_string(),
         (SqlType::Integer { .. }, Ok(Datum::Integer(value))) if value >= 0 => value.to_string(),
         (SqlType::Character(_), _) => format!("{written}::bpchar"),

@@ -11,8 +11,7 @@ use super::mysql::column_type;
 use super::object::action_words;
 use crate::catalog::name::parts;
 use crate::catalog::{Catalog, ColumnDefault, Index, IndexColumn, ReferentialAction, Table};
-use crate::dialect::Dialect;
-use crate::error::SqlError;
+use skew_value::{Dialect, SqlError};
 use sqlparser::ast::{
     ObjectName, ShowCreateObject, ShowStatementFilter, ShowStatementFilterPosition, ShowStatementOptions, Statement,
 };

@@ -1,16 +1,13 @@
 //! `information_schema` as the standard has it and PostgreSQL fills it; what both dialects have in common is in [`TABLES`].
 
-use super::attribute::view_columns;
 use super::object::{Constraint, action_words};
 use super::relation::{default_text, sequence_type};
 use super::{Listed, Shape, apart, count, nothing, number, optional, text, yes};
 use crate::catalog::{Catalog, Column, ColumnDefault, Table};
-use crate::dialect::Dialect;
-use crate::function::Environment;
 use crate::storage::Row;
-use crate::value::Datum;
-use crate::value::oid::BuiltIn;
-use crate::value::types::{IntegerWidth, SqlType};
+use skew_value::function::Environment;
+use skew_value::oid::BuiltIn;
+use skew_value::{Datum, Dialect, IntegerWidth, SqlType};
 
 const SCHEMATA: &str = "catalog_name name, schema_name name, schema_owner name, default_character_set_catalog name, \
     default_character_set_schema name, default_character_set_name name, sql_path varchar, \
@@ -181,7 +178,7 @@ fn columns(catalog: &Catalog, environment: &Environment) -> Vec<Row> {
         }
     }
     for view in catalog.views.values() {
-        for (place, column) in view_columns(catalog, view).iter().enumerate() {
+        for (place, column) in view.shape.iter().flatten().enumerate() {
             let mut values = vec![
                 ("table_catalog", catalog_name(environment)),
                 ("table_schema", text(schema(&view.name, environment))),

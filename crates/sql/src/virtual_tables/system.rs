@@ -8,9 +8,9 @@ use super::object::{
 };
 use super::{Listed, Shape, nothing, number, text, truth};
 use crate::catalog::Catalog;
-use crate::function::Environment;
 use crate::storage::Row;
-use crate::value::Datum;
+use skew_value::Datum;
+use skew_value::function::Environment;
 
 const NAMESPACE: &str = "oid oid, nspname name, nspowner oid=10, nspacl text[]";
 const DATABASE: &str = "oid oid, datname name, datdba oid=10, encoding int=6, datlocprovider letter='c', datistemplate bool=false, \

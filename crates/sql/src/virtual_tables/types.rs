@@ -9,11 +9,10 @@ use super::object::{
 use super::relation::view_number;
 use super::{Listed, Shape, apart, number, text, truth};
 use crate::catalog::Catalog;
-use crate::function::Environment;
 use crate::storage::Row;
-use crate::value::Datum;
-use crate::value::oid::{BUILT_IN, BuiltIn};
-use crate::value::types::SqlType;
+use skew_value::function::Environment;
+use skew_value::oid::{BUILT_IN, BuiltIn};
+use skew_value::{Datum, SqlType};
 
 const TYPE: &str = "oid oid, typname name, typnamespace oid=11, typowner oid=10, typlen small=-1, typbyval bool=false, \
     typtype letter='b', typcategory letter='U', typispreferred bool=false, typisdefined bool=true, \
@@ -95,7 +94,7 @@ fn built_in_row(shape: &Shape, built_in: &BuiltIn) -> Row {
 
 fn array_row(shape: &Shape, oid: i128, element: i128, name: &str, namespace: i128, collation: i128) -> Row {
     let aligned_wide = u32::try_from(element).ok().and_then(BuiltIn::find).is_none_or(|one| &one.letters[2..3] == "d");
-    let aligned_wide = aligned_wide && element < i128::from(crate::value::FIRST_USER_OBJECT);
+    let aligned_wide = aligned_wide && element < i128::from(skew_value::FIRST_USER_OBJECT);
     shape.row(&[
         ("oid", number(oid)),
         ("typname", text(format!("_{name}"))),

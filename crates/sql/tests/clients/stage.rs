@@ -3,7 +3,8 @@
 use crate::recording::{Recording, Sent};
 use skew_sql::memory::MemoryStorage;
 use skew_sql::session::{Answer, Control, Rows, Session};
-use skew_sql::{Catalog, Datum, Dialect, SqlError, SqlType, Stop, value};
+use skew_sql::{Catalog, Stop};
+use skew_value::{Datum, Dialect, SqlError, SqlType, input};
 use std::sync::Arc;
 
 /// What a database told a client.
@@ -125,7 +126,7 @@ impl Stage {
             {
                 self.storage.rollback();
                 let message = "current transaction is aborted, commands ignored until end of transaction block";
-                return Err(SqlError::new(skew_sql::SqlState("25P02"), message).into());
+                return Err(SqlError::new(skew_value::SqlState("25P02"), message).into());
             }
             let answer = self.answer(&statement, &sent.parameters).and_then(|answer| self.end(answer));
             match answer {
@@ -145,7 +146,7 @@ impl Stage {
         let prepared = self.session.prepare(statement, &[])?;
         let values = prepared.parameter_types().iter().zip(texts).map(|(sql_type, text)| match text {
             None => Ok(Datum::Null),
-            Some(text) => value::input(text, sql_type, Dialect::Postgres),
+            Some(text) => input(text, sql_type, Dialect::Postgres),
         });
         let values = values.collect::<Result<Vec<Datum>, SqlError>>()?;
         if prepared.copy().is_some() {
@@ -225,7 +226,7 @@ impl Stage {
             }
             Answer::Show(name) => {
                 let value = self.session.settings_mut().get(&name).cloned();
-                let missing = || SqlError::new(skew_sql::SqlState::UNDEFINED_OBJECT, format!("no setting {name}"));
+                let missing = || SqlError::new(skew_value::SqlState::UNDEFINED_OBJECT, format!("no setting {name}"));
                 Told::Rows(vec![name.clone()], vec![vec![Some(value.ok_or_else(missing)?)]])
             }
             _ => Told::Done,

@@ -16,7 +16,8 @@
 
 use skew_sql::memory::MemoryStorage;
 use skew_sql::session::{Answer, Control, Rows, Session};
-use skew_sql::{Catalog, Dialect, Stop};
+use skew_sql::{Catalog, Stop};
+use skew_value::Dialect;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

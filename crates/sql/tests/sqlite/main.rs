@@ -14,9 +14,10 @@ use generator::{Asked, Generator};
 use random::Random;
 use rusqlite::types::ValueRef;
 use schema::Table;
+use skew_sql::Stop;
 use skew_sql::memory::MemoryStorage;
 use skew_sql::session::{Answer, Rows, Session};
-use skew_sql::{Datum, Dialect, SqlState, Stop};
+use skew_value::{Datum, Dialect, SqlState};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -110,10 +111,10 @@ fn our_table(rows: &Rows) -> Table2 {
         Datum::Integer(number) => Cell::Number(*number as f64),
         Datum::Real(number) => Cell::Number(*number),
         Datum::Decimal(_) => {
-            let text = skew_sql::value::output(datum, &rows.columns[place].sql_type, Dialect::Postgres);
+            let text = skew_value::output(datum, &rows.columns[place].sql_type, Dialect::Postgres);
             Cell::Number(text.parse().expect("a decimal is a number"))
         }
-        other => Cell::Text(skew_sql::value::output(other, &rows.columns[place].sql_type, Dialect::Postgres)),
+        other => Cell::Text(skew_value::output(other, &rows.columns[place].sql_type, Dialect::Postgres)),
     };
     rows.rows.iter().map(|row| row.iter().enumerate().map(|(place, datum)| cell(datum, place)).collect()).collect()
 }

@@ -8,7 +8,7 @@ use crate::value::number_or_text;
 use crate::workload::{Assertion, FinalState, Observation, Workload};
 use crate::{Failure, Random, Row, Value};
 use skew_history::IsolationLevel;
-use skew_sql::Dialect;
+use skew_value::Dialect;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What four sessions draw, 500 operations each.

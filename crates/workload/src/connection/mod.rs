@@ -13,7 +13,7 @@ mod postgres_value;
 
 use crate::{Failure, Row, Url, Value};
 use skew_history::IsolationLevel;
-use skew_sql::Dialect;
+use skew_value::Dialect;
 use std::time::Duration;
 
 /// A session with a server.

@@ -10,7 +10,7 @@ use mysql::consts::ColumnType;
 use mysql::prelude::Queryable;
 use mysql::{Conn, DriverError, Error, OptsBuilder, Params};
 use skew_history::IsolationLevel;
-use skew_sql::Dialect;
+use skew_value::Dialect;
 
 /// How many prepared statements a connection keeps.
 const STATEMENTS: usize = 512;

@@ -7,7 +7,7 @@
 use super::{Answer, Connection, Settings, level_name};
 use crate::{Failure, Row, Url, Value};
 use skew_history::IsolationLevel;
-use skew_sql::Dialect;
+use skew_value::Dialect;
 use std::collections::HashMap;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};

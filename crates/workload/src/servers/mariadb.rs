@@ -2,7 +2,7 @@
 
 use super::{Folder, Process, ServerError, command, free_port, program, run};
 use crate::Url;
-use skew_sql::Dialect;
+use skew_value::Dialect;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -2,7 +2,7 @@
 
 use super::{Folder, Process, ServerError, command, free_port, program, run};
 use crate::Url;
-use skew_sql::Dialect;
+use skew_value::Dialect;
 use std::fs;
 use std::path::PathBuf;
 

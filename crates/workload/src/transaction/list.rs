@@ -5,7 +5,7 @@
 use super::{Transaction, check_key, joined};
 use crate::table::Table;
 use crate::{Failure, Value, Values};
-use skew_sql::Dialect;
+use skew_value::Dialect;
 
 impl Transaction<'_> {
     /// Puts a number that no other append uses at the end of the list in a column. The number, or nothing when there is no such row.

@@ -34,7 +34,7 @@ use crate::connection::Connection;
 use crate::record::Events;
 use crate::table::{Names, Table};
 use crate::{Failure, Row, Value, Values};
-use skew_sql::Dialect;
+use skew_value::Dialect;
 
 /// Sessions have so many versions each: the second version of session `s3` is 3000000002.
 const VERSIONS: i64 = 1_000_000_000;

@@ -10,7 +10,7 @@ use super::read::{Found, split};
 use super::{Transaction, check_key, joined, selected, version_of, without_first};
 use crate::table::Table;
 use crate::{Failure, Row, Value, Values};
-use skew_sql::Dialect;
+use skew_value::Dialect;
 
 impl Transaction<'_> {
     /// Changes the row with this key: `update(&ACCOUNTS, 7, "balance = balance + ?", 10)`. Whether there is such a row.

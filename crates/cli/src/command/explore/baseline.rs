@@ -6,7 +6,7 @@ use super::workers::Work;
 use crate::clock;
 use sha2::{Digest, Sha256};
 use skew_explore::{Baseline, ExploreError, SqlProgram, Subtree};
-use skew_sql::program::Program;
+use skew_program::Program;
 use std::collections::BTreeSet;
 
 /// Explores from the beginning. What is left of it when it is stopped is the whole: an order cannot be taken up again.

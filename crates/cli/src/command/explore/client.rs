@@ -5,7 +5,7 @@
 //!   Query    ──>  RowDescription? DataRow* CommandComplete | ErrorResponse … ReadyForQuery
 //! ```
 
-use skew_sql::program::{Heard, Speaker, TextRows};
+use skew_program::{Heard, Speaker, TextRows};
 use std::io::{self, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 

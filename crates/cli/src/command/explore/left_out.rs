@@ -8,7 +8,7 @@ use super::Arguments;
 use crate::input::Complaint;
 use skew_campaign::ProgramFile;
 use skew_explore::Place;
-use skew_sql::program::Program;
+use skew_program::Program;
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
@@ -36,7 +36,7 @@ impl FromStr for CallName {
 
 impl CallName {
     fn place(&self, program: &Program) -> Option<Place> {
-        let named = |script: &skew_sql::program::Script| script.name.eq_ignore_ascii_case(&self.session);
+        let named = |script: &skew_program::Script| script.name.eq_ignore_ascii_case(&self.session);
         let session = program.scripts().iter().position(named)?;
         let place = Place { session, number: self.number - 1 };
         (place.number < program.scripts()[session].calls.len()).then_some(place)

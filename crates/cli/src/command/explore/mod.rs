@@ -34,7 +34,7 @@ use left_out::CallName;
 use skew_campaign::{Conclusion, Moment, ProgramFile};
 use skew_explore::{Base, ExploreError, NoSchedule, Options, Place, Search, SqlOptions, SqlProgram, Subtree};
 use skew_history::IsolationLevel;
-use skew_sql::program::MOST_STEPS;
+use skew_program::MOST_STEPS;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -14,7 +14,7 @@ use crate::clock;
 use crate::console::Console;
 use skew_campaign::Moment;
 use skew_explore::{ExploreError, Options, Place, Progress, Search, SqlOptions, SqlProgram, Subtree};
-use skew_sql::program::Program;
+use skew_program::Program;
 use std::collections::BTreeSet;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! What registers are like: `--keys 10 --reads 0.9 --distribution zipfian`.
 
 use skew_campaign::driven::RegistersChoice;
-use skew_generate::{Distribution, Preset};
+use skew_chance::{Distribution, Preset};
 
 /// The arguments of the workloads `registers` and `lists`.
 #[derive(clap::Args, Debug)]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::storage::SpaceId;
-use crate::value::Datum;
+use skew_value::Datum;
 
 /// Rows by number, and every request in a word.
 #[derive(Default)]

@@ -3,7 +3,8 @@
 use skew_explore::{Path, PathError};
 use skew_history::IsolationLevel;
 use skew_mockdb::Steering;
-use skew_sql::{Fits, KeyRange, Row, RowKey, SpaceId, SqlError, SqlState};
+use skew_sql::{Fits, KeyRange, Row, RowKey, SpaceId};
+use skew_value::{SqlError, SqlState};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
