@@ -11,8 +11,8 @@
 //!                                  └──> exit   0 holds · 1 found · 2 bad input · 3 inconclusive
 //! ```
 //!
-//! This crate alone knows clap, files, exit codes, colours, clocks and signals. What a history means is `skew-check`'s business, what
-//! it looks like `skew-view`'s.
+//! This crate alone knows clap, the user's files, exit codes, colours and signals. What a history means is `skew-check`'s business, what
+//! it looks like `skew-view`'s, and many runs are `skew-campaign`'s.
 
 mod clock;
 mod command;
