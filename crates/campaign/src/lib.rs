@@ -7,20 +7,42 @@
 //!
 //! A campaign neither prints nor exits, opens no file of the user's and reads no arguments: it is told what to do, calls back with what
 //! goes on, and returns values. What went wrong before or between runs is a [`Complaint`]; what runs have found never is.
+//!
+//! # What it touches of the world outside
+//!
+//! | module | what | for |
+//! |---|---|---|
+//! | `seeds` | threads | several runs at a time |
+//! | `family`, [`command`] | child processes, a clock, a nameless file for what they print | commands that are run again and again, each for so long |
+//! | [`served`], [`driven`] | addresses, a clock | where a command finds its database; how long runs took |
+//!
+//! The rest uses none of that. Clocks decide when to give up and what is told, never what a run does: that is the seed's. The user's files
+//! are behind [`recording::Archive`], Ctrl-C and time limits behind [`StopFlags`].
 
 pub mod anomalies;
+mod checked;
+pub mod command;
 mod complaint;
 mod conclusion;
+pub mod driven;
+pub mod family;
 pub mod judge;
 mod moment;
 pub mod pattern;
+pub mod played;
 pub mod program_file;
+pub mod recording;
+mod seeds;
+pub mod served;
+pub mod servers;
 mod stop;
 pub mod tally;
 
 pub use anomalies::counted;
+pub use checked::Checked;
 pub use complaint::Complaint;
 pub use conclusion::Conclusion;
 pub use moment::Moment;
 pub use program_file::ProgramFile;
+pub use seeds::RunProgress;
 pub use stop::StopFlags;

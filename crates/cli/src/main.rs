@@ -11,8 +11,8 @@
 //!                                  └──> exit   0 holds · 1 found · 2 bad input · 3 inconclusive
 //! ```
 //!
-//! This crate alone knows clap, files, exit codes, colours, clocks and signals. What a history means is `skew-check`'s business, what
-//! it looks like `skew-view`'s.
+//! This crate alone knows clap, the user's files, exit codes, colours and signals. What a history means is `skew-check`'s business, what
+//! it looks like `skew-view`'s, and many runs are `skew-campaign`'s.
 
 mod clock;
 mod command;
@@ -52,7 +52,7 @@ struct Arguments {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let mut console = Console::new(arguments.color, arguments.quiet);
-    clock::stop_on_interrupt();
+    clock::stop_on_interrupt(skew_campaign::family::kill_all);
     let exit = arguments.command.run(&mut console);
     console.finish(exit).into()
 }

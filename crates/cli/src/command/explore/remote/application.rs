@@ -12,9 +12,9 @@ use super::super::Arguments;
 use super::super::steered::listen;
 use super::pilot::Pilot;
 use crate::clock;
-use crate::command::serve::database;
-use crate::command::serve::run::{self, Ended};
 use crate::input::Complaint;
+use skew_campaign::command::{self, CommandEnd, CommandLine};
+use skew_campaign::served::database;
 use skew_explore::{ExploreError, Path, Remote};
 use skew_history::IsolationLevel;
 use skew_mockdb::Database;
@@ -22,6 +22,7 @@ use skew_mockdb::wire::{Attendance, Roll, Schedule, WireActivity};
 use skew_sql::Catalog;
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -88,8 +89,10 @@ impl Remote for Application<'_> {
         let roll = Arc::new(self.roster.roll.clone());
         let schedule = Schedule::Steered { patience: self.arguments.stall, roll };
         let server = listen(self.database(&pilot)?, schedule)?;
-        let output = if self.shows_output { None } else { Some(run::scratch_file()?) };
-        let family = run::spawn(&self.arguments.command, server.address(), None, output.as_ref())?;
+        let output = if self.shows_output { None } else { Some(command::scratch_file()?) };
+        let has_terminal = std::io::stdin().is_terminal();
+        let line = CommandLine { words: &self.arguments.command, password: None, has_terminal };
+        let family = command::spawn(line, server.address(), output.as_ref(), clock::flags())?;
         let quiet = Quiet::new(self.arguments.stall.saturating_mul(QUIET));
         let is_over = || {
             if quiet.is_too_long(server.activity()) {
@@ -97,17 +100,17 @@ impl Remote for Application<'_> {
             }
             pilot.is_stopped() || clock::is_stopped()
         };
-        let ended = run::ended_of(family.wait(None, is_over));
+        let ended = command::ended_of(family.wait(None, is_over));
         let summary = server.stop();
         self.seen = summary.attendance.clone();
         let failure = match ended {
-            Ended::Interrupted => return Err(Trouble::Interrupted),
-            Ended::GivenUp if !pilot.is_stopped() => return Err(Trouble::Interrupted),
-            Ended::Badly(how) => Some(how),
-            Ended::Well | Ended::GivenUp => summary.recording_failure,
+            CommandEnd::Interrupted => return Err(Trouble::Interrupted),
+            CommandEnd::GivenUp if !pilot.is_stopped() => return Err(Trouble::Interrupted),
+            CommandEnd::Badly(how) => Some(how),
+            CommandEnd::Well | CommandEnd::GivenUp => summary.recording_failure,
         };
         let path = pilot.land().ok_or(Trouble::Interrupted)?;
-        let output = output.map(run::read_end).transpose()?.unwrap_or_default();
+        let output = output.map(command::read_end).transpose()?.unwrap_or_default();
         Ok((path, Left { failure, output, attendance: summary.attendance }))
     }
 }

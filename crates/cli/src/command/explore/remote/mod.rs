@@ -20,13 +20,14 @@ use super::shown::{compared, told_run};
 use super::workers::told_estimate;
 use super::{Arguments, Format};
 use crate::clock;
-use crate::command::serve::database::{self, Initial};
+use crate::command::serve;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
 use application::{Application, Roster, Trouble};
 use found::Found;
 use skew_campaign::Conclusion;
+use skew_campaign::served::database::Initial;
 use skew_explore::{Answer, ExploreError, NoRemoteSchedule, RemoteSchedule, RemoteSearch};
 use skew_history::IsolationLevel;
 use skew_mockdb::wire::Attendance;
@@ -34,7 +35,7 @@ use skew_view::words;
 
 impl Arguments {
     pub(super) fn explore_command(&self, console: &mut Console) -> Result<Exit, Complaint> {
-        let initial = database::initial(self.init.as_deref())?;
+        let initial = serve::initial(self.init.as_deref())?;
         if let Some(limit) = self.timeout {
             clock::stop_after(limit);
         }
