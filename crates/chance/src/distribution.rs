@@ -65,11 +65,11 @@ impl fmt::Display for Distribution {
 #[derive(Clone, Debug)]
 pub struct KeyChooser {
     keys: u64,
-    shape: Shape,
+    shape: DistributionShape,
 }
 
 #[derive(Clone, Debug)]
-enum Shape {
+enum DistributionShape {
     Uniform,
     Hotspot,
     Zipfian(Zipfian),
@@ -86,13 +86,13 @@ struct Zipfian {
 }
 
 impl KeyChooser {
-    /// A chooser over so many keys, at least one.
+    /// A chooser over this many keys, at least one.
     pub fn new(distribution: Distribution, keys: u64) -> KeyChooser {
         let keys = keys.max(1);
         let shape = match distribution {
-            Distribution::Uniform => Shape::Uniform,
-            Distribution::Hotspot => Shape::Hotspot,
-            Distribution::Zipfian { theta } => Shape::Zipfian(Zipfian::new(keys, theta)),
+            Distribution::Uniform => DistributionShape::Uniform,
+            Distribution::Hotspot => DistributionShape::Hotspot,
+            Distribution::Zipfian { theta } => DistributionShape::Zipfian(Zipfian::new(keys, theta)),
         };
         KeyChooser { keys, shape }
     }
@@ -100,9 +100,9 @@ impl KeyChooser {
     /// The next key.
     pub fn draw(&self, random: &mut Random) -> u64 {
         match &self.shape {
-            Shape::Uniform => random.below(self.keys),
-            Shape::Zipfian(zipfian) => zipfian.rank(random.unit(), self.keys),
-            Shape::Hotspot => {
+            DistributionShape::Uniform => random.below(self.keys),
+            DistributionShape::Zipfian(zipfian) => zipfian.rank(random.unit(), self.keys),
+            DistributionShape::Hotspot => {
                 let hot = self.keys.div_ceil(5);
                 if hot == self.keys || random.chance(0.8) {
                     random.below(hot)

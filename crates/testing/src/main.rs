@@ -28,7 +28,7 @@ mod processes;
 mod report;
 
 use job::{Ended, Job};
-use report::Report;
+use report::TestReport;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -54,7 +54,7 @@ fn run(filters: &[String]) -> Result<bool, String> {
     let lanes = thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
     let (sender, ended) = mpsc::channel();
-    let mut report = Report::new();
+    let mut report = TestReport::new();
     thread::scope(|scope| {
         for lane in 0..lanes {
             let (sender, output, jobs, next) = (sender.clone(), folder.0.join(lane.to_string()), &jobs, &next);

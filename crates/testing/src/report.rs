@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const SLOWEST: usize = 20;
 
 /// What is known so far.
-pub(crate) struct Report {
+pub(crate) struct TestReport {
     passed: usize,
     failed: usize,
     failures: Vec<String>,
@@ -20,9 +20,9 @@ pub(crate) struct Report {
     begun: Instant,
 }
 
-impl Report {
-    pub(crate) fn new() -> Report {
-        Report {
+impl TestReport {
+    pub(crate) fn new() -> TestReport {
+        TestReport {
             passed: 0,
             failed: 0,
             failures: Vec::new(),

@@ -57,7 +57,7 @@ impl Interval {
         sum.interval().ok_or_else(|| temporal::out_of_range("interval"))
     }
 
-    /// So many of a unit (`day`, `months`, …); fractions spill into smaller units.
+    /// An amount of a unit (`day`, `months`, …); fractions spill into smaller units.
     pub fn of_unit(amount: f64, unit: &str) -> Option<Interval> {
         let mut sum = Sum::default();
         sum.add(amount, unit)?;
@@ -121,7 +121,7 @@ impl Interval {
     }
 }
 
-/// The day so many months later: the same day of that month, or its last.
+/// The day this many months later: the same day of that month, or its last.
 pub(crate) fn months_later(days: i64, months: i32) -> i64 {
     if months == 0 {
         return days;

@@ -83,7 +83,7 @@ impl PartialOrd for Document {
 impl Json {
     /// Reads a document.
     pub fn parse(text: &str) -> Result<Json, SqlError> {
-        let mut reader = Reader { text, place: 0 };
+        let mut reader = JsonReader { text, place: 0 };
         let document = reader.value(0)?;
         reader.blanks();
         if reader.place < text.len() { Err(invalid()) } else { Ok(document) }
@@ -199,7 +199,7 @@ impl Json {
 /// The members of an object or array at its top, each in the text it was written in; elements of an array have no key. A scalar has
 /// no members.
 pub fn members(text: &str) -> Result<Vec<(Option<String>, &str)>, SqlError> {
-    let mut reader = Reader { text, place: 0 };
+    let mut reader = JsonReader { text, place: 0 };
     let mut members = Vec::new();
     reader.blanks();
     let closing = match reader.peek() {
@@ -257,12 +257,12 @@ fn invalid() -> SqlError {
     SqlError::new(SqlState::INVALID_TEXT, "invalid input syntax for type json")
 }
 
-struct Reader<'text> {
+struct JsonReader<'text> {
     text: &'text str,
     place: usize,
 }
 
-impl Reader<'_> {
+impl JsonReader<'_> {
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.place).copied()
     }

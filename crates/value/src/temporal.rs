@@ -95,7 +95,7 @@ pub fn day_of(time: i64) -> Result<i32, SqlError> {
     }
 }
 
-/// Rounds microseconds to so many digits of a second, halves away from zero.
+/// Rounds microseconds to this many digits of a second, halves away from zero.
 pub fn round_time(time: i64, digits: Option<u8>) -> i64 {
     match digits {
         Some(digits) if digits < 6 && !is_infinite(time) => {
@@ -131,7 +131,7 @@ pub fn print_date(days: i32) -> String {
     if year > 0 { format!("{year:04}-{month:02}-{day:02}") } else { format!("{:04}-{month:02}-{day:02} BC", 1 - year) }
 }
 
-/// `10:20:30.5`: with exactly so many digits if told, else as few as needed. Negative and long times are MySQL's.
+/// `10:20:30.5`: with exactly this many digits if told, else as few as needed. Negative and long times are MySQL's.
 pub fn print_time(time: i64, digits: Option<u8>) -> String {
     let (sign, time) = if time < 0 { ("-", time.unsigned_abs()) } else { ("", time.unsigned_abs()) };
     let (seconds, fraction) = (time / SECOND as u64, time % SECOND as u64);

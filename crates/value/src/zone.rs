@@ -40,7 +40,7 @@ pub enum Zone {
     /// UTC, under one of the names that print as `UTC`.
     #[default]
     Utc,
-    /// Always so many seconds east of UTC; with letters (`GMT-01:00`) or without (`<+01>-01`).
+    /// Always this many seconds east of UTC; with letters (`GMT-01:00`) or without (`<+01>-01`).
     Fixed {
         /// Seconds.
         east: i32,

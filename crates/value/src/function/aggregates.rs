@@ -16,7 +16,7 @@ use crate::{SqlError, SqlState};
 use bigdecimal::{BigDecimal, Zero};
 use std::collections::{BTreeMap, BTreeSet};
 
-type Start = fn(&Aggregate, Style) -> Box<dyn Accumulator>;
+type NewAccumulator = fn(&Aggregate, Style) -> Box<dyn Accumulator>;
 
 const NAMES: [&str; 28] = [
     "count",
@@ -89,15 +89,15 @@ pub(super) fn aggregate(
     Ok(Aggregate { name: known, parameters, result, distinct, start, dialect })
 }
 
-type Shape = Option<(Vec<SqlType>, SqlType, Start)>;
+type AggregateSignature = Option<(Vec<SqlType>, SqlType, NewAccumulator)>;
 
 fn text_if_unknown(argument: &SqlType) -> SqlType {
     if *argument == SqlType::Unknown { SqlType::TEXT } else { argument.clone() }
 }
 
-fn simple(name: &str, arguments: &[SqlType], dialect: Dialect) -> Shape {
+fn simple(name: &str, arguments: &[SqlType], dialect: Dialect) -> AggregateSignature {
     let one = arguments.first().map(text_if_unknown);
-    let start: Start = match name {
+    let start: NewAccumulator = match name {
         "count" if arguments.is_empty() => return Some((Vec::new(), SqlType::BIGINT, |_, _| Box::new(Count(0)))),
         "count" => {
             let parameters = arguments.iter().map(text_if_unknown).collect();
@@ -124,7 +124,7 @@ fn simple(name: &str, arguments: &[SqlType], dialect: Dialect) -> Shape {
             if !can_coerce(one.as_ref()?, &SqlType::Boolean, CastKind::Implicit, dialect) {
                 return None;
             }
-            let start: Start = |aggregate, _| Box::new(Logic { any: aggregate.name == "bool_or", seen: None });
+            let start: NewAccumulator = |aggregate, _| Box::new(Logic { any: aggregate.name == "bool_or", seen: None });
             return Some((vec![SqlType::Boolean], SqlType::Boolean, start));
         }
         "array_agg" => {
@@ -137,7 +137,7 @@ fn simple(name: &str, arguments: &[SqlType], dialect: Dialect) -> Shape {
                 _ if dialect == Dialect::MySql => SqlType::integer(IntegerWidth::Big, true),
                 _ => return None,
             };
-            let start: Start =
+            let start: NewAccumulator =
                 |aggregate, style| Box::new(Bits { name: aggregate.name, dialect: style.dialect, value: None });
             return Some((vec![integer.clone()], integer, start));
         }
@@ -146,7 +146,7 @@ fn simple(name: &str, arguments: &[SqlType], dialect: Dialect) -> Shape {
     Some((vec![one.clone()?], one?, start))
 }
 
-fn sums(name: &str, arguments: &[SqlType], dialect: Dialect) -> Shape {
+fn sums(name: &str, arguments: &[SqlType], dialect: Dialect) -> AggregateSignature {
     let [argument] = arguments else { return None };
     let mysql = dialect == Dialect::MySql;
     let parameter = match argument {
@@ -158,7 +158,7 @@ fn sums(name: &str, arguments: &[SqlType], dialect: Dialect) -> Shape {
         SqlType::Unknown => SqlType::Double,
         _ => return None,
     };
-    let start: Start = |aggregate, style| Box::new(Sum::new(aggregate, style.dialect));
+    let start: NewAccumulator = |aggregate, style| Box::new(Sum::new(aggregate, style.dialect));
     let result = match (&parameter, name) {
         (SqlType::Interval, _) => SqlType::Interval,
         (SqlType::Integer { width, .. }, "sum") if !mysql && *width != IntegerWidth::Big => SqlType::BIGINT,
@@ -169,20 +169,20 @@ fn sums(name: &str, arguments: &[SqlType], dialect: Dialect) -> Shape {
     Some((vec![parameter], result, start))
 }
 
-fn spreads(_: &str, arguments: &[SqlType], dialect: Dialect) -> Shape {
+fn spreads(_: &str, arguments: &[SqlType], dialect: Dialect) -> AggregateSignature {
     let [argument] = arguments else { return None };
     let exact = dialect == Dialect::Postgres && matches!(argument, SqlType::Integer { .. } | SqlType::Decimal(_));
     if !exact && !can_coerce(argument, &SqlType::Double, CastKind::Implicit, dialect) {
         return None;
     }
     let sql_type = if exact { SqlType::NUMERIC } else { SqlType::Double };
-    let start: Start =
+    let start: NewAccumulator =
         |aggregate, style| Box::new(Spread { name: aggregate.name, dialect: style.dialect, values: Vec::new() });
     Some((vec![sql_type.clone()], sql_type, start))
 }
 
-fn texts(name: &str, arguments: &[SqlType], dialect: Dialect) -> Shape {
-    let start: Start = |_, style| Box::new(Texts { joined: None, dialect: style.dialect });
+fn texts(name: &str, arguments: &[SqlType], dialect: Dialect) -> AggregateSignature {
+    let start: NewAccumulator = |_, style| Box::new(Texts { joined: None, dialect: style.dialect });
     let text = |one: &SqlType| can_coerce(one, &SqlType::TEXT, CastKind::Implicit, dialect);
     match (name, arguments) {
         ("string_agg", [value, separator]) if text(value) && text(separator) => {
@@ -194,13 +194,14 @@ fn texts(name: &str, arguments: &[SqlType], dialect: Dialect) -> Shape {
     }
 }
 
-fn documents(name: &str, arguments: &[SqlType], _: Dialect) -> Shape {
+fn documents(name: &str, arguments: &[SqlType], _: Dialect) -> AggregateSignature {
     let is_object = name.contains("object");
     if arguments.len() != if is_object { 2 } else { 1 } {
         return None;
     }
     let result = if name.starts_with("jsonb") { SqlType::JsonBinary } else { SqlType::Json };
-    let start: Start = |aggregate, style| Box::new(Documents { aggregate: aggregate.clone(), style, rows: Vec::new() });
+    let start: NewAccumulator =
+        |aggregate, style| Box::new(Documents { aggregate: aggregate.clone(), style, rows: Vec::new() });
     Some((arguments.iter().map(text_if_unknown).collect(), result, start))
 }
 

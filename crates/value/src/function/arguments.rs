@@ -14,7 +14,7 @@ pub(super) const LONGEST_TEXT: usize = 64 << 20;
 /// The most rows that a table function gives.
 pub(super) const MOST_ROWS: usize = 10_000_000;
 
-pub(super) type Answer = Result<Datum, SqlError>;
+pub(super) type Evaluated = Result<Datum, SqlError>;
 
 fn unexpected(wanted: &str, datum: &Datum) -> SqlError {
     SqlError::new(SqlState::INTERNAL, format!("{wanted} was expected, not {datum:?}"))
@@ -115,11 +115,11 @@ pub(super) fn json(arguments: &[Datum], place: usize) -> Result<Json, SqlError> 
 }
 
 /// A text as a value.
-pub(super) fn answer(text: impl Into<Arc<str>>) -> Answer {
+pub(super) fn answer(text: impl Into<Arc<str>>) -> Evaluated {
     Ok(Datum::Text(text.into()))
 }
 
 /// A document in its canonical text.
-pub(super) fn document(document: &Json) -> Answer {
+pub(super) fn document(document: &Json) -> Evaluated {
     Ok(Datum::Json(document.print().into()))
 }

@@ -10,14 +10,14 @@
 //! Integers that leave their type are refused (22003), never wrapped.
 
 use super::Invocation;
-use super::arguments::{Answer, decimal, integer, real};
-use super::signature::{Kind::*, Row, row};
+use super::arguments::{Evaluated, decimal, integer, real};
+use super::signature::{SignatureRow, TypePattern::*, row};
 use crate::{Datum, number};
 use crate::{IntegerWidth, SqlType};
 use crate::{SqlError, SqlState};
 use bigdecimal::{BigDecimal, One, ToPrimitive, Zero};
 
-pub(super) const OPERATORS: &[Row] = &[
+pub(super) const OPERATORS: &[SignatureRow] = &[
     row("+", &[Number, Number], Number, add),
     row("-", &[Number, Number], Number, subtract),
     row("*", &[Number, Number], Number, multiply),
@@ -48,14 +48,14 @@ pub(super) const OPERATORS: &[Row] = &[
 ];
 
 /// The functions that say the same in words.
-pub(super) const FUNCTIONS: &[Row] = &[
+pub(super) const FUNCTIONS: &[SignatureRow] = &[
     row("mod", &[Exact, Exact], Exact, remainder),
     row("mod", &[Double, Double], Double, remainder).mysql(),
     row("div", &[Numeric, Numeric], Numeric, whole_decimal_quotient).postgres(),
 ];
 
 /// An integer in the range of its type.
-pub(super) fn in_range(value: Option<i128>, sql_type: &SqlType) -> Answer {
+pub(super) fn in_range(value: Option<i128>, sql_type: &SqlType) -> Evaluated {
     let (width, unsigned) = match sql_type {
         SqlType::Integer { width, unsigned } => (*width, *unsigned),
         _ => (IntegerWidth::Big, false),
@@ -67,7 +67,7 @@ pub(super) fn in_range(value: Option<i128>, sql_type: &SqlType) -> Answer {
 }
 
 /// A product or quotient that became zero though nothing zero or infinite went in is refused by PostgreSQL.
-pub(super) fn not_vanished(value: f64, arguments: &[Datum], call: Invocation<'_>) -> Answer {
+pub(super) fn not_vanished(value: f64, arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let answer = finite(value, arguments, call.result)?;
     let is_sound = |one: &Datum| matches!(one, Datum::Real(value) if *value != 0.0 && value.is_finite());
     let vanished = answer == Datum::Real(0.0) || answer == Datum::Real(-0.0);
@@ -78,7 +78,7 @@ pub(super) fn not_vanished(value: f64, arguments: &[Datum], call: Invocation<'_>
 }
 
 /// A float that became infinite though nothing infinite went in is refused.
-pub(super) fn finite(value: f64, arguments: &[Datum], sql_type: &SqlType) -> Answer {
+pub(super) fn finite(value: f64, arguments: &[Datum], sql_type: &SqlType) -> Evaluated {
     let value = if *sql_type == SqlType::Single { f64::from(value as f32) } else { value };
     let had_infinity = arguments.iter().any(|one| matches!(one, Datum::Real(value) if value.is_infinite()));
     if value.is_infinite() && !had_infinity {
@@ -98,7 +98,7 @@ fn has_real(arguments: &[Datum]) -> bool {
     arguments.iter().any(|one| matches!(one, Datum::Real(_)))
 }
 
-fn add(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn add(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     match both_integers(arguments) {
         Some((left, right)) => in_range(left.checked_add(right), call.result),
         None if has_real(arguments) => finite(real(arguments, 0)? + real(arguments, 1)?, arguments, call.result),
@@ -108,7 +108,7 @@ fn add(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     }
 }
 
-fn subtract(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn subtract(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     match both_integers(arguments) {
         Some((left, right)) => in_range(left.checked_sub(right), call.result),
         None if has_real(arguments) => finite(real(arguments, 0)? - real(arguments, 1)?, arguments, call.result),
@@ -118,7 +118,7 @@ fn subtract(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     }
 }
 
-fn multiply(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn multiply(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     match both_integers(arguments) {
         Some((left, right)) => in_range(left.checked_mul(right), call.result),
         None if has_real(arguments) => not_vanished(real(arguments, 0)? * real(arguments, 1)?, arguments, call),
@@ -127,7 +127,7 @@ fn multiply(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     }
 }
 
-fn divide(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn divide(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     match both_integers(arguments) {
         Some((_, 0)) => Err(number::division_by_zero()),
         Some((left, right)) => in_range(left.checked_div(right), call.result),
@@ -143,13 +143,13 @@ fn divide(arguments: &[Datum], call: Invocation<'_>) -> Answer {
 }
 
 /// MySQL gives a query NULL for a division by zero, and refuses to store what comes of one.
-fn by_zero(call: Invocation<'_>) -> Answer {
+fn by_zero(call: Invocation<'_>) -> Evaluated {
     let forgiven = call.environment.dialect == crate::Dialect::MySql && !call.environment.changes;
     if forgiven { Ok(Datum::Null) } else { Err(number::division_by_zero()) }
 }
 
 /// MySQL gives four more digits than the dividend has.
-fn divide_mysql(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn divide_mysql(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     if has_real(arguments) {
         let right = real(arguments, 1)?;
         return if right == 0.0 { by_zero(call) } else { finite(real(arguments, 0)? / right, arguments, call.result) };
@@ -162,7 +162,7 @@ fn divide_mysql(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     Ok(Datum::Decimal(number::quotient(&left, &right, scale)))
 }
 
-fn whole_quotient(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn whole_quotient(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let (left, right) = (decimal(arguments, 0)?, decimal(arguments, 1)?);
     if right.is_zero() {
         return by_zero(call);
@@ -170,7 +170,7 @@ fn whole_quotient(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     in_range(whole_part(&left, &right).to_i128(), call.result)
 }
 
-fn whole_decimal_quotient(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn whole_decimal_quotient(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let (left, right) = (decimal(arguments, 0)?, decimal(arguments, 1)?);
     if right.is_zero() {
         return Err(number::division_by_zero());
@@ -184,7 +184,7 @@ fn whole_part(left: &BigDecimal, right: &BigDecimal) -> BigDecimal {
     number::quotient(&(left - rest), right, 0)
 }
 
-fn remainder(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn remainder(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let is_zero = match arguments.get(1) {
         Some(Datum::Integer(value)) => *value == 0,
         Some(Datum::Real(value)) => *value == 0.0,
@@ -205,11 +205,11 @@ fn remainder(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     }
 }
 
-fn same(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn same(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(arguments.first().cloned().unwrap_or_default())
 }
 
-fn negate(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn negate(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     match arguments.first() {
         Some(Datum::Real(value)) => Ok(Datum::Real(-value)),
         Some(Datum::Decimal(value)) => Ok(Datum::Decimal(-value)),
@@ -220,19 +220,19 @@ fn negate(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     }
 }
 
-fn and(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn and(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Integer(integer(arguments, 0)? & integer(arguments, 1)?))
 }
 
-fn or(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn or(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Integer(integer(arguments, 0)? | integer(arguments, 1)?))
 }
 
-fn exclusive_or(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn exclusive_or(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Integer(integer(arguments, 0)? ^ integer(arguments, 1)?))
 }
 
-fn not(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn not(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Integer(!integer(arguments, 0)?))
 }
 
@@ -245,7 +245,7 @@ fn bits_of(sql_type: &SqlType) -> u32 {
     }
 }
 
-fn shift_left(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn shift_left(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let (value, count) = (integer(arguments, 0)?, integer(arguments, 1)?);
     Ok(Datum::Integer(match bits_of(call.result) {
         16 => i128::from(((value as i32) << (count.rem_euclid(32) as u32)) as i16),
@@ -254,7 +254,7 @@ fn shift_left(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     }))
 }
 
-fn shift_right(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn shift_right(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let modulus = if bits_of(call.result) == 64 { 64 } else { 32 };
     Ok(Datum::Integer(integer(arguments, 0)? >> (integer(arguments, 1)?.rem_euclid(modulus) as u32)))
 }
@@ -264,33 +264,33 @@ fn unsigned(value: i128) -> Datum {
     Datum::Integer(i128::from(value as u64))
 }
 
-fn mysql_bits(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn mysql_bits(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(unsigned(integer(arguments, 0)? & integer(arguments, 1)?))
 }
 
-fn mysql_bits_or(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn mysql_bits_or(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(unsigned(integer(arguments, 0)? | integer(arguments, 1)?))
 }
 
-fn mysql_bits_exclusive(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn mysql_bits_exclusive(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(unsigned(integer(arguments, 0)? ^ integer(arguments, 1)?))
 }
 
-fn mysql_bits_not(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn mysql_bits_not(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(unsigned(!integer(arguments, 0)?))
 }
 
 /// By 64 places and more nothing is left.
-fn shifted(arguments: &[Datum], shift: fn(u64, u32) -> Option<u64>) -> Answer {
+fn shifted(arguments: &[Datum], shift: fn(u64, u32) -> Option<u64>) -> Evaluated {
     let count = u32::try_from(integer(arguments, 1)?).unwrap_or(u32::MAX);
     Ok(Datum::Integer(shift(integer(arguments, 0)? as u64, count).unwrap_or(0).into()))
 }
 
-fn mysql_shift_left(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn mysql_shift_left(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     shifted(arguments, u64::checked_shl)
 }
 
-fn mysql_shift_right(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn mysql_shift_right(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     shifted(arguments, u64::checked_shr)
 }
 

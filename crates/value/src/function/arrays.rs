@@ -4,14 +4,14 @@
 //! to the common one before.
 
 use super::Invocation;
-use super::arguments::{Answer, LONGEST_TEXT, answer, array, integer, invalid, text, too_large};
-use super::signature::{Kind::*, Row, row};
+use super::arguments::{Evaluated, LONGEST_TEXT, answer, array, integer, invalid, text, too_large};
+use super::signature::{SignatureRow, TypePattern::*, row};
 use crate::Dialect;
 use crate::SqlError;
 use crate::SqlType;
 use crate::{Collation, Datum, compare_in};
 
-pub(super) const OPERATORS: &[Row] = &[
+pub(super) const OPERATORS: &[SignatureRow] = &[
     row("||", &[Elements, Elements], Elements, join).lenient().postgres(),
     row("||", &[Elements, Element], Elements, append).lenient().postgres(),
     row("||", &[Element, Elements], Elements, prepend).lenient().postgres(),
@@ -20,7 +20,7 @@ pub(super) const OPERATORS: &[Row] = &[
     row("&&", &[Elements, Elements], Boolean, overlaps).postgres(),
 ];
 
-pub(super) const FUNCTIONS: &[Row] = &[
+pub(super) const FUNCTIONS: &[SignatureRow] = &[
     row("array_append", &[Elements, Element], Elements, append).lenient().postgres(),
     row("array_prepend", &[Element, Elements], Elements, prepend).lenient().postgres(),
     row("array_cat", &[Elements, Elements], Elements, join).lenient().postgres(),
@@ -57,7 +57,7 @@ fn elements_or_none(arguments: &[Datum], place: usize) -> Result<Option<&[Datum]
     }
 }
 
-fn made(elements: Vec<Datum>) -> Answer {
+fn made(elements: Vec<Datum>) -> Evaluated {
     if elements.len() > super::arguments::MOST_ROWS {
         Err(too_large("the array"))
     } else {
@@ -65,20 +65,20 @@ fn made(elements: Vec<Datum>) -> Answer {
     }
 }
 
-fn join(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn join(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     match (elements_or_none(arguments, 0)?, elements_or_none(arguments, 1)?) {
         (None, None) => Ok(Datum::Null),
         (left, right) => made([left.unwrap_or_default(), right.unwrap_or_default()].concat()),
     }
 }
 
-fn append(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn append(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let mut elements = elements_or_none(arguments, 0)?.unwrap_or_default().to_vec();
     elements.extend(arguments.get(1).cloned());
     made(elements)
 }
 
-fn prepend(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn prepend(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let mut elements: Vec<Datum> = arguments.first().cloned().into_iter().collect();
     elements.extend_from_slice(elements_or_none(arguments, 1)?.unwrap_or_default());
     made(elements)
@@ -94,64 +94,64 @@ fn all_in(wanted: &[Datum], elements: &[Datum], call: Invocation<'_>) -> bool {
     wanted.iter().all(|one| !one.is_null() && elements.iter().any(|other| same(one, other, call)))
 }
 
-fn contains(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn contains(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     Ok(Datum::Boolean(all_in(array(arguments, 1)?, array(arguments, 0)?, call)))
 }
 
-fn contained(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn contained(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     Ok(Datum::Boolean(all_in(array(arguments, 0)?, array(arguments, 1)?, call)))
 }
 
-fn overlaps(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn overlaps(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let (left, right) = (array(arguments, 0)?, array(arguments, 1)?);
     let shared = |one: &Datum| !one.is_null() && right.iter().any(|other| same(one, other, call));
     Ok(Datum::Boolean(left.iter().any(shared)))
 }
 
-fn remove(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn remove(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let Some(elements) = elements_or_none(arguments, 0)? else { return Ok(Datum::Null) };
     made(elements.iter().filter(|one| !same(one, &arguments[1], call)).cloned().collect())
 }
 
-fn replace(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn replace(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let Some(elements) = elements_or_none(arguments, 0)? else { return Ok(Datum::Null) };
     let change = |one: &Datum| if same(one, &arguments[1], call) { arguments[2].clone() } else { one.clone() };
     made(elements.iter().map(change).collect())
 }
 
-fn position(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn position(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let Some(elements) = elements_or_none(arguments, 0)? else { return Ok(Datum::Null) };
     let found = elements.iter().position(|one| same(one, &arguments[1], call));
     Ok(found.map_or(Datum::Null, |place| Datum::Integer(place as i128 + 1)))
 }
 
-fn length(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn length(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let count = array(arguments, 0)?.len();
     Ok(if integer(arguments, 1)? == 1 && count > 0 { Datum::Integer(count as i128) } else { Datum::Null })
 }
 
-fn lower_bound(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn lower_bound(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let is_there = integer(arguments, 1)? == 1 && !array(arguments, 0)?.is_empty();
     Ok(if is_there { Datum::Integer(1) } else { Datum::Null })
 }
 
-fn dimensions(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn dimensions(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(if array(arguments, 0)?.is_empty() { Datum::Null } else { Datum::Integer(1) })
 }
 
-fn cardinality(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn cardinality(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Integer(array(arguments, 0)?.len() as i128))
 }
 
 /// The elements from one place to another, numbered from 1 again.
-fn slice(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn slice(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let elements = array(arguments, 0)?;
     let first = usize::try_from(integer(arguments, 1)?.max(1) - 1).unwrap_or(usize::MAX);
     let end = usize::try_from(integer(arguments, 2)?.max(0)).unwrap_or(usize::MAX).min(elements.len());
     made(elements.get(first..end).unwrap_or_default().to_vec())
 }
 
-fn to_string(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn to_string(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     if arguments.iter().take(2).any(Datum::is_null) {
         return Ok(Datum::Null);
     }
@@ -171,7 +171,7 @@ fn to_string(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     if joined.len() > LONGEST_TEXT { Err(too_large("the text")) } else { answer(joined) }
 }
 
-fn from_string(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn from_string(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     if arguments.first().is_none_or(Datum::is_null) {
         return Ok(Datum::Null);
     }
@@ -187,7 +187,7 @@ fn from_string(arguments: &[Datum], _: Invocation<'_>) -> Answer {
 }
 
 /// The greatest or least; PostgreSQL skips NULLs, in MySQL one NULL makes all NULL.
-fn extreme(arguments: &[Datum], call: Invocation<'_>, greatest: bool) -> Answer {
+fn extreme(arguments: &[Datum], call: Invocation<'_>, greatest: bool) -> Evaluated {
     if call.environment.dialect == Dialect::MySql && arguments.iter().any(Datum::is_null) {
         return Ok(Datum::Null);
     }
@@ -198,37 +198,37 @@ fn extreme(arguments: &[Datum], call: Invocation<'_>, greatest: bool) -> Answer 
     Ok(found.cloned().unwrap_or_default())
 }
 
-fn greatest(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn greatest(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     extreme(arguments, call, true)
 }
 
-fn least(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn least(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     extreme(arguments, call, false)
 }
 
-fn coalesce(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn coalesce(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(arguments.iter().find(|one| !one.is_null()).cloned().unwrap_or_default())
 }
 
-fn null_if(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn null_if(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let [left, right] = arguments else { return Err(invalid("nullif takes two arguments")) };
     let equal = !left.is_null() && same(left, right, call);
     Ok(if equal { Datum::Null } else { left.clone() })
 }
 
-fn choose(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn choose(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let place = if arguments.first() == Some(&Datum::Boolean(true)) { 1 } else { 2 };
     Ok(arguments.get(place).cloned().unwrap_or_default())
 }
 
-fn is_null(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn is_null(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Boolean(arguments.first().is_none_or(Datum::is_null)))
 }
 
-fn count_nulls(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn count_nulls(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Integer(arguments.iter().filter(|one| one.is_null()).count() as i128))
 }
 
-fn count_values(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn count_values(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Integer(arguments.iter().filter(|one| !one.is_null()).count() as i128))
 }

@@ -9,15 +9,15 @@
 //! ```
 
 use super::Invocation;
-use super::arguments::Answer;
-use super::signature::{Kind::*, Row, row};
+use super::arguments::Evaluated;
+use super::signature::{SignatureRow, TypePattern::*, row};
 use crate::Dialect;
 use crate::SqlType;
 use crate::json::Json;
 use crate::{Collation, Datum, common_type, compare_in, number_type};
 use std::cmp::Ordering;
 
-pub(super) const OPERATORS: &[Row] = &[
+pub(super) const OPERATORS: &[SignatureRow] = &[
     row("=", &[Comparable, Comparable], Boolean, equal),
     row("<>", &[Comparable, Comparable], Boolean, unequal),
     row("!=", &[Comparable, Comparable], Boolean, unequal),
@@ -121,43 +121,43 @@ fn order(arguments: &[Datum], call: Invocation<'_>) -> Ordering {
     }
 }
 
-fn equal(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn equal(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     Ok(Datum::Boolean(order(arguments, call).is_eq()))
 }
 
-fn unequal(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn unequal(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     Ok(Datum::Boolean(order(arguments, call).is_ne()))
 }
 
-fn less(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn less(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     Ok(Datum::Boolean(order(arguments, call).is_lt()))
 }
 
-fn less_or_equal(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn less_or_equal(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     Ok(Datum::Boolean(order(arguments, call).is_le()))
 }
 
-fn greater(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn greater(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     Ok(Datum::Boolean(order(arguments, call).is_gt()))
 }
 
-fn greater_or_equal(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn greater_or_equal(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     Ok(Datum::Boolean(order(arguments, call).is_ge()))
 }
 
-fn not_distinct(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn not_distinct(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let nulls = arguments.iter().filter(|one| one.is_null()).count();
     Ok(Datum::Boolean(nulls == 2 || (nulls == 0 && order(arguments, call).is_eq())))
 }
 
-fn distinct(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn distinct(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     match not_distinct(arguments, call)? {
         Datum::Boolean(same) => Ok(Datum::Boolean(!same)),
         other => Ok(other),
     }
 }
 
-fn and(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn and(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(if arguments.contains(&Datum::Boolean(false)) {
         Datum::Boolean(false)
     } else if arguments.contains(&Datum::Null) {
@@ -167,7 +167,7 @@ fn and(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     })
 }
 
-fn or(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn or(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(if arguments.contains(&Datum::Boolean(true)) {
         Datum::Boolean(true)
     } else if arguments.contains(&Datum::Null) {
@@ -177,11 +177,11 @@ fn or(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     })
 }
 
-fn exclusive_or(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn exclusive_or(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Boolean(arguments.first() != arguments.get(1)))
 }
 
-fn not(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn not(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(match arguments.first() {
         Some(Datum::Boolean(value)) => Datum::Boolean(!value),
         _ => Datum::Null,

@@ -9,15 +9,15 @@
 //! ```
 
 use super::Invocation;
-use super::arguments::{Answer, answer, array, boolean, document, integer, invalid, json, text};
-use super::signature::{Kind::*, Row, row};
+use super::arguments::{Evaluated, answer, array, boolean, document, integer, invalid, json, text};
+use super::signature::{SignatureRow, TypePattern::*, row};
 use crate::Dialect;
 use crate::SqlType;
 use crate::json::{self, Json, Key};
 use crate::{Datum, Style};
 use crate::{SqlError, SqlState};
 
-pub(super) const OPERATORS: &[Row] = &[
+pub(super) const OPERATORS: &[SignatureRow] = &[
     row("->", &[Jsonb, Text], Jsonb, field).postgres(),
     row("->", &[Jsonb, Integer], Jsonb, element).postgres(),
     row("->>", &[Jsonb, Text], Text, field).postgres(),
@@ -44,7 +44,7 @@ pub(super) const OPERATORS: &[Row] = &[
     row("->>", &[Json, Text], Text, extract_text).mysql(),
 ];
 
-pub(super) const FUNCTIONS: &[Row] = &[
+pub(super) const FUNCTIONS: &[SignatureRow] = &[
     row("to_json", &[Any], Json, convert).postgres(),
     row("row_to_json", &[Any], Json, convert).postgres(),
     row("to_jsonb", &[Any], Jsonb, convert).postgres(),
@@ -135,11 +135,11 @@ fn standard(printed: String, datum: &Datum) -> String {
 }
 
 /// The text in the form of the result: as it stands for JSON, canonical for JSONB.
-fn built(text: &str, call: Invocation<'_>) -> Answer {
+fn built(text: &str, call: Invocation<'_>) -> Evaluated {
     crate::input(text, call.result, call.environment.dialect)
 }
 
-fn convert(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn convert(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let sql_type = call.parameters.first().unwrap_or(&SqlType::TEXT);
     built(&to_json(arguments.first().unwrap_or(&Datum::Null), sql_type, call.environment.style())?, call)
 }
@@ -149,7 +149,7 @@ fn printed(arguments: &[Datum], call: Invocation<'_>, place: usize) -> Result<St
     to_json(arguments.get(place).unwrap_or(&Datum::Null), sql_type, call.environment.style())
 }
 
-fn build_object(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn build_object(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     if !arguments.len().is_multiple_of(2) {
         return Err(invalid("argument list must have even number of elements"));
     }
@@ -165,7 +165,7 @@ fn build_object(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     built(&format!("{{{}}}", pairs.join(", ")), call)
 }
 
-fn build_array(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn build_array(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let parts: Result<Vec<String>, SqlError> =
         (0..arguments.len()).map(|place| printed(arguments, call, place)).collect();
     built(&format!("[{}]", parts?.join(", ")), call)
@@ -173,28 +173,28 @@ fn build_array(arguments: &[Datum], call: Invocation<'_>) -> Answer {
 
 /// One step of a path.
 #[derive(Clone, Copy)]
-enum Step<'text> {
+enum PathStep<'text> {
     Key(&'text str),
     Place(i64),
 }
 
 /// A part of a document, in its text: JSON gives back what was written.
-fn step_into(text: &str, step: Step<'_>) -> Result<Option<String>, SqlError> {
+fn step_into(text: &str, step: PathStep<'_>) -> Result<Option<String>, SqlError> {
     let members = json::members(text)?;
     Ok(match step {
-        Step::Key(wanted) => {
+        PathStep::Key(wanted) => {
             members.iter().rev().find(|(key, _)| key.as_deref() == Some(wanted)).map(|(_, part)| (*part).to_owned())
         }
-        Step::Place(place) if members.first().is_some_and(|(key, _)| key.is_none()) => {
+        PathStep::Place(place) if members.first().is_some_and(|(key, _)| key.is_none()) => {
             let place = if place < 0 { place + members.len() as i64 } else { place };
             usize::try_from(place).ok().and_then(|place| members.get(place)).map(|(_, part)| (*part).to_owned())
         }
-        Step::Place(_) => None,
+        PathStep::Place(_) => None,
     })
 }
 
 /// A part as the result wants it: a document, or text without quotes.
-fn part_answer(part: Option<String>, call: Invocation<'_>) -> Answer {
+fn part_answer(part: Option<String>, call: Invocation<'_>) -> Evaluated {
     match (part, call.result) {
         (None, _) => Ok(Datum::Null),
         (Some(part), SqlType::Text(_)) => match part.as_bytes().first() {
@@ -206,18 +206,18 @@ fn part_answer(part: Option<String>, call: Invocation<'_>) -> Answer {
     }
 }
 
-fn field(arguments: &[Datum], call: Invocation<'_>) -> Answer {
-    part_answer(step_into(text(arguments, 0)?, Step::Key(text(arguments, 1)?))?, call)
+fn field(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
+    part_answer(step_into(text(arguments, 0)?, PathStep::Key(text(arguments, 1)?))?, call)
 }
 
-fn element(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn element(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let (whole, place) = (text(arguments, 0)?, integer(arguments, 1)?);
     // To JSONB a scalar is an array of one.
     let is_scalar = !whole.trim_start().starts_with(['[', '{']);
     if is_scalar && call.parameters.first() == Some(&SqlType::JsonBinary) {
         return part_answer(matches!(place, 0 | -1).then(|| whole.to_owned()), call);
     }
-    part_answer(step_into(whole, Step::Place(place as i64))?, call)
+    part_answer(step_into(whole, PathStep::Place(place as i64))?, call)
 }
 
 /// Follows keys and, in arrays, places.
@@ -225,9 +225,9 @@ fn follow(text: &str, steps: &[&str]) -> Result<Option<String>, SqlError> {
     let mut part = text.trim().to_owned();
     for step in steps {
         let next = match (part.as_bytes().first(), step.parse::<i64>()) {
-            (Some(b'['), Ok(place)) => step_into(&part, Step::Place(place))?,
+            (Some(b'['), Ok(place)) => step_into(&part, PathStep::Place(place))?,
             (Some(b'['), Err(_)) => None,
-            _ => step_into(&part, Step::Key(step))?,
+            _ => step_into(&part, PathStep::Key(step))?,
         };
         match next {
             Some(next) => part = next,
@@ -237,7 +237,7 @@ fn follow(text: &str, steps: &[&str]) -> Result<Option<String>, SqlError> {
     Ok(Some(part))
 }
 
-fn path(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn path(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let elements = array(arguments, 1)?;
     if elements.iter().any(Datum::is_null) {
         return Ok(Datum::Null);
@@ -246,16 +246,16 @@ fn path(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     part_answer(follow(text(arguments, 0)?, &steps)?, call)
 }
 
-fn named_path(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn named_path(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let steps: Vec<&str> = (1..arguments.len()).map(|place| text(arguments, place)).collect::<Result<_, _>>()?;
     part_answer(follow(text(arguments, 0)?, &steps)?, call)
 }
 
-fn contains(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn contains(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Boolean(whole_contains(&json(arguments, 0)?, &json(arguments, 1)?)))
 }
 
-fn contained(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn contained(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Boolean(whole_contains(&json(arguments, 1)?, &json(arguments, 0)?)))
 }
 
@@ -279,23 +279,23 @@ fn holds_key(document: &Json, key: &str) -> bool {
     }
 }
 
-fn has_key(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn has_key(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Boolean(holds_key(&json(arguments, 0)?, text(arguments, 1)?)))
 }
 
-fn has_any_key(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn has_any_key(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let document = json(arguments, 0)?;
     let holds = |one: &Datum| matches!(one, Datum::Text(key) if holds_key(&document, key));
     Ok(Datum::Boolean(array(arguments, 1)?.iter().any(holds)))
 }
 
-fn has_all_keys(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn has_all_keys(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let document = json(arguments, 0)?;
     let holds = |one: &Datum| one.is_null() || matches!(one, Datum::Text(key) if holds_key(&document, key));
     Ok(Datum::Boolean(array(arguments, 1)?.iter().all(holds)))
 }
 
-fn join(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn join(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let elements = |one: Json| match one {
         Json::Array(elements) => elements.0,
         other => vec![other],
@@ -309,11 +309,11 @@ fn join(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     })
 }
 
-fn without_key(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn without_key(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     without(json(arguments, 0)?, &[text(arguments, 1)?])
 }
 
-fn without_keys(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn without_keys(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let keys = array(arguments, 1)?.iter().filter_map(|key| match key {
         Datum::Text(key) => Some(&**key),
         _ => None,
@@ -321,7 +321,7 @@ fn without_keys(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     without(json(arguments, 0)?, &keys.collect::<Vec<_>>())
 }
 
-fn without(whole: Json, keys: &[&str]) -> Answer {
+fn without(whole: Json, keys: &[&str]) -> Evaluated {
     document(&match whole {
         Json::Object(mut pairs) => {
             pairs.0.retain(|(name, _)| !keys.contains(&name.0.as_str()));
@@ -335,7 +335,7 @@ fn without(whole: Json, keys: &[&str]) -> Answer {
     })
 }
 
-fn without_element(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn without_element(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let place = integer(arguments, 1)?;
     document(&match json(arguments, 0)? {
         Json::Array(mut elements) => {
@@ -351,25 +351,25 @@ fn without_element(arguments: &[Datum], _: Invocation<'_>) -> Answer {
 }
 
 /// What is done at a path: a value is put there, or what is there is taken away.
-struct Change {
+struct PathChange {
     steps: Vec<String>,
     value: Option<Json>,
     create: bool,
 }
 
-impl Change {
+impl PathChange {
     /// The path stands in the second argument.
-    fn of(arguments: &[Datum], value: Option<Json>, create: bool) -> Result<Change, SqlError> {
+    fn of(arguments: &[Datum], value: Option<Json>, create: bool) -> Result<PathChange, SqlError> {
         let steps = array(arguments, 1)?;
         if let Some(place) = steps.iter().position(Datum::is_null) {
             let message = format!("path element at position {} is null", place + 1);
             return Err(SqlError::new(SqlState("22004"), message));
         }
         let steps = (0..steps.len()).map(|place| text(steps, place).map(str::to_owned)).collect::<Result<_, _>>()?;
-        Ok(Change { steps, value, create })
+        Ok(PathChange { steps, value, create })
     }
 
-    fn apply(&self, whole: Json) -> Answer {
+    fn apply(&self, whole: Json) -> Evaluated {
         if whole.is_scalar() {
             let verb = if self.value.is_some() { "set" } else { "delete" };
             return Err(invalid(format!("cannot {verb} path in scalar")));
@@ -420,16 +420,16 @@ impl Change {
     }
 }
 
-fn set(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn set(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let create = if arguments.len() > 3 { boolean(arguments, 3)? } else { true };
-    Change::of(arguments, Some(json(arguments, 2)?), create)?.apply(json(arguments, 0)?)
+    PathChange::of(arguments, Some(json(arguments, 2)?), create)?.apply(json(arguments, 0)?)
 }
 
-fn without_path(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    Change::of(arguments, None, false)?.apply(json(arguments, 0)?)
+fn without_path(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
+    PathChange::of(arguments, None, false)?.apply(json(arguments, 0)?)
 }
 
-fn array_length(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn array_length(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     match json(arguments, 0)? {
         Json::Array(elements) => Ok(Datum::Integer(elements.0.len() as i128)),
         Json::Object(_) => Err(invalid("cannot get array length of a non-array")),
@@ -437,7 +437,7 @@ fn array_length(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     }
 }
 
-fn size(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn size(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Integer(match json(arguments, 0)? {
         Json::Array(elements) => elements.0.len() as i128,
         Json::Object(pairs) => pairs.0.len() as i128,
@@ -445,11 +445,11 @@ fn size(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     }))
 }
 
-fn kind(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn kind(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     answer(json(arguments, 0)?.kind())
 }
 
-fn mysql_kind(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn mysql_kind(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     answer(match json(arguments, 0)? {
         Json::Number(number) if number.fractional_digit_count() <= 0 => "INTEGER".to_owned(),
         Json::Number(_) => "DOUBLE".to_owned(),
@@ -457,7 +457,7 @@ fn mysql_kind(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     })
 }
 
-fn is_valid(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn is_valid(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Boolean(Json::parse(text(arguments, 0)?).is_ok()))
 }
 
@@ -494,11 +494,11 @@ fn extracted(arguments: &[Datum]) -> Result<Option<String>, SqlError> {
     follow(text(arguments, 0)?, &steps.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-fn extract(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn extract(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(extracted(arguments)?.map_or(Datum::Null, |part| Datum::Json(part.into())))
 }
 
-fn extract_text(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn extract_text(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     match extracted(arguments)? {
         None => Ok(Datum::Null),
         Some(part) if part.starts_with('"') => answer(Json::parse(&part)?.as_text().unwrap_or_default()),
@@ -506,14 +506,14 @@ fn extract_text(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     }
 }
 
-fn unquote(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn unquote(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     match Json::parse(text(arguments, 0)?) {
         Ok(Json::String(string)) => answer(string),
         _ => answer(text(arguments, 0)?),
     }
 }
 
-fn quote(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn quote(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     answer(json::quote(text(arguments, 0)?))
 }
 
@@ -549,14 +549,14 @@ fn stripped_text(text: &str) -> Result<String, SqlError> {
     })
 }
 
-fn strip_nulls(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn strip_nulls(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     match call.result {
         SqlType::Json => Ok(Datum::Json(stripped_text(text(arguments, 0)?)?.into())),
         _ => document(&stripped(json(arguments, 0)?)),
     }
 }
 
-fn pretty(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn pretty(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let mut printed = String::new();
     pretty_into(&json(arguments, 0)?, 0, &mut printed);
     answer(printed)

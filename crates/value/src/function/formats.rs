@@ -9,16 +9,16 @@
 //! A pattern that is not known is refused rather than printed as it stands.
 
 use super::Invocation;
-use super::arguments::{Answer, answer, decimal, integer, interval, invalid, real, text};
+use super::arguments::{Evaluated, answer, decimal, integer, interval, invalid, real, text};
 use super::moments::{checked_days, iso_week, later, micros, part, wall};
-use super::signature::{Kind::*, Row, row};
+use super::signature::{SignatureRow, TypePattern::*, row};
 use crate::SqlError;
 use crate::SqlType;
 use crate::temporal::{self, DAY, SECOND, date_of, days_of, weekday};
 use crate::{Datum, Zone, number};
 use bigdecimal::Signed;
 
-pub(super) const FUNCTIONS: &[Row] = &[
+pub(super) const FUNCTIONS: &[SignatureRow] = &[
     row("to_char", &[Timestamp, Text], Text, print_moment).postgres(),
     row("to_char", &[Zoned, Text], Text, print_moment).postgres(),
     row("to_char", &[Numeric, Text], Text, print_number).postgres(),
@@ -94,7 +94,7 @@ const PATTERNS: [&str; 36] = [
     "ID", "IW", "TZ", "OF",
 ];
 
-struct Moment {
+struct CalendarTime {
     days: i64,
     clock: i64,
     year: i64,
@@ -102,11 +102,11 @@ struct Moment {
     day: i64,
 }
 
-impl Moment {
-    fn of(time: i64) -> Moment {
+impl CalendarTime {
+    fn of(time: i64) -> CalendarTime {
         let (days, clock) = (time.div_euclid(DAY), time.rem_euclid(DAY));
         let (year, month, day) = date_of(days);
-        Moment { days, clock, year, month, day }
+        CalendarTime { days, clock, year, month, day }
     }
 
     fn hour(&self) -> i64 {
@@ -191,12 +191,12 @@ fn pattern_of(text: &str) -> Option<&str> {
     }
 }
 
-fn print_moment(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn print_moment(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let time = micros(arguments, 0)?;
     if temporal::is_infinite(time) {
         return Ok(Datum::Null);
     }
-    let moment = Moment::of(wall(arguments, 0, call)?);
+    let moment = CalendarTime::of(wall(arguments, 0, call)?);
     let zone = match arguments.first() {
         Some(Datum::TimestampZoned(_)) => Some(call.environment.zone()),
         _ => None,
@@ -254,7 +254,7 @@ fn ordinal(printed: &str) -> &'static str {
 }
 
 /// Numbers by 9, 0, point, comma, FM, S, MI; other patterns are refused.
-fn print_number(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn print_number(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let pattern = text(arguments, 1)?.to_ascii_uppercase().replace('D', ".").replace('G', ",");
     let (bare, pattern) = match pattern.strip_prefix("FM") {
         Some(rest) => (true, rest.to_owned()),
@@ -311,15 +311,15 @@ fn kept_fraction(fraction: &str, pattern: &str) -> String {
     fraction[..needed.min(fraction.len())].to_owned()
 }
 
-fn read_number(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn read_number(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let digits: String =
         text(arguments, 0)?.chars().filter(|letter| letter.is_ascii_digit() || matches!(letter, '.' | '-')).collect();
     number::parse_decimal(&digits).map(Datum::Decimal)
 }
 
-fn read_date(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn read_date(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let (mut rest, mut pattern) = (text(arguments, 0)?.trim_start(), text(arguments, 1)?);
-    let mut fields = Fields::default();
+    let mut fields = ParsedFields::default();
     while let Some(letter) = pattern.chars().next() {
         let body = pattern.strip_prefix("FM").unwrap_or(pattern);
         if let Some(found) = pattern_of(body) {
@@ -337,7 +337,7 @@ fn read_date(arguments: &[Datum], call: Invocation<'_>) -> Answer {
 }
 
 /// What a pattern has read.
-struct Fields {
+struct ParsedFields {
     year: i128,
     month: i128,
     day: i128,
@@ -346,13 +346,13 @@ struct Fields {
     afternoon: Option<bool>,
 }
 
-impl Default for Fields {
+impl Default for ParsedFields {
     fn default() -> Self {
-        Fields { year: 1, month: 1, day: 1, clock: [0; 3], fraction: 0, afternoon: None }
+        ParsedFields { year: 1, month: 1, day: 1, clock: [0; 3], fraction: 0, afternoon: None }
     }
 }
 
-impl Fields {
+impl ParsedFields {
     fn take<'text>(&mut self, pattern: &str, text: &'text str) -> Result<&'text str, SqlError> {
         let widest = match pattern {
             "YYYY" | "IYYY" => 4,
@@ -395,7 +395,7 @@ impl Fields {
         Err(invalid(format!("invalid value for a month: \"{text}\"")))
     }
 
-    fn finish(&self, result: &SqlType) -> Answer {
+    fn finish(&self, result: &SqlType) -> Evaluated {
         let days = checked_days(self.year, self.month, self.day)?;
         let [hour, minute, second] = self.clock;
         let hour = match self.afternoon {
@@ -441,8 +441,8 @@ fn mysql_pattern(letter: char) -> Option<(&'static str, bool)> {
     })
 }
 
-fn date_format(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    let moment = Moment::of(micros(arguments, 0)?);
+fn date_format(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
+    let moment = CalendarTime::of(micros(arguments, 0)?);
     let mut printed = String::new();
     let mut letters = text(arguments, 1)?.chars();
     while let Some(letter) = letters.next() {
@@ -464,9 +464,9 @@ fn date_format(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     answer(printed)
 }
 
-fn string_to_date(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn string_to_date(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let mut rest = text(arguments, 0)?.trim_start();
-    let mut fields = Fields::default();
+    let mut fields = ParsedFields::default();
     let mut letters = text(arguments, 1)?.chars();
     while let Some(letter) = letters.next() {
         if letter == '%' {
@@ -483,16 +483,16 @@ fn string_to_date(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     fields.finish(call.result).or(Ok(Datum::Null))
 }
 
-fn date_add(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn date_add(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     later(arguments.first().unwrap_or(&Datum::Null), interval(arguments, 1)?, call.result)
 }
 
-fn date_subtract(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn date_subtract(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     later(arguments.first().unwrap_or(&Datum::Null), interval(arguments, 1)?.checked_neg()?, call.result)
 }
 
 /// MySQL gives back a date where a date was written, and a date with its time where either has one.
-fn text_later(written: &str, span: crate::Interval) -> Answer {
+fn text_later(written: &str, span: crate::Interval) -> Evaluated {
     let Ok(parts) = temporal::parse(written, "datetime") else { return Ok(Datum::Null) };
     let Some(days) = parts.date else { return Ok(Datum::Null) };
     let time = span.after(days * DAY + parts.time.unwrap_or(0))?;
@@ -504,21 +504,21 @@ fn text_later(written: &str, span: crate::Interval) -> Answer {
 }
 
 /// A text and an interval, in either order.
-pub(super) fn text_add(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+pub(super) fn text_add(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let (written, span) = if matches!(arguments.first(), Some(Datum::Interval(_))) { (1, 0) } else { (0, 1) };
     text_later(text(arguments, written)?, interval(arguments, span)?)
 }
 
-pub(super) fn text_subtract(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+pub(super) fn text_subtract(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     text_later(text(arguments, 0)?, interval(arguments, 1)?.checked_neg()?)
 }
 
-fn days_between(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn days_between(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let day = |place| micros(arguments, place).map(|time| i128::from(time.div_euclid(DAY)));
     Ok(Datum::Integer(day(0)? - day(1)?))
 }
 
-fn units_between(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn units_between(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let (from, to) = (micros(arguments, 1)?, micros(arguments, 2)?);
     let whole = |size: i64| (i128::from(to) - i128::from(from)) / i128::from(size);
     Ok(Datum::Integer(match text(arguments, 0)?.to_ascii_lowercase().as_str() {
@@ -540,92 +540,92 @@ fn months_between(from: i64, to: i64) -> i128 {
     if to < from {
         return -months_between(to, from);
     }
-    let (start, end) = (Moment::of(from), Moment::of(to));
+    let (start, end) = (CalendarTime::of(from), CalendarTime::of(to));
     let months = (end.year - start.year) * 12 + end.month - start.month;
     let is_full = (end.day, end.clock) >= (start.day, start.clock);
     i128::from(months - i64::from(!is_full))
 }
 
-fn unix_now(_: &[Datum], call: Invocation<'_>) -> Answer {
+fn unix_now(_: &[Datum], call: Invocation<'_>) -> Evaluated {
     Ok(Datum::Integer(call.environment.transaction_time.div_euclid(SECOND).into()))
 }
 
-fn unix_time(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn unix_time(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Integer(micros(arguments, 0)?.div_euclid(SECOND).max(0).into()))
 }
 
-fn from_unix(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn from_unix(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Timestamp(temporal::checked_timestamp(integer(arguments, 0)? * i128::from(SECOND))?))
 }
 
 /// One part of a date by its name.
-fn named(arguments: &[Datum], call: Invocation<'_>, unit: &str) -> Answer {
+fn named(arguments: &[Datum], call: Invocation<'_>, unit: &str) -> Evaluated {
     part(&[Datum::text(unit), arguments.first().cloned().unwrap_or_default()], call)
 }
 
-fn year(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn year(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     named(arguments, call, "year")
 }
 
-fn month(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn month(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     named(arguments, call, "month")
 }
 
-fn day(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn day(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     named(arguments, call, "day")
 }
 
-fn quarter(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn quarter(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     named(arguments, call, "quarter")
 }
 
-fn hour(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn hour(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     named(arguments, call, "hour")
 }
 
-fn minute(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn minute(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     named(arguments, call, "minute")
 }
 
-fn second(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn second(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     named(arguments, call, "second")
 }
 
-fn microsecond(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn microsecond(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Integer(micros(arguments, 0)?.rem_euclid(SECOND).into()))
 }
 
-fn day_of_year(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn day_of_year(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     named(arguments, call, "doy")
 }
 
-fn day_of_week(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn day_of_week(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Integer(i128::from(weekday(micros(arguments, 0)?.div_euclid(DAY))) + 1))
 }
 
-fn week_day(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn week_day(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Integer(i128::from((weekday(micros(arguments, 0)?.div_euclid(DAY)) + 6) % 7)))
 }
 
-fn day_name(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    answer(Moment::of(micros(arguments, 0)?).day_name())
+fn day_name(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
+    answer(CalendarTime::of(micros(arguments, 0)?).day_name())
 }
 
-fn month_name(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    answer(Moment::of(micros(arguments, 0)?).month_name())
+fn month_name(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
+    answer(CalendarTime::of(micros(arguments, 0)?).month_name())
 }
 
-fn last_day(arguments: &[Datum], _: Invocation<'_>) -> Answer {
-    let moment = Moment::of(micros(arguments, 0)?);
+fn last_day(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
+    let moment = CalendarTime::of(micros(arguments, 0)?);
     let last = days_of(moment.year, moment.month + 1, 1) - 1;
     Ok(Datum::Date(temporal::checked_date(last)?))
 }
 
-fn to_days(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn to_days(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Integer(i128::from(micros(arguments, 0)?.div_euclid(DAY)) + 719_528))
 }
 
-fn make_date(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn make_date(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let (year, day) = (real(arguments, 0)? as i64, integer(arguments, 1)? as i64);
     if !(1..=9999).contains(&year) || !(1..=4_000_000).contains(&day) {
         return Ok(Datum::Null);

@@ -170,7 +170,7 @@ impl Routine {
 }
 
 /// The tables of operators.
-fn operator_tables() -> &'static [&'static [signature::Row]] {
+fn operator_tables() -> &'static [&'static [signature::SignatureRow]] {
     &[
         comparison::OPERATORS,
         arithmetic::OPERATORS,
@@ -183,7 +183,7 @@ fn operator_tables() -> &'static [&'static [signature::Row]] {
 }
 
 /// The tables of functions.
-fn scalar_tables() -> &'static [&'static [signature::Row]] {
+fn scalar_tables() -> &'static [&'static [signature::SignatureRow]] {
     &[
         numbers::FUNCTIONS,
         arithmetic::FUNCTIONS,

@@ -8,8 +8,8 @@
 //! The printing and reading by patterns (`to_char`, `date_format`) is in [`super::formats`].
 
 use super::Invocation;
-use super::arguments::{Answer, date, integer, interval, invalid, real, text, time};
-use super::signature::{Kind::*, Row, row};
+use super::arguments::{Evaluated, date, integer, interval, invalid, real, text, time};
+use super::signature::{SignatureRow, TypePattern::*, row};
 use crate::Dialect;
 use crate::SqlType;
 use crate::interval::months_later;
@@ -18,7 +18,7 @@ use crate::{Datum, Interval as Span, Zone, number};
 use crate::{SqlError, SqlState};
 use bigdecimal::BigDecimal;
 
-pub(super) const OPERATORS: &[Row] = &[
+pub(super) const OPERATORS: &[SignatureRow] = &[
     row("+", &[Date, Integer], Date, add_days).postgres(),
     row("+", &[Integer, Date], Date, add_days).postgres(),
     row("-", &[Date, Integer], Date, subtract_days).postgres(),
@@ -52,7 +52,7 @@ pub(super) const OPERATORS: &[Row] = &[
     row("/", &[Interval, Double], Interval, divide),
 ];
 
-pub(super) const FUNCTIONS: &[Row] = &[
+pub(super) const FUNCTIONS: &[SignatureRow] = &[
     row("now", &[], Zoned, now),
     row("current_timestamp", &[], Zoned, now),
     row("current_timestamp", &[Integer], Zoned, now),
@@ -124,7 +124,7 @@ pub(super) fn micros(arguments: &[Datum], place: usize) -> Result<i64, SqlError>
     }
 }
 
-fn add_days(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn add_days(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let (days, count) = match arguments {
         [Datum::Date(days), Datum::Integer(count)] | [Datum::Integer(count), Datum::Date(days)] => (*days, *count),
         _ => (date(arguments, 0)?, integer(arguments, 1)?),
@@ -132,11 +132,11 @@ fn add_days(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     moved(days, count)
 }
 
-fn subtract_days(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn subtract_days(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     moved(date(arguments, 0)?, -integer(arguments, 1)?)
 }
 
-fn moved(days: i32, count: i128) -> Answer {
+fn moved(days: i32, count: i128) -> Evaluated {
     if temporal::is_infinite_date(days) {
         return Ok(Datum::Date(days));
     }
@@ -144,7 +144,7 @@ fn moved(days: i32, count: i128) -> Answer {
     Ok(Datum::Date(temporal::checked_date(sum)?))
 }
 
-fn days_between(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn days_between(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let (left, right) = (date(arguments, 0)?, date(arguments, 1)?);
     if temporal::is_infinite_date(left) || temporal::is_infinite_date(right) {
         return Err(SqlError::new(SqlState::DATETIME_OVERFLOW, "cannot subtract infinite dates"));
@@ -152,7 +152,7 @@ fn days_between(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     Ok(Datum::Integer(i128::from(left) - i128::from(right)))
 }
 
-fn date_and_time(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn date_and_time(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let midnight = micros(arguments, 0)?;
     if temporal::is_infinite(midnight) {
         return Ok(Datum::Timestamp(midnight));
@@ -162,7 +162,7 @@ fn date_and_time(arguments: &[Datum], _: Invocation<'_>) -> Answer {
 }
 
 /// A moment this much later; MySQL keeps a date a date, which an interval with hours would not.
-pub(super) fn later(datum: &Datum, span: Span, result: &SqlType) -> Answer {
+pub(super) fn later(datum: &Datum, span: Span, result: &SqlType) -> Evaluated {
     if let (Datum::Time(time), SqlType::Time(_)) = (datum, result) {
         return Ok(Datum::Time((time + span.microseconds % DAY).rem_euclid(DAY)));
     }
@@ -191,26 +191,26 @@ pub(super) fn after(span: Span, time: i64, call: Invocation<'_>) -> Result<i64, 
     Span { microseconds: span.microseconds, ..Span::default() }.after(time)
 }
 
-fn moved_by(datum: &Datum, span: Span, call: Invocation<'_>) -> Answer {
+fn moved_by(datum: &Datum, span: Span, call: Invocation<'_>) -> Evaluated {
     match datum {
         Datum::TimestampZoned(time) => Ok(moment(after(span, *time, call)?, call.result)),
         other => later(other, span, call.result),
     }
 }
 
-fn add_span(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn add_span(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     match arguments {
         [Datum::Interval(span), other] | [other, Datum::Interval(span)] => moved_by(other, *span, call),
         _ => Err(invalid("an interval is added to a date or time")),
     }
 }
 
-fn subtract_span(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn subtract_span(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let span = interval(arguments, 1)?.checked_neg()?;
     moved_by(arguments.first().unwrap_or(&Datum::Null), span, call)
 }
 
-fn between(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn between(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let (left, right) = (time(arguments, 0)?, time(arguments, 1)?);
     if temporal::is_infinite(left) || temporal::is_infinite(right) {
         return Err(SqlError::new(SqlState::DATETIME_OVERFLOW, "cannot subtract infinite timestamps"));
@@ -221,19 +221,19 @@ fn between(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     Ok(Datum::Interval(span))
 }
 
-fn add_spans(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn add_spans(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     interval(arguments, 0)?.checked_add(interval(arguments, 1)?).map(Datum::Interval)
 }
 
-fn subtract_spans(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn subtract_spans(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     interval(arguments, 0)?.checked_add(interval(arguments, 1)?.checked_neg()?).map(Datum::Interval)
 }
 
-fn negate(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn negate(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     interval(arguments, 0)?.checked_neg().map(Datum::Interval)
 }
 
-fn scale(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn scale(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     match arguments {
         [Datum::Interval(span), Datum::Real(factor)] | [Datum::Real(factor), Datum::Interval(span)] => {
             span.scale(*factor).map(Datum::Interval)
@@ -242,14 +242,14 @@ fn scale(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     }
 }
 
-fn divide(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn divide(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     match real(arguments, 1)? {
         0.0 => Err(number::division_by_zero()),
         divisor => interval(arguments, 0)?.scale(1.0 / divisor).map(Datum::Interval),
     }
 }
 
-fn now(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn now(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let mysql = call.environment.dialect == Dialect::MySql;
     let digits = match arguments.first() {
         Some(Datum::Integer(digits)) if (0..=6).contains(digits) => Some(*digits as u8),
@@ -283,21 +283,21 @@ fn cut(time: i64, digits: Option<u8>) -> i64 {
     time.div_euclid(unit) * unit
 }
 
-fn clock(_: &[Datum], call: Invocation<'_>) -> Answer {
+fn clock(_: &[Datum], call: Invocation<'_>) -> Evaluated {
     let digits = (call.environment.dialect == Dialect::MySql).then_some(0);
     Ok(moment(cut(call.environment.clock_time, digits), call.result))
 }
 
-fn current_time(_: &[Datum], call: Invocation<'_>) -> Answer {
+fn current_time(_: &[Datum], call: Invocation<'_>) -> Evaluated {
     let digits = (call.environment.dialect == Dialect::MySql).then_some(0);
     Ok(Datum::Time(cut(here(call), digits).rem_euclid(DAY)))
 }
 
-fn today(_: &[Datum], call: Invocation<'_>) -> Answer {
+fn today(_: &[Datum], call: Invocation<'_>) -> Evaluated {
     Ok(Datum::Date(temporal::checked_date(here(call).div_euclid(DAY))?))
 }
 
-fn date_part_of(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn date_part_of(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     Ok(Datum::Date(temporal::day_of(wall(arguments, 0, call)?)?))
 }
 
@@ -306,7 +306,7 @@ fn unknown_unit(unit: &str, call: Invocation<'_>) -> SqlError {
     SqlError::new(SqlState::INVALID_PARAMETER, format!("unit \"{unit}\" not recognized for type {of}"))
 }
 
-fn truncate(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn truncate(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let unit = text(arguments, 0)?.to_ascii_lowercase();
     if let Some(Datum::Interval(span)) = arguments.get(1) {
         return truncate_span(*span, &unit).map(Datum::Interval).ok_or_else(|| unknown_unit(&unit, call));
@@ -370,7 +370,7 @@ fn truncate_span(span: Span, unit: &str) -> Option<Span> {
 }
 
 /// EXTRACT and date_part: exact, then of the type that the function gives.
-pub(super) fn part(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+pub(super) fn part(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let unit = text(arguments, 0)?.to_ascii_lowercase();
     let found = match arguments.get(1) {
         Some(Datum::Interval(span)) => span_part(*span, &unit),
@@ -514,7 +514,7 @@ fn age_between(later: i64, earlier: i64, zone: Zone) -> Result<Span, SqlError> {
     Ok(Span { months: months as i32, days: days as i32, microseconds: micros })
 }
 
-fn age(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn age(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let zone = match call.parameters.first() {
         Some(SqlType::TimestampZoned(_)) => call.environment.zone(),
         _ => Zone::Utc,
@@ -522,7 +522,7 @@ fn age(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     age_between(micros(arguments, 0)?, micros(arguments, 1)?, zone).map(Datum::Interval)
 }
 
-fn age_today(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn age_today(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let today = here(call).div_euclid(DAY) * DAY;
     match arguments.first() {
         Some(Datum::TimestampZoned(time)) => {
@@ -533,7 +533,7 @@ fn age_today(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     }
 }
 
-fn make_date(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn make_date(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let (year, month, day) = (integer(arguments, 0)?, integer(arguments, 1)?, integer(arguments, 2)?);
     Ok(Datum::Date(temporal::checked_date(checked_days(year, month, day)?)?))
 }
@@ -561,17 +561,17 @@ fn checked_clock(arguments: &[Datum], place: usize) -> Result<i64, SqlError> {
     }
 }
 
-fn make_time(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn make_time(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     checked_clock(arguments, 0).map(Datum::Time)
 }
 
-fn make_timestamp(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn make_timestamp(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let days = checked_days(integer(arguments, 0)?, integer(arguments, 1)?, integer(arguments, 2)?)?;
     let clock = checked_clock(arguments, 3)?;
     Ok(Datum::Timestamp(temporal::checked_timestamp(i128::from(days) * i128::from(DAY) + i128::from(clock))?))
 }
 
-fn make_zoned(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn make_zoned(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let local = micros(&[make_timestamp(arguments, call)?], 0)?;
     let zone = match arguments.get(6) {
         Some(_) => super::zones::written_zone(text(arguments, 6)?)?,
@@ -580,7 +580,7 @@ fn make_zoned(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     zone.moment(local).map(Datum::TimestampZoned)
 }
 
-fn make_interval(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn make_interval(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let units = ["year", "month", "week", "day", "hour", "minute", "second"];
     let mut sum = Span::default();
     if arguments.len() > units.len() {
@@ -619,15 +619,15 @@ fn hours_carried(span: Span) -> Result<Span, SqlError> {
     Ok(Span { days: amount(days)?, microseconds, ..span })
 }
 
-fn justify_days(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn justify_days(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     days_carried(interval(arguments, 0)?).map(Datum::Interval)
 }
 
-fn justify_hours(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn justify_hours(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     hours_carried(interval(arguments, 0)?).map(Datum::Interval)
 }
 
-fn justify(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn justify(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let span = days_carried(hours_carried(interval(arguments, 0)?)?)?;
     let mixed = (span.months > 0 || (span.months == 0 && span.days > 0)) && span.microseconds < 0;
     let mixed_down = (span.months < 0 || (span.months == 0 && span.days < 0)) && span.microseconds > 0;
@@ -642,11 +642,11 @@ fn justify(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     days_carried(adjusted).map(Datum::Interval)
 }
 
-fn is_finite(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn is_finite(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Boolean(!temporal::is_infinite(micros(arguments, 0)?)))
 }
 
-fn from_seconds(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn from_seconds(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let micros = (real(arguments, 0)? * 1e6).round();
     if micros.abs() > 9e18 || micros.is_nan() {
         return Err(temporal::out_of_range("timestamp"));

@@ -3,9 +3,9 @@
 //! A whole number given to `round`, `ceil` or `sqrt` is a double in PostgreSQL, because double is the preferred number; a NUMERIC stays
 //! a NUMERIC. In MySQL whole numbers stay whole.
 
-use super::arguments::{Answer, decimal, integer, invalid, real};
+use super::arguments::{Evaluated, decimal, integer, invalid, real};
 use super::arithmetic::{in_range, not_vanished};
-use super::signature::{Kind::*, Row, row};
+use super::signature::{SignatureRow, TypePattern::*, row};
 use super::{Invocation, transcendental};
 use crate::Dialect;
 use crate::{Datum, number};
@@ -13,7 +13,7 @@ use crate::{SqlError, SqlState};
 use bigdecimal::num_bigint::BigInt;
 use bigdecimal::{BigDecimal, Signed, Zero};
 
-pub(super) const FUNCTIONS: &[Row] = &[
+pub(super) const FUNCTIONS: &[SignatureRow] = &[
     row("abs", &[Number], Number, absolute),
     row("ceil", &[Double], Double, ceiling),
     row("ceil", &[Numeric], Numeric, ceiling),
@@ -75,7 +75,7 @@ pub(super) const FUNCTIONS: &[Row] = &[
     row("factorial", &[Big], Numeric, factorial).postgres(),
 ];
 
-pub(super) fn absolute(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+pub(super) fn absolute(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     match arguments.first() {
         Some(Datum::Real(value)) => Ok(Datum::Real(value.abs())),
         Some(Datum::Decimal(value)) => Ok(Datum::Decimal(value.abs())),
@@ -83,7 +83,7 @@ pub(super) fn absolute(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     }
 }
 
-fn by_kind(arguments: &[Datum], of_real: fn(f64) -> f64, of_decimal: fn(&BigDecimal) -> BigDecimal) -> Answer {
+fn by_kind(arguments: &[Datum], of_real: fn(f64) -> f64, of_decimal: fn(&BigDecimal) -> BigDecimal) -> Evaluated {
     match arguments.first() {
         Some(Datum::Real(value)) => Ok(Datum::Real(of_real(*value))),
         Some(Datum::Decimal(value)) => Ok(Datum::Decimal(of_decimal(value))),
@@ -91,20 +91,20 @@ fn by_kind(arguments: &[Datum], of_real: fn(f64) -> f64, of_decimal: fn(&BigDeci
     }
 }
 
-fn ceiling(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn ceiling(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     by_kind(arguments, f64::ceil, |value| value.with_scale_round(0, bigdecimal::RoundingMode::Ceiling))
 }
 
-fn floor(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn floor(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     by_kind(arguments, f64::floor, |value| value.with_scale_round(0, bigdecimal::RoundingMode::Floor))
 }
 
-fn round(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn round(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let of_real = if call.environment.dialect == Dialect::MySql { f64::round } else { f64::round_ties_even };
     by_kind(arguments, of_real, |value| number::round_decimal(value, 0))
 }
 
-fn truncate(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn truncate(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     by_kind(arguments, f64::trunc, |value| number::truncate_decimal(value, 0))
 }
 
@@ -113,7 +113,7 @@ fn wanted_scale(arguments: &[Datum]) -> Result<i64, SqlError> {
     Ok(integer(arguments, 1)?.clamp(-2000, 2000) as i64)
 }
 
-fn to_scale(arguments: &[Datum], call: Invocation<'_>, change: fn(&BigDecimal, i64) -> BigDecimal) -> Answer {
+fn to_scale(arguments: &[Datum], call: Invocation<'_>, change: fn(&BigDecimal, i64) -> BigDecimal) -> Evaluated {
     let scale = wanted_scale(arguments)?;
     match arguments.first() {
         Some(Datum::Real(value)) => {
@@ -129,15 +129,15 @@ fn to_scale(arguments: &[Datum], call: Invocation<'_>, change: fn(&BigDecimal, i
     }
 }
 
-fn round_to(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn round_to(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     to_scale(arguments, call, number::round_decimal)
 }
 
-fn truncate_to(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn truncate_to(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     to_scale(arguments, call, number::truncate_decimal)
 }
 
-fn sign(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn sign(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     by_kind(
         arguments,
         |value| if value == 0.0 || value.is_nan() { value.abs() } else { value.signum() },
@@ -153,14 +153,14 @@ fn sign(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     )
 }
 
-fn undefined_result(what: &str, call: Invocation<'_>, state: &'static str) -> Answer {
+fn undefined_result(what: &str, call: Invocation<'_>, state: &'static str) -> Evaluated {
     match call.environment.dialect {
         Dialect::MySql => Ok(Datum::Null),
         Dialect::Postgres => Err(SqlError::new(SqlState(state), what)),
     }
 }
 
-pub(super) fn square_root(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+pub(super) fn square_root(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let message = "cannot take square root of a negative number";
     if let Some(Datum::Decimal(value)) = arguments.first() {
         if value.is_negative() {
@@ -188,11 +188,11 @@ pub(super) fn decimal_root(value: &BigDecimal) -> BigDecimal {
     number::round_decimal(&BigDecimal::new(shifted.sqrt(), wanted + 1), wanted)
 }
 
-fn cube_root(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn cube_root(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Real(real(arguments, 0)?.cbrt()))
 }
 
-pub(super) fn power(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+pub(super) fn power(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     if let [Datum::Decimal(base), Datum::Decimal(exponent)] = arguments {
         return transcendental::power(base, exponent).map(Datum::Decimal);
     }
@@ -207,22 +207,22 @@ pub(super) fn power(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     if exponent == 0.0 { Ok(Datum::Real(1.0)) } else { not_vanished(base.powf(exponent), arguments, call) }
 }
 
-fn decimal_logarithm_ten(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn decimal_logarithm_ten(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     transcendental::logarithm(&BigDecimal::from(10), &decimal(arguments, 0)?).map(Datum::Decimal)
 }
 
-fn decimal_logarithm(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn decimal_logarithm(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     transcendental::logarithm(&decimal(arguments, 0)?, &decimal(arguments, 1)?).map(Datum::Decimal)
 }
 
-fn exponential(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn exponential(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     if let Some(Datum::Decimal(value)) = arguments.first() {
         return transcendental::exponential(value).map(Datum::Decimal);
     }
     not_vanished(real(arguments, 0)?.exp(), arguments, call)
 }
 
-fn logarithm_of(value: f64, logarithm: fn(f64) -> f64, call: Invocation<'_>) -> Answer {
+fn logarithm_of(value: f64, logarithm: fn(f64) -> f64, call: Invocation<'_>) -> Evaluated {
     if value == 0.0 {
         return undefined_result("cannot take logarithm of zero", call, "2201E");
     }
@@ -232,7 +232,7 @@ fn logarithm_of(value: f64, logarithm: fn(f64) -> f64, call: Invocation<'_>) -> 
     Ok(Datum::Real(logarithm(value)))
 }
 
-fn natural_logarithm(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn natural_logarithm(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     if let Some(Datum::Decimal(value)) = arguments.first() {
         return transcendental::natural_logarithm(value).map(Datum::Decimal);
     }
@@ -240,20 +240,20 @@ fn natural_logarithm(arguments: &[Datum], call: Invocation<'_>) -> Answer {
 }
 
 /// `log(x)` is to base 10 in PostgreSQL and natural in MySQL.
-fn logarithm(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn logarithm(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let mysql = call.environment.dialect == Dialect::MySql;
     logarithm_of(real(arguments, 0)?, if mysql { f64::ln } else { f64::log10 }, call)
 }
 
-fn logarithm_ten(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn logarithm_ten(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     logarithm_of(real(arguments, 0)?, f64::log10, call)
 }
 
-fn logarithm_two(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn logarithm_two(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     logarithm_of(real(arguments, 0)?, f64::log2, call)
 }
 
-fn logarithm_to_base(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn logarithm_to_base(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let base = logarithm_of(real(arguments, 0)?, f64::ln, call)?;
     let value = logarithm_of(real(arguments, 1)?, f64::ln, call)?;
     match (base, value) {
@@ -263,27 +263,27 @@ fn logarithm_to_base(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     }
 }
 
-fn pi(_: &[Datum], _: Invocation<'_>) -> Answer {
+fn pi(_: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Real(std::f64::consts::PI))
 }
 
-fn sine(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn sine(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Real(real(arguments, 0)?.sin()))
 }
 
-fn cosine(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn cosine(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Real(real(arguments, 0)?.cos()))
 }
 
-fn tangent(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn tangent(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Real(real(arguments, 0)?.tan()))
 }
 
-fn cotangent(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn cotangent(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Real(1.0 / real(arguments, 0)?.tan()))
 }
 
-fn arc(arguments: &[Datum], call: Invocation<'_>, function: fn(f64) -> f64) -> Answer {
+fn arc(arguments: &[Datum], call: Invocation<'_>, function: fn(f64) -> f64) -> Evaluated {
     let value = real(arguments, 0)?;
     if value.abs() > 1.0 {
         undefined_result("input is out of range", call, "22003")
@@ -292,27 +292,27 @@ fn arc(arguments: &[Datum], call: Invocation<'_>, function: fn(f64) -> f64) -> A
     }
 }
 
-fn arc_sine(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn arc_sine(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     arc(arguments, call, f64::asin)
 }
 
-fn arc_cosine(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn arc_cosine(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     arc(arguments, call, f64::acos)
 }
 
-fn arc_tangent(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn arc_tangent(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Real(real(arguments, 0)?.atan()))
 }
 
-fn arc_tangent_two(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn arc_tangent_two(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Real(real(arguments, 0)?.atan2(real(arguments, 1)?)))
 }
 
-fn degrees(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn degrees(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Real(real(arguments, 0)?.to_degrees()))
 }
 
-fn radians(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn radians(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Real(real(arguments, 0)?.to_radians()))
 }
 
@@ -320,11 +320,11 @@ fn euclid(left: i128, right: i128) -> i128 {
     if right == 0 { left.abs() } else { euclid(right, left % right) }
 }
 
-fn greatest_divisor(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn greatest_divisor(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     in_range(Some(euclid(integer(arguments, 0)?, integer(arguments, 1)?)), call.result)
 }
 
-fn least_multiple(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn least_multiple(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let (left, right) = (integer(arguments, 0)?, integer(arguments, 1)?);
     if left == 0 || right == 0 {
         return Ok(Datum::Integer(0));
@@ -332,11 +332,11 @@ fn least_multiple(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     in_range((left / euclid(left, right)).checked_mul(right).map(i128::abs), call.result)
 }
 
-fn random(_: &[Datum], call: Invocation<'_>) -> Answer {
+fn random(_: &[Datum], call: Invocation<'_>) -> Evaluated {
     Ok(Datum::Real((call.environment.random() >> 11) as f64 / (1u64 << 53) as f64))
 }
 
-fn width_bucket(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn width_bucket(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let (value, low, high) = (real(arguments, 0)?, real(arguments, 1)?, real(arguments, 2)?);
     let count = integer(arguments, 3)?;
     if count < 1 || low == high || value.is_nan() {
@@ -349,16 +349,16 @@ fn width_bucket(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     Ok(Datum::Integer(place.clamp(0, count + 1)))
 }
 
-fn scale(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn scale(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Integer(decimal(arguments, 0)?.fractional_digit_count().max(0).into()))
 }
 
-fn trim_scale(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn trim_scale(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let plain = decimal(arguments, 0)?.normalized();
     Ok(Datum::Decimal(if plain.fractional_digit_count() < 0 { plain.with_scale(0) } else { plain }))
 }
 
-fn factorial(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn factorial(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let count = integer(arguments, 0)?;
     match count {
         ..0 => Err(SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, "factorial of a negative number is undefined")),

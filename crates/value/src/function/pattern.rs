@@ -4,15 +4,15 @@
 //! are matched by [`super::regular`]; here is what is done with the matches.
 
 use super::Invocation;
-use super::arguments::{Answer, LONGEST_TEXT, answer, integer, invalid, text, too_large};
+use super::arguments::{Evaluated, LONGEST_TEXT, answer, integer, invalid, text, too_large};
 use super::regular::compile;
-use super::signature::{Kind::*, Row, row};
+use super::signature::{SignatureRow, TypePattern::*, row};
 use crate::Dialect;
 use crate::SqlType;
 use crate::{Collation, Datum};
 use crate::{SqlError, SqlState};
 
-pub(super) const OPERATORS: &[Row] = &[
+pub(super) const OPERATORS: &[SignatureRow] = &[
     row("like", &[Text, Text], Boolean, like),
     row("~~", &[Text, Text], Boolean, like).postgres(),
     row("not like", &[Text, Text], Boolean, not_like),
@@ -39,7 +39,7 @@ pub(super) const OPERATORS: &[Row] = &[
     row("not rlike", &[Text, Text], Boolean, not_matches_any_case).mysql(),
 ];
 
-pub(super) const FUNCTIONS: &[Row] = &[
+pub(super) const FUNCTIONS: &[SignatureRow] = &[
     row("regexp_replace", &[Text, Text, Text], Text, replace),
     row("regexp_replace", &[Text, Text, Text, Text], Text, replace).postgres(),
     row("regexp_match", &[Text, Text], TextArray, captures).postgres(),
@@ -53,7 +53,7 @@ pub(super) const FUNCTIONS: &[Row] = &[
     row("like_escape", &[Text, Text], Text, like_escape).postgres(),
 ];
 
-fn negated(answer: Answer) -> Answer {
+fn negated(answer: Evaluated) -> Evaluated {
     Ok(match answer? {
         Datum::Boolean(value) => Datum::Boolean(!value),
         other => other,
@@ -86,7 +86,7 @@ fn one_escape(text: &str) -> Result<Option<char>, SqlError> {
     }
 }
 
-fn like(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn like(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let folding = call.environment.dialect == Dialect::MySql;
     like_with(arguments, call, |letter| if folding { fold(letter) } else { letter.to_string() })
 }
@@ -96,19 +96,19 @@ fn fold(letter: char) -> String {
     Collation::Folded.key(letter.encode_utf8(&mut [0; 4])).into_owned()
 }
 
-fn not_like(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn not_like(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     negated(like(arguments, call))
 }
 
-fn ilike(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn ilike(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     like_with(arguments, call, |letter| letter.to_lowercase().collect())
 }
 
-fn not_ilike(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn not_ilike(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     negated(ilike(arguments, call))
 }
 
-fn like_with(arguments: &[Datum], call: Invocation<'_>, fold: impl Fn(char) -> String) -> Answer {
+fn like_with(arguments: &[Datum], call: Invocation<'_>, fold: impl Fn(char) -> String) -> Evaluated {
     let subject: Vec<String> = subject(arguments, call)?.chars().map(&fold).collect();
     let pattern = like_tokens(text(arguments, 1)?, escape_of(arguments)?, fold, call.environment.dialect);
     like_matches(&subject, &pattern).map(Datum::Boolean)
@@ -173,7 +173,7 @@ fn like_matches(subject: &[String], pattern: &[Token]) -> Result<bool, SqlError>
     Ok(pattern[token..].iter().all(|rest| *rest == Token::Many))
 }
 
-fn like_escape(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn like_escape(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let escape = one_escape(text(arguments, 1)?)?;
     let pattern = text(arguments, 0)?;
     if escape == Some('\\') {
@@ -197,34 +197,34 @@ fn like_escape(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     answer(plain)
 }
 
-fn matches_with(arguments: &[Datum], any_case: bool, call: Invocation<'_>) -> Answer {
+fn matches_with(arguments: &[Datum], any_case: bool, call: Invocation<'_>) -> Evaluated {
     let regular = compile(text(arguments, 1)?, any_case, call.environment.dialect)?;
     Ok(Datum::Boolean(regular.is_match(text(arguments, 0)?)))
 }
 
-fn matches(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn matches(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     matches_with(arguments, false, call)
 }
 
-fn matches_any_case(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn matches_any_case(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     matches_with(arguments, true, call)
 }
 
-fn not_matches(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn not_matches(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     negated(matches(arguments, call))
 }
 
-fn not_matches_any_case(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn not_matches_any_case(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     negated(matches_any_case(arguments, call))
 }
 
-fn matches_like(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn matches_like(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let flags = if arguments.len() > 2 { text(arguments, 2)? } else { "" };
     let folding = call.environment.dialect == Dialect::MySql && !flags.contains('c');
     matches_with(arguments, folding || flags.contains('i'), call)
 }
 
-fn similar(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn similar(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let escape = escape_of(arguments)?;
     let mut pattern = String::from("^(?:");
     let mut letters = text(arguments, 1)?.chars();
@@ -249,11 +249,11 @@ fn similar(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     Ok(Datum::Boolean(compile(&pattern, false, call.environment.dialect)?.is_match(text(arguments, 0)?)))
 }
 
-fn not_similar(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn not_similar(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     negated(similar(arguments, call))
 }
 
-fn replace(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn replace(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let mysql = call.environment.dialect == Dialect::MySql;
     let flags = if arguments.len() > 3 { text(arguments, 3)? } else { "" };
     if let Some(flag) = flags.chars().find(|flag| !matches!(flag, 'g' | 'i' | 'c')) {
@@ -269,8 +269,8 @@ fn replace(arguments: &[Datum], call: Invocation<'_>) -> Answer {
         replaced.push_str(&subject[copied..start]);
         for part in &template {
             match part {
-                Part::Letter(letter) => replaced.push(*letter),
-                Part::Group(number) => {
+                ReplacementPart::Letter(letter) => replaced.push(*letter),
+                ReplacementPart::Group(number) => {
                     let group = groups.get(*number).copied().flatten();
                     replaced.push_str(group.map_or("", |(start, end)| &subject[start..end]));
                 }
@@ -285,35 +285,35 @@ fn replace(arguments: &[Datum], call: Invocation<'_>) -> Answer {
 }
 
 /// A part of what a match is replaced by.
-enum Part {
+enum ReplacementPart {
     Letter(char),
     Group(usize),
 }
 
 /// `\1` and `\&` in PostgreSQL, `$1` and `$0` in MySQL, where a backslash makes a dollar plain.
-fn replacement(template: &str, dialect: Dialect) -> Result<Vec<Part>, SqlError> {
+fn replacement(template: &str, dialect: Dialect) -> Result<Vec<ReplacementPart>, SqlError> {
     let mut parts = Vec::new();
     let mut letters = template.chars();
-    let digit = |letter: char| letter.to_digit(10).map(|digit| Part::Group(digit as usize));
+    let digit = |letter: char| letter.to_digit(10).map(|digit| ReplacementPart::Group(digit as usize));
     while let Some(letter) = letters.next() {
         let part = match (letter, dialect) {
             ('\\', Dialect::Postgres) => match letters.next() {
-                Some('&') => Part::Group(0),
-                Some(number @ '1'..='9') => digit(number).unwrap_or(Part::Letter(number)),
-                Some('\\') | None => Part::Letter('\\'),
+                Some('&') => ReplacementPart::Group(0),
+                Some(number @ '1'..='9') => digit(number).unwrap_or(ReplacementPart::Letter(number)),
+                Some('\\') | None => ReplacementPart::Letter('\\'),
                 Some(other) => {
-                    parts.push(Part::Letter('\\'));
-                    Part::Letter(other)
+                    parts.push(ReplacementPart::Letter('\\'));
+                    ReplacementPart::Letter(other)
                 }
             },
-            ('\\', Dialect::MySql) => Part::Letter(letters.next().unwrap_or('\\')),
+            ('\\', Dialect::MySql) => ReplacementPart::Letter(letters.next().unwrap_or('\\')),
             ('$', Dialect::MySql) => {
                 let group = letters.next().and_then(digit);
                 group.ok_or_else(|| {
                     SqlError::new(SqlState("HY000"), "a capture group in the replacement has an invalid name")
                 })?
             }
-            (other, _) => Part::Letter(other),
+            (other, _) => ReplacementPart::Letter(other),
         };
         parts.push(part);
     }
@@ -325,7 +325,7 @@ fn group_text(subject: &str, group: Option<(usize, usize)>) -> Datum {
 }
 
 /// The groups of the first match, or the match where the pattern has none.
-fn captures(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn captures(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let flags = if arguments.len() > 2 { text(arguments, 2)? } else { "" };
     let subject = text(arguments, 0)?;
     let regular = compile(text(arguments, 1)?, flags.contains('i'), call.environment.dialect)?;
@@ -335,7 +335,7 @@ fn captures(arguments: &[Datum], call: Invocation<'_>) -> Answer {
 }
 
 /// The first match, or its first group where the pattern has one and the call wants it.
-fn found(arguments: &[Datum], call: Invocation<'_>, grouped: bool) -> Answer {
+fn found(arguments: &[Datum], call: Invocation<'_>, grouped: bool) -> Evaluated {
     let subject = text(arguments, 0)?;
     let any_case = call.environment.dialect == Dialect::MySql;
     let regular = compile(text(arguments, 1)?, any_case, call.environment.dialect)?;
@@ -344,22 +344,22 @@ fn found(arguments: &[Datum], call: Invocation<'_>, grouped: bool) -> Answer {
     Ok(group_text(subject, groups[place]))
 }
 
-fn whole_match(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn whole_match(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     found(arguments, call, false)
 }
 
-fn substring(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn substring(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     found(arguments, call, true)
 }
 
-fn count(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn count(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let any_case = call.environment.dialect == Dialect::MySql;
     let regular = compile(text(arguments, 1)?, any_case, call.environment.dialect)?;
     Ok(Datum::Integer(regular.find_all(text(arguments, 0)?, usize::MAX)?.len() as i128))
 }
 
 /// What lies between the matches; an empty match at either end of the text or behind another match cuts nothing.
-fn split(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn split(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let subject = text(arguments, 0)?;
     let regular = compile(text(arguments, 1)?, false, call.environment.dialect)?;
     let mut parts = Vec::new();

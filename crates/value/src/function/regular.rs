@@ -139,13 +139,13 @@ fn groups_at(regex: &Regex, text: &str, from: usize) -> Option<Groups> {
 
 /// Which repetitions and alternatives an expression has.
 #[derive(Default)]
-struct Shape {
+struct ExpressionShape {
     greedy: bool,
     lazy: bool,
     alternatives: bool,
 }
 
-impl Shape {
+impl ExpressionShape {
     fn look(&mut self, expression: &Hir) {
         match expression.kind() {
             HirKind::Repetition(repetition) => {
@@ -167,7 +167,7 @@ impl Shape {
 
 fn extent(translated: &str, has_groups: bool) -> Result<Extent, SqlError> {
     let expression = regex_syntax::parse(translated).map_err(|error| invalid(&error))?;
-    let mut shape = Shape::default();
+    let mut shape = ExpressionShape::default();
     shape.look(&expression);
     match (shape.lazy, shape.greedy || shape.alternatives) {
         (true, true) => return Ok(Extent::Mixed),

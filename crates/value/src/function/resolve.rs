@@ -10,7 +10,7 @@
 //!   'a' || 1                 text || any
 //! ```
 
-use super::signature::{Kind, Row};
+use super::signature::{SignatureRow, TypePattern};
 use super::{Routine, comparison, undefined};
 use crate::Dialect;
 use crate::{CastKind, can_coerce, common_type, number_type};
@@ -60,7 +60,7 @@ pub(super) fn scalar(name: &str, arguments: &[SqlType], dialect: Dialect) -> Res
     chosen.map(|(_, routine)| routine).ok_or_else(|| undefined(name, arguments))
 }
 
-fn choose(name: &str, arguments: &[SqlType], dialect: Dialect, tables: &[&[Row]]) -> Option<(Score, Routine)> {
+fn choose(name: &str, arguments: &[SqlType], dialect: Dialect, tables: &[&[SignatureRow]]) -> Option<(Score, Routine)> {
     let mut best: Option<(Score, Routine)> = None;
     for row in tables.iter().flat_map(|table| table.iter()) {
         if row.name != name || !row.is_spoken(dialect) || !row.takes_so_many(arguments.len()) {
@@ -77,7 +77,7 @@ fn choose(name: &str, arguments: &[SqlType], dialect: Dialect, tables: &[&[Row]]
     best
 }
 
-fn score(row: &Row, arguments: &[SqlType], dialect: Dialect) -> Option<Score> {
+fn score(row: &SignatureRow, arguments: &[SqlType], dialect: Dialect) -> Option<Score> {
     let mut sum = Score::default();
     for (place, argument) in arguments.iter().enumerate() {
         let one = fit(row.kind(place), argument, dialect)?;
@@ -92,7 +92,7 @@ const EXACT: Score = Score { exact: 1, preferred: 0, texts: 0 };
 const NEUTRAL: Score = Score { exact: 0, preferred: 0, texts: 0 };
 
 /// How well an argument fits a place; nothing if it does not.
-fn fit(kind: Kind, argument: &SqlType, dialect: Dialect) -> Option<Score> {
+fn fit(kind: TypePattern, argument: &SqlType, dialect: Dialect) -> Option<Score> {
     let mysql = dialect == Dialect::MySql;
     let is_unknown = *argument == SqlType::Unknown;
     if let Some(parameter) = kind.concrete(dialect) {
@@ -100,20 +100,20 @@ fn fit(kind: Kind, argument: &SqlType, dialect: Dialect) -> Option<Score> {
     }
     let accepted = match kind {
         // MySQL makes a number of anything but an interval, which has rows of its own.
-        Kind::Number if mysql && !argument.is_number() => return Some(NEUTRAL).filter(|_| !is_apart(argument)),
-        Kind::Number => argument.is_number(),
+        TypePattern::Number if mysql && !argument.is_number() => return Some(NEUTRAL).filter(|_| !is_apart(argument)),
+        TypePattern::Number => argument.is_number(),
         // What is no exact number is a double, for which there is another row.
-        Kind::Exact if mysql && *argument == SqlType::Boolean => true,
-        Kind::Exact => matches!(argument, SqlType::Integer { .. } | SqlType::Decimal(_)),
-        Kind::Whole => matches!(argument, SqlType::Integer { .. }),
-        Kind::Elements => matches!(argument, SqlType::Array(_) | SqlType::Vector(_)),
-        Kind::NonArray => return Some(NEUTRAL).filter(|_| !matches!(argument, SqlType::Array(_) | SqlType::Vector(_))),
+        TypePattern::Exact if mysql && *argument == SqlType::Boolean => true,
+        TypePattern::Exact => matches!(argument, SqlType::Integer { .. } | SqlType::Decimal(_)),
+        TypePattern::Whole => matches!(argument, SqlType::Integer { .. }),
+        TypePattern::Elements => matches!(argument, SqlType::Array(_) | SqlType::Vector(_)),
+        TypePattern::NonArray => {
+            return Some(NEUTRAL).filter(|_| !matches!(argument, SqlType::Array(_) | SqlType::Vector(_)));
+        }
         _ => {
-            return Some(NEUTRAL).filter(|_| kind != Kind::Comparable || mysql || *argument != SqlType::Json).map(
-                |score| {
-                    if kind == Kind::Comparable && !is_unknown { EXACT } else { score }
-                },
-            );
+            return Some(NEUTRAL)
+                .filter(|_| kind != TypePattern::Comparable || mysql || *argument != SqlType::Json)
+                .map(|score| if kind == TypePattern::Comparable && !is_unknown { EXACT } else { score });
         }
     };
     match accepted {
@@ -128,9 +128,9 @@ fn is_apart(argument: &SqlType) -> bool {
     matches!(argument, SqlType::Interval | SqlType::Array(_))
 }
 
-fn fit_concrete(kind: Kind, parameter: &SqlType, argument: &SqlType, dialect: Dialect) -> Option<Score> {
+fn fit_concrete(kind: TypePattern, parameter: &SqlType, argument: &SqlType, dialect: Dialect) -> Option<Score> {
     if *argument == SqlType::Unknown {
-        return Some(Score { texts: usize::from(kind == Kind::Text), ..NEUTRAL });
+        return Some(Score { texts: usize::from(kind == TypePattern::Text), ..NEUTRAL });
     }
     if argument.is_same_kind(parameter) {
         return Some(EXACT);
@@ -138,29 +138,30 @@ fn fit_concrete(kind: Kind, parameter: &SqlType, argument: &SqlType, dialect: Di
     if !can_coerce(argument, parameter, CastKind::Implicit, dialect) {
         return None;
     }
-    let preferred = matches!(kind, Kind::Double | Kind::Text | Kind::Zoned | Kind::Interval);
+    let preferred =
+        matches!(kind, TypePattern::Double | TypePattern::Text | TypePattern::Zoned | TypePattern::Interval);
     Some(Score { preferred: usize::from(preferred), ..NEUTRAL })
 }
 
 /// The row for these arguments, its families made types; nothing if they do not agree.
-fn routine(row: &Row, arguments: &[SqlType], dialect: Dialect) -> Option<Routine> {
-    let kinds: Vec<Kind> = (0..arguments.len()).map(|place| row.kind(place)).collect();
+fn routine(row: &SignatureRow, arguments: &[SqlType], dialect: Dialect) -> Option<Routine> {
+    let kinds: Vec<TypePattern> = (0..arguments.len()).map(|place| row.kind(place)).collect();
     let number = number_of(&kinds, arguments, dialect);
     let element = element_of(&kinds, arguments, dialect)?;
     let compared = match (&kinds[..], arguments) {
-        ([Kind::Comparable, Kind::Comparable], [left, right]) => {
+        ([TypePattern::Comparable, TypePattern::Comparable], [left, right]) => {
             let (left, right) = comparison::comparable(row.name, left, right, dialect)?;
             vec![left, right]
         }
         _ => Vec::new(),
     };
-    let concrete = |place: usize, kind: Kind, argument: Option<&SqlType>| -> SqlType {
+    let concrete = |place: usize, kind: TypePattern, argument: Option<&SqlType>| -> SqlType {
         match kind {
-            Kind::Number | Kind::Exact | Kind::Whole => number.clone(),
-            Kind::Element => element.clone(),
-            Kind::Elements => SqlType::Array(Box::new(element.clone())),
-            Kind::Comparable => compared.get(place).cloned().unwrap_or(SqlType::TEXT),
-            Kind::Any | Kind::NonArray => match argument {
+            TypePattern::Number | TypePattern::Exact | TypePattern::Whole => number.clone(),
+            TypePattern::Element => element.clone(),
+            TypePattern::Elements => SqlType::Array(Box::new(element.clone())),
+            TypePattern::Comparable => compared.get(place).cloned().unwrap_or(SqlType::TEXT),
+            TypePattern::Any | TypePattern::NonArray => match argument {
                 None | Some(SqlType::Unknown) => SqlType::TEXT,
                 Some(argument) => argument.clone(),
             },
@@ -187,14 +188,14 @@ fn routine(row: &Row, arguments: &[SqlType], dialect: Dialect) -> Option<Routine
 }
 
 /// The number that all numbers of the row become.
-fn number_of(kinds: &[Kind], arguments: &[SqlType], dialect: Dialect) -> SqlType {
+fn number_of(kinds: &[TypePattern], arguments: &[SqlType], dialect: Dialect) -> SqlType {
     let mut common: Option<SqlType> = None;
     let mut exact = false;
     for (kind, argument) in kinds.iter().zip(arguments) {
-        if !matches!(kind, Kind::Number | Kind::Exact | Kind::Whole) {
+        if !matches!(kind, TypePattern::Number | TypePattern::Exact | TypePattern::Whole) {
             continue;
         }
-        exact |= *kind != Kind::Number;
+        exact |= *kind != TypePattern::Number;
         let argument = match argument {
             SqlType::Unknown if dialect == Dialect::Postgres => continue,
             number if number.is_number() => number.unbounded(),
@@ -219,12 +220,14 @@ fn number_of(kinds: &[Kind], arguments: &[SqlType], dialect: Dialect) -> SqlType
 }
 
 /// The type of the elements of the row; nothing if the arguments have none in common.
-fn element_of(kinds: &[Kind], arguments: &[SqlType], dialect: Dialect) -> Option<SqlType> {
+fn element_of(kinds: &[TypePattern], arguments: &[SqlType], dialect: Dialect) -> Option<SqlType> {
     let mut elements = Vec::new();
     for (kind, argument) in kinds.iter().zip(arguments) {
         match (kind, argument) {
-            (Kind::Element, element) => elements.push(element.clone()),
-            (Kind::Elements, SqlType::Array(element) | SqlType::Vector(element)) => elements.push((**element).clone()),
+            (TypePattern::Element, element) => elements.push(element.clone()),
+            (TypePattern::Elements, SqlType::Array(element) | SqlType::Vector(element)) => {
+                elements.push((**element).clone())
+            }
             _ => {}
         }
     }

@@ -2,8 +2,8 @@
 //!
 //! `version()` and the settings say what clients want to hear; what needs the catalog (`format_type`, `obj_description`, …) is not here.
 
-use super::arguments::{Answer, answer, boolean, bytes, decimal, integer, invalid, text};
-use super::signature::{Kind::*, Row, row};
+use super::arguments::{Evaluated, answer, boolean, bytes, decimal, integer, invalid, text};
+use super::signature::{SignatureRow, TypePattern::*, row};
 use super::{Invocation, SetByFunction};
 use crate::Dialect;
 use crate::text::{from_hex, to_hex};
@@ -12,7 +12,7 @@ use crate::{SqlError, SqlState};
 use md5::{Digest, Md5};
 use std::sync::Arc;
 
-pub(super) const FUNCTIONS: &[Row] = &[
+pub(super) const FUNCTIONS: &[SignatureRow] = &[
     row("version", &[], Text, version),
     row("current_database", &[], Text, database).postgres(),
     row("current_catalog", &[], Text, database).postgres(),
@@ -50,43 +50,43 @@ pub(super) const FUNCTIONS: &[Row] = &[
     row("format", &[Text, Any], Text, format_text).variadic().lenient().postgres(),
 ];
 
-fn version(_: &[Datum], call: Invocation<'_>) -> Answer {
+fn version(_: &[Datum], call: Invocation<'_>) -> Evaluated {
     answer(match call.environment.dialect {
         Dialect::Postgres => "PostgreSQL 15.0 (Skew)",
         Dialect::MySql => "8.0.36",
     })
 }
 
-fn database(_: &[Datum], call: Invocation<'_>) -> Answer {
+fn database(_: &[Datum], call: Invocation<'_>) -> Evaluated {
     answer(call.environment.database.as_str())
 }
 
-fn schema(_: &[Datum], _: Invocation<'_>) -> Answer {
+fn schema(_: &[Datum], _: Invocation<'_>) -> Evaluated {
     answer("public")
 }
 
-fn schemas(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn schemas(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let all: &[&str] = if boolean(arguments, 0)? { &["pg_catalog", "public"] } else { &["public"] };
     Ok(Datum::Array(all.iter().map(|name| Datum::text(*name)).collect()))
 }
 
-fn user(_: &[Datum], call: Invocation<'_>) -> Answer {
+fn user(_: &[Datum], call: Invocation<'_>) -> Evaluated {
     answer(match call.environment.dialect {
         Dialect::Postgres => call.environment.user.clone(),
         Dialect::MySql => format!("{}@localhost", call.environment.user),
     })
 }
 
-fn connection(_: &[Datum], call: Invocation<'_>) -> Answer {
+fn connection(_: &[Datum], call: Invocation<'_>) -> Evaluated {
     Ok(Datum::Integer(call.environment.connection.into()))
 }
 
 /// Nobody listens: done at once.
-fn nothing(_: &[Datum], _: Invocation<'_>) -> Answer {
+fn nothing(_: &[Datum], _: Invocation<'_>) -> Evaluated {
     answer("")
 }
 
-fn setting(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn setting(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let name = text(arguments, 0)?.to_ascii_lowercase();
     match call.environment.settings.borrow().get(&name) {
         Some(value) => answer(value.as_str()),
@@ -98,7 +98,7 @@ fn setting(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     }
 }
 
-fn set_setting(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn set_setting(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let (name, value) = (text(arguments, 0)?.to_ascii_lowercase(), text(arguments, 1)?);
     check_setting(&name, value)?;
     let kept = match (&*name, call.environment.dialect) {
@@ -128,16 +128,16 @@ fn uuid_of(call: Invocation<'_>) -> u128 {
     (bits & !(0xF << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62)
 }
 
-fn random_uuid(_: &[Datum], call: Invocation<'_>) -> Answer {
+fn random_uuid(_: &[Datum], call: Invocation<'_>) -> Evaluated {
     Ok(Datum::Uuid(uuid_of(call)))
 }
 
-fn random_uuid_text(_: &[Datum], call: Invocation<'_>) -> Answer {
+fn random_uuid_text(_: &[Datum], call: Invocation<'_>) -> Evaluated {
     let uuid = Datum::Uuid(uuid_of(call));
     answer(crate::output(&uuid, &crate::SqlType::Uuid, call.environment.dialect))
 }
 
-fn digest(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn digest(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     answer(to_hex(Md5::digest(bytes(arguments, 0)?).as_slice()))
 }
 
@@ -145,7 +145,7 @@ fn unknown_coding(name: &str) -> SqlError {
     invalid(format!("unrecognized encoding: \"{name}\""))
 }
 
-fn encode(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn encode(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let bytes = bytes(arguments, 0)?;
     match text(arguments, 1)?.to_ascii_lowercase().as_str() {
         "hex" => answer(to_hex(bytes)),
@@ -163,7 +163,7 @@ fn escaped(byte: u8) -> String {
     }
 }
 
-fn decode(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn decode(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let coded = text(arguments, 0)?;
     let decoded = match text(arguments, 1)?.to_ascii_lowercase().as_str() {
         "hex" => from_hex(coded),
@@ -210,22 +210,22 @@ fn from_base64(coded: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-fn hex(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn hex(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     answer(to_hex(bytes(arguments, 0)?).to_ascii_uppercase())
 }
 
-fn hex_number(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn hex_number(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let rounded = number::integer_of_decimal(&decimal(arguments, 0)?).ok_or_else(|| number::out_of_range("bigint"))?;
     answer(format!("{:X}", rounded as u64))
 }
 
-fn unhex(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn unhex(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let digits = text(arguments, 0)?;
     let padded = if digits.len() % 2 == 1 { format!("0{digits}") } else { digits.to_owned() };
     Ok(from_hex(&padded).map_or(Datum::Null, |bytes| Datum::Bytes(bytes.into())))
 }
 
-fn to_hex_number(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn to_hex_number(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let value = integer(arguments, 0)?;
     let is_narrow = call.parameters.first() == Some(&crate::SqlType::INTEGER);
     answer(if is_narrow { format!("{:x}", value as u32) } else { format!("{:x}", value as u64) })
@@ -251,19 +251,19 @@ fn quoted_literal(value: &str) -> String {
     if value.contains('\\') { format!("E'{}'", quoted.replace('\\', "\\\\")) } else { format!("'{quoted}'") }
 }
 
-fn quote_identifier(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn quote_identifier(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     answer(quoted_identifier(text(arguments, 0)?))
 }
 
-fn quote_literal(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn quote_literal(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     answer(quoted_literal(text(arguments, 0)?))
 }
 
-fn quote_any(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn quote_any(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     answer(quoted_literal(&super::strings::printed(arguments, call, 0)))
 }
 
-fn quote_nullable(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn quote_nullable(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     match arguments.first() {
         None | Some(Datum::Null) => answer("NULL"),
         Some(_) => quote_any(arguments, call),
@@ -271,7 +271,7 @@ fn quote_nullable(arguments: &[Datum], call: Invocation<'_>) -> Answer {
 }
 
 /// `%s`, `%I`, `%L`, `%%` and places like `%1$s`; widths are refused.
-fn format_text(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn format_text(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     if arguments.first().is_none_or(Datum::is_null) {
         return Ok(Datum::Null);
     }

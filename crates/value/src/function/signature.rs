@@ -5,7 +5,7 @@
 //!   row("array_append", &[Elements, Element], Elements, append).lenient()     any element type, the same in all places; NULLs welcome
 //! ```
 //!
-//! A [`Kind`] is a type or a family of types. The kinds of one family in one row are one type: `+` takes two numbers and gives a number,
+//! A [`TypePattern`] is a type or a family of types. The kinds of one family in one row are one type: `+` takes two numbers and gives a number,
 //! and which number is found from the arguments.
 
 use super::Implementation;
@@ -14,7 +14,7 @@ use crate::SqlType;
 
 /// A type, or a family of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum TypePattern {
     Boolean,
     Integer,
     Big,
@@ -43,7 +43,7 @@ pub(super) enum Kind {
     NonArray,
     /// Any type; all in the row are the same.
     Element,
-    /// An array of [`Kind::Element`].
+    /// An array of [`TypePattern::Element`].
     Elements,
     /// Any type that can be compared with the other one of the row.
     Comparable,
@@ -58,10 +58,10 @@ pub(super) enum Speakers {
 
 /// A row.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
+pub(super) struct SignatureRow {
     pub(super) name: &'static str,
-    pub(super) takes: &'static [Kind],
-    pub(super) gives: Kind,
+    pub(super) takes: &'static [TypePattern],
+    pub(super) gives: TypePattern,
     pub(super) run: Implementation,
     pub(super) strict: bool,
     pub(super) volatile: bool,
@@ -71,34 +71,39 @@ pub(super) struct Row {
 }
 
 /// A strict row of both dialects.
-pub(super) const fn row(name: &'static str, takes: &'static [Kind], gives: Kind, run: Implementation) -> Row {
-    Row { name, takes, gives, run, strict: true, volatile: false, variadic: false, speakers: Speakers::Both }
+pub(super) const fn row(
+    name: &'static str,
+    takes: &'static [TypePattern],
+    gives: TypePattern,
+    run: Implementation,
+) -> SignatureRow {
+    SignatureRow { name, takes, gives, run, strict: true, volatile: false, variadic: false, speakers: Speakers::Both }
 }
 
-impl Row {
+impl SignatureRow {
     /// It sees NULLs.
-    pub(super) const fn lenient(self) -> Row {
-        Row { strict: false, ..self }
+    pub(super) const fn lenient(self) -> SignatureRow {
+        SignatureRow { strict: false, ..self }
     }
 
     /// Two calls may differ.
-    pub(super) const fn volatile(self) -> Row {
-        Row { volatile: true, ..self }
+    pub(super) const fn volatile(self) -> SignatureRow {
+        SignatureRow { volatile: true, ..self }
     }
 
     /// Its last parameter repeats.
-    pub(super) const fn variadic(self) -> Row {
-        Row { variadic: true, ..self }
+    pub(super) const fn variadic(self) -> SignatureRow {
+        SignatureRow { variadic: true, ..self }
     }
 
     /// PostgreSQL alone has it.
-    pub(super) const fn postgres(self) -> Row {
-        Row { speakers: Speakers::One(Dialect::Postgres), ..self }
+    pub(super) const fn postgres(self) -> SignatureRow {
+        SignatureRow { speakers: Speakers::One(Dialect::Postgres), ..self }
     }
 
     /// MySQL alone has it.
-    pub(super) const fn mysql(self) -> Row {
-        Row { speakers: Speakers::One(Dialect::MySql), ..self }
+    pub(super) const fn mysql(self) -> SignatureRow {
+        SignatureRow { speakers: Speakers::One(Dialect::MySql), ..self }
     }
 
     /// Whether a dialect has it.
@@ -106,40 +111,40 @@ impl Row {
         self.speakers == Speakers::Both || self.speakers == Speakers::One(dialect)
     }
 
-    /// The kind of an argument, if the row takes so many.
-    pub(super) fn kind(&self, place: usize) -> Kind {
-        *self.takes.get(place).or(self.takes.last()).unwrap_or(&Kind::Any)
+    /// The kind of an argument, if the row takes this many.
+    pub(super) fn kind(&self, place: usize) -> TypePattern {
+        *self.takes.get(place).or(self.takes.last()).unwrap_or(&TypePattern::Any)
     }
 
-    /// Whether it takes so many arguments.
+    /// Whether it takes this many arguments.
     pub(super) fn takes_so_many(&self, count: usize) -> bool {
         if self.variadic { count + 1 >= self.takes.len() } else { count == self.takes.len() }
     }
 }
 
-impl Kind {
+impl TypePattern {
     /// The type, unless it is a family.
     pub(super) fn concrete(self, dialect: Dialect) -> Option<SqlType> {
         Some(match self {
-            Kind::Boolean => SqlType::Boolean,
-            Kind::Integer => SqlType::INTEGER,
-            Kind::Big => SqlType::BIGINT,
-            Kind::Numeric => SqlType::NUMERIC,
-            Kind::Double => SqlType::Double,
-            Kind::Text => SqlType::TEXT,
-            Kind::Bytes => SqlType::Bytes,
-            Kind::Date => SqlType::Date,
-            Kind::Time => SqlType::TIME,
-            Kind::Timestamp => SqlType::TIMESTAMP,
+            TypePattern::Boolean => SqlType::Boolean,
+            TypePattern::Integer => SqlType::INTEGER,
+            TypePattern::Big => SqlType::BIGINT,
+            TypePattern::Numeric => SqlType::NUMERIC,
+            TypePattern::Double => SqlType::Double,
+            TypePattern::Text => SqlType::TEXT,
+            TypePattern::Bytes => SqlType::Bytes,
+            TypePattern::Date => SqlType::Date,
+            TypePattern::Time => SqlType::TIME,
+            TypePattern::Timestamp => SqlType::TIMESTAMP,
             // MySQL has one kind of timestamp.
-            Kind::Zoned if dialect == Dialect::MySql => SqlType::TIMESTAMP,
-            Kind::Zoned => SqlType::TIMESTAMPTZ,
-            Kind::Interval => SqlType::Interval,
-            Kind::Json => SqlType::Json,
-            Kind::Jsonb if dialect == Dialect::MySql => SqlType::Json,
-            Kind::Jsonb => SqlType::JsonBinary,
-            Kind::Uuid => SqlType::Uuid,
-            Kind::TextArray => SqlType::Array(Box::new(SqlType::TEXT)),
+            TypePattern::Zoned if dialect == Dialect::MySql => SqlType::TIMESTAMP,
+            TypePattern::Zoned => SqlType::TIMESTAMPTZ,
+            TypePattern::Interval => SqlType::Interval,
+            TypePattern::Json => SqlType::Json,
+            TypePattern::Jsonb if dialect == Dialect::MySql => SqlType::Json,
+            TypePattern::Jsonb => SqlType::JsonBinary,
+            TypePattern::Uuid => SqlType::Uuid,
+            TypePattern::TextArray => SqlType::Array(Box::new(SqlType::TEXT)),
             _ => return None,
         })
     }

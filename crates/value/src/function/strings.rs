@@ -3,14 +3,14 @@
 //! Places count from 1, in characters. What would be larger than the limit is refused before it is built.
 
 use super::Invocation;
-use super::arguments::{Answer, LONGEST_TEXT, answer, bytes, integer, invalid, text, too_large};
+use super::arguments::{Evaluated, LONGEST_TEXT, answer, bytes, integer, invalid, text, too_large};
 use super::pattern::length;
-use super::signature::{Kind::*, Row, row};
+use super::signature::{SignatureRow, TypePattern::*, row};
 use crate::Dialect;
 use crate::SqlError;
 use crate::{Collation, Datum};
 
-pub(super) const OPERATORS: &[Row] = &[
+pub(super) const OPERATORS: &[SignatureRow] = &[
     row("||", &[Text, Text], Text, join).postgres(),
     row("||", &[Text, NonArray], Text, join_any).postgres(),
     row("||", &[NonArray, Text], Text, join_any).postgres(),
@@ -18,7 +18,7 @@ pub(super) const OPERATORS: &[Row] = &[
     row("^@", &[Text, Text], Boolean, starts_with).postgres(),
 ];
 
-pub(super) const FUNCTIONS: &[Row] = &[
+pub(super) const FUNCTIONS: &[SignatureRow] = &[
     row("length", &[Text], Integer, characters).postgres(),
     row("length", &[Text], Integer, octets).mysql(),
     row("length", &[Bytes], Integer, octets),
@@ -82,11 +82,11 @@ pub(super) const FUNCTIONS: &[Row] = &[
     row("elt", &[Integer, Text], Text, choose_text).variadic().lenient().mysql(),
 ];
 
-fn join(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn join(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     bounded(format!("{}{}", text(arguments, 0)?, text(arguments, 1)?))
 }
 
-fn join_any(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn join_any(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     // `||` casts to text, so a boolean is a word; `concat` prints, so there it is a letter.
     let cast = |place: usize| match arguments.get(place) {
         Some(Datum::Boolean(value)) => value.to_string(),
@@ -95,11 +95,11 @@ fn join_any(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     bounded(cast(0) + &cast(1))
 }
 
-fn join_bytes(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn join_bytes(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Bytes([bytes(arguments, 0)?, bytes(arguments, 1)?].concat().into()))
 }
 
-fn bounded(text: String) -> Answer {
+fn bounded(text: String) -> Evaluated {
     if text.len() > LONGEST_TEXT { Err(too_large("the text")) } else { answer(text) }
 }
 
@@ -114,15 +114,15 @@ pub(super) fn printed(arguments: &[Datum], call: Invocation<'_>, place: usize) -
     }
 }
 
-fn characters(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn characters(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Integer(text(arguments, 0)?.chars().count() as i128))
 }
 
-fn octets(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn octets(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Integer(bytes(arguments, 0)?.len() as i128))
 }
 
-fn bits(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn bits(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Integer(bytes(arguments, 0)?.len() as i128 * 8))
 }
 
@@ -139,15 +139,15 @@ fn small(letter: char) -> char {
     letter.to_lowercase().next().unwrap_or(letter)
 }
 
-fn lower(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn lower(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     answer(text(arguments, 0)?.chars().map(small).collect::<String>())
 }
 
-fn upper(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn upper(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     answer(text(arguments, 0)?.chars().map(capital).collect::<String>())
 }
 
-fn capitals(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn capitals(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let mut inside = false;
     let mut result = String::new();
     for letter in text(arguments, 0)?.chars() {
@@ -157,7 +157,7 @@ fn capitals(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     answer(result)
 }
 
-fn substring(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn substring(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let whole = text(arguments, 0)?;
     let count = whole.chars().count() as i128;
     let mysql = call.environment.dialect == Dialect::MySql;
@@ -188,14 +188,14 @@ fn slice(whole: &str, start: i128, end: i128) -> String {
 }
 
 /// A negative count leaves that many out; MySQL gives nothing.
-fn left(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn left(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let (whole, count) = (text(arguments, 0)?, integer(arguments, 1)?);
     let mysql = call.environment.dialect == Dialect::MySql;
     let end = if count < 0 && !mysql { whole.chars().count() as i128 + count } else { count };
     answer(slice(whole, 1, end + 1))
 }
 
-fn right(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn right(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let (whole, count) = (text(arguments, 0)?, integer(arguments, 1)?);
     let total = whole.chars().count() as i128;
     let start = match count {
@@ -230,15 +230,15 @@ fn trimmed<'text>(
     Ok(if right { whole.trim_end_matches(|letter| removed.contains(letter)) } else { whole })
 }
 
-fn trim_both(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn trim_both(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     answer(trimmed(arguments, call, true, true)?)
 }
 
-fn trim_left(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn trim_left(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     answer(trimmed(arguments, call, true, false)?)
 }
 
-fn trim_right(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn trim_right(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     answer(trimmed(arguments, call, false, true)?)
 }
 
@@ -254,17 +254,17 @@ fn padding(arguments: &[Datum]) -> Result<(String, String), SqlError> {
     Ok((fill.chars().cycle().take(if fill.is_empty() { 0 } else { missing }).collect(), kept))
 }
 
-fn pad_left(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn pad_left(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let (fill, kept) = padding(arguments)?;
     answer(fill + &kept)
 }
 
-fn pad_right(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn pad_right(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let (fill, kept) = padding(arguments)?;
     answer(kept + &fill)
 }
 
-fn replace(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn replace(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let (whole, from, to) = (text(arguments, 0)?, text(arguments, 1)?, text(arguments, 2)?);
     if from.is_empty() {
         return answer(whole);
@@ -275,7 +275,7 @@ fn replace(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     bounded(whole.replace(from, to))
 }
 
-fn translate(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn translate(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let from: Vec<char> = text(arguments, 1)?.chars().collect();
     let to: Vec<char> = text(arguments, 2)?.chars().collect();
     let change = |letter: char| match from.iter().position(|one| *one == letter) {
@@ -285,7 +285,7 @@ fn translate(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     answer(text(arguments, 0)?.chars().filter_map(change).collect::<String>())
 }
 
-fn overlay(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn overlay(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let (whole, part, start) = (text(arguments, 0)?, text(arguments, 1)?, integer(arguments, 2)?);
     let count = if arguments.len() > 3 { integer(arguments, 3)? } else { part.chars().count() as i128 };
     if start < 1 {
@@ -294,7 +294,7 @@ fn overlay(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     answer(slice(whole, 1, start) + part + &slice(whole, start + count, i128::from(i64::MAX)))
 }
 
-fn insert(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn insert(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let (whole, start, count, part) =
         (text(arguments, 0)?, integer(arguments, 1)?, integer(arguments, 2)?, text(arguments, 3)?);
     let total = whole.chars().count() as i128;
@@ -317,20 +317,20 @@ fn place_of(part: &str, whole: &str, from: i128, call: Invocation<'_>) -> Datum 
     Datum::Integer(found.map_or(0, |start| start as i128 + 1))
 }
 
-fn position_in_first(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn position_in_first(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     Ok(place_of(text(arguments, 1)?, text(arguments, 0)?, 1, call))
 }
 
-fn position_in_second(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn position_in_second(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let from = if arguments.len() > 2 { integer(arguments, 2)? } else { 1 };
     Ok(place_of(text(arguments, 0)?, text(arguments, 1)?, from, call))
 }
 
-fn concatenate(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn concatenate(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     bounded((0..arguments.len()).map(|place| printed(arguments, call, place)).collect())
 }
 
-fn concatenate_with(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+fn concatenate_with(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     if arguments.first().is_none_or(Datum::is_null) {
         return Ok(Datum::Null);
     }
@@ -339,7 +339,7 @@ fn concatenate_with(arguments: &[Datum], call: Invocation<'_>) -> Answer {
     bounded(parts.join(text(arguments, 0)?))
 }
 
-fn repeat(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn repeat(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let (part, count) = (text(arguments, 0)?, length(arguments, 1)?);
     if part.len().saturating_mul(count) > LONGEST_TEXT {
         return Err(too_large("the repeated text"));
@@ -347,16 +347,16 @@ fn repeat(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     answer(part.repeat(count))
 }
 
-fn space(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn space(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let count = length(arguments, 0)?;
     if count > LONGEST_TEXT { Err(too_large("the text")) } else { answer(" ".repeat(count)) }
 }
 
-fn reverse(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn reverse(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     answer(text(arguments, 0)?.chars().rev().collect::<String>())
 }
 
-fn split_part(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn split_part(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let (whole, separator, wanted) = (text(arguments, 0)?, text(arguments, 1)?, integer(arguments, 2)?);
     if wanted == 0 {
         return Err(invalid("field position must not be zero"));
@@ -369,7 +369,7 @@ fn split_part(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     answer(usize::try_from(place).ok().and_then(|place| parts.get(place).copied()).unwrap_or(""))
 }
 
-fn substring_index(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn substring_index(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let (whole, separator, count) = (text(arguments, 0)?, text(arguments, 1)?, integer(arguments, 2)?);
     if separator.is_empty() || count == 0 {
         return answer("");
@@ -380,29 +380,29 @@ fn substring_index(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     answer(kept.join(separator))
 }
 
-fn code(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn code(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Integer(text(arguments, 0)?.chars().next().map_or(0, |letter| letter as i128)))
 }
 
-fn first_byte(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn first_byte(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Integer(text(arguments, 0)?.bytes().next().map_or(0, i128::from)))
 }
 
-fn character(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn character(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let code = u32::try_from(integer(arguments, 0)?).ok().filter(|code| *code != 0).and_then(char::from_u32);
     answer(String::from(code.ok_or_else(|| invalid("requested character is not valid"))?))
 }
 
-fn starts_with(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn starts_with(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     Ok(Datum::Boolean(text(arguments, 0)?.starts_with(text(arguments, 1)?)))
 }
 
-fn compare(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn compare(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let key = |place| text(arguments, place).map(|one| Collation::Folded.key(one));
     Ok(Datum::Integer(key(0)?.cmp(&key(1)?) as i128))
 }
 
-fn field(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn field(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     if arguments.first().is_none_or(Datum::is_null) {
         return Ok(Datum::Integer(0));
     }
@@ -411,13 +411,13 @@ fn field(arguments: &[Datum], _: Invocation<'_>) -> Answer {
     Ok(Datum::Integer(arguments.iter().skip(1).position(is_wanted).map_or(0, |place| place as i128 + 1)))
 }
 
-fn find_in_set(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn find_in_set(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     let wanted = Collation::Folded.key(text(arguments, 0)?);
     let found = text(arguments, 1)?.split(',').position(|one| Collation::Folded.key(one) == wanted);
     Ok(Datum::Integer(found.map_or(0, |place| place as i128 + 1)))
 }
 
-fn choose_text(arguments: &[Datum], _: Invocation<'_>) -> Answer {
+fn choose_text(arguments: &[Datum], _: Invocation<'_>) -> Evaluated {
     match arguments.first() {
         Some(Datum::Integer(place)) if *place >= 1 => {
             Ok(usize::try_from(*place).ok().and_then(|place| arguments.get(place)).cloned().unwrap_or_default())

@@ -15,7 +15,7 @@ use crate::{Registry, SqlType};
 use crate::{SqlError, SqlState};
 use bigdecimal::Zero;
 
-type Rows = Result<Vec<Vec<Datum>>, SqlError>;
+type TableRows = Result<Vec<Vec<Datum>>, SqlError>;
 
 /// The names of all of PostgreSQL's.
 pub(super) const NAMES: &[&str] = &[
@@ -61,7 +61,7 @@ fn one_column(
     column: &str,
     parameters: Vec<SqlType>,
     result: SqlType,
-    implementation: fn(&[Datum], Invocation<'_>) -> Rows,
+    implementation: fn(&[Datum], Invocation<'_>) -> TableRows,
 ) -> Option<TableRoutine> {
     Some(TableRoutine { name, parameters, columns: vec![(column.to_owned(), result)], implementation })
 }
@@ -96,7 +96,7 @@ fn no_step() -> SqlError {
     SqlError::new(SqlState::INVALID_PARAMETER, "step size cannot equal zero")
 }
 
-fn integers(arguments: &[Datum], _: Invocation<'_>) -> Rows {
+fn integers(arguments: &[Datum], _: Invocation<'_>) -> TableRows {
     let (from, to) = (integer(arguments, 0)?, integer(arguments, 1)?);
     let step = if arguments.len() > 2 { integer(arguments, 2)? } else { 1 };
     if step == 0 {
@@ -109,7 +109,7 @@ fn integers(arguments: &[Datum], _: Invocation<'_>) -> Rows {
     Ok((0..count).map(|place| vec![Datum::Integer(from + place * step)]).collect())
 }
 
-fn decimals(arguments: &[Datum], _: Invocation<'_>) -> Rows {
+fn decimals(arguments: &[Datum], _: Invocation<'_>) -> TableRows {
     let (mut value, to) = (decimal(arguments, 0)?, decimal(arguments, 1)?);
     let step = if arguments.len() > 2 { decimal(arguments, 2)? } else { 1.into() };
     if step.is_zero() {
@@ -127,7 +127,7 @@ fn decimals(arguments: &[Datum], _: Invocation<'_>) -> Rows {
     Ok(rows)
 }
 
-fn moments(arguments: &[Datum], call: Invocation<'_>) -> Rows {
+fn moments(arguments: &[Datum], call: Invocation<'_>) -> TableRows {
     let (mut value, to, step) = (time(arguments, 0)?, time(arguments, 1)?, interval(arguments, 2)?);
     if step.length() == 0 {
         return Err(no_step());
@@ -155,7 +155,7 @@ fn elements(arguments: &[SqlType]) -> Option<TableRoutine> {
     }
 }
 
-fn unnest(arguments: &[Datum], _: Invocation<'_>) -> Rows {
+fn unnest(arguments: &[Datum], _: Invocation<'_>) -> TableRows {
     Ok(array(arguments, 0)?.iter().map(|one| vec![one.clone()]).collect())
 }
 
@@ -166,7 +166,7 @@ fn numbered_elements(arguments: &[SqlType]) -> Option<TableRoutine> {
     Some(TableRoutine { name: "_pg_expandarray", parameters: arguments.to_vec(), columns, implementation: expand })
 }
 
-fn expand(arguments: &[Datum], _: Invocation<'_>) -> Rows {
+fn expand(arguments: &[Datum], _: Invocation<'_>) -> TableRows {
     let elements = array(arguments, 0)?.iter().enumerate();
     Ok(elements.map(|(place, one)| vec![one.clone(), Datum::Integer(place as i128 + 1)]).collect())
 }
@@ -187,7 +187,7 @@ fn subscripts(arguments: &[SqlType]) -> Option<TableRoutine> {
     one_column(name, name, parameters, SqlType::INTEGER, implementation)
 }
 
-fn places(arguments: &[Datum], first: i128) -> Rows {
+fn places(arguments: &[Datum], first: i128) -> TableRows {
     let count = if integer(arguments, 1)? == 1 { array(arguments, 0)?.len() as i128 } else { 0 };
     let mut places: Vec<Vec<Datum>> = (first..first + count).map(|place| vec![Datum::Integer(place)]).collect();
     if arguments.get(2) == Some(&Datum::Boolean(true)) {
@@ -229,13 +229,13 @@ fn pairs(
     name: &'static str,
     parameters: Vec<SqlType>,
     value: SqlType,
-    implementation: fn(&[Datum], Invocation<'_>) -> Rows,
+    implementation: fn(&[Datum], Invocation<'_>) -> TableRows,
 ) -> Option<TableRoutine> {
     let columns = vec![("key".to_owned(), SqlType::TEXT), ("value".to_owned(), value)];
     Some(TableRoutine { name, parameters, columns, implementation })
 }
 
-fn split(arguments: &[Datum], _: Invocation<'_>) -> Rows {
+fn split(arguments: &[Datum], _: Invocation<'_>) -> TableRows {
     let (whole, separator) = (text(arguments, 0)?, text(arguments, 1)?);
     if whole.is_empty() {
         return Ok(Vec::new());
@@ -250,7 +250,7 @@ fn wrong_kind(wanted: &str) -> SqlError {
     SqlError::new(SqlState::INVALID_PARAMETER, format!("the document is no {wanted}"))
 }
 
-fn keys(arguments: &[Datum], _: Invocation<'_>) -> Rows {
+fn keys(arguments: &[Datum], _: Invocation<'_>) -> TableRows {
     match json(arguments, 0)? {
         Json::Object(_) => {
             let members = json::members(text(arguments, 0)?)?;
@@ -260,7 +260,7 @@ fn keys(arguments: &[Datum], _: Invocation<'_>) -> Rows {
     }
 }
 
-fn array_elements(arguments: &[Datum], _: Invocation<'_>) -> Rows {
+fn array_elements(arguments: &[Datum], _: Invocation<'_>) -> TableRows {
     match json(arguments, 0)? {
         Json::Array(_) => {
             let members = json::members(text(arguments, 0)?)?;
@@ -278,12 +278,12 @@ fn part_text(part: &str) -> Result<Datum, SqlError> {
     })
 }
 
-fn element_texts(arguments: &[Datum], call: Invocation<'_>) -> Rows {
+fn element_texts(arguments: &[Datum], call: Invocation<'_>) -> TableRows {
     let rows = array_elements(arguments, call)?;
     rows.into_iter().map(|row| Ok(vec![part_text(text(&row, 0)?)?])).collect()
 }
 
-fn each(arguments: &[Datum], _: Invocation<'_>) -> Rows {
+fn each(arguments: &[Datum], _: Invocation<'_>) -> TableRows {
     match json(arguments, 0)? {
         Json::Object(_) => {
             let members = json::members(text(arguments, 0)?)?;
@@ -296,7 +296,7 @@ fn each(arguments: &[Datum], _: Invocation<'_>) -> Rows {
     }
 }
 
-fn each_text(arguments: &[Datum], call: Invocation<'_>) -> Rows {
+fn each_text(arguments: &[Datum], call: Invocation<'_>) -> TableRows {
     let rows = each(arguments, call)?;
     rows.into_iter().map(|row| Ok(vec![row[0].clone(), part_text(text(&row, 1)?)?])).collect()
 }

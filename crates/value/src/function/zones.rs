@@ -9,14 +9,14 @@
 //! What a zone is, and which times it skips or repeats, is in [`Zone`].
 
 use super::Invocation;
-use super::arguments::{Answer, text, time};
+use super::arguments::{Evaluated, text, time};
 use super::moments::moment;
 use crate::SqlType;
 use crate::{Datum, Zone};
 use crate::{SqlError, SqlState};
 
 /// A local time in a zone as a moment, or a moment as the local time of a zone.
-pub(super) fn at_zone(arguments: &[Datum], call: Invocation<'_>) -> Answer {
+pub(super) fn at_zone(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
     let time = time(arguments, 1)?;
     let zone = zone_of(text(arguments, 0)?)?;
     let is_local = matches!(call.result, SqlType::TimestampZoned(_));
