@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The edges of a cycle hold either for certain or under an assumption, a [`Literal`]; the cycle proves that not all its
-//! assumptions are true. Steps that follow from earlier ones by unit propagation are [`Step::Clause`]. The proof is complete when
+//! assumptions are true. Steps that follow from earlier ones by unit propagation are [`ProofStep::Clause`]. The proof is complete when
 //! unit propagation over all steps finds a contradiction.
 
 use skew_history::{EventId, IsolationLevel, KeyId, TransactionId, Value, Writer};
@@ -115,12 +115,12 @@ impl BadRead {
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Proof {
     /// In order; later steps may use earlier ones.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ProofStep>,
 }
 
 /// One step of a proof.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum ProofStep {
     /// These edges form a cycle that the level forbids, so their assumptions are not all true.
     Cycle(Vec<Edge>),
     /// At least one of these is true: it follows from the steps before by unit propagation.

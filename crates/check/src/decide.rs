@@ -7,7 +7,7 @@
 //! ```
 
 use crate::Options;
-use crate::anomaly::{Anomaly, Edge, EdgeKind, Proof, Refutation, Step};
+use crate::anomaly::{Anomaly, Edge, EdgeKind, Proof, ProofStep, Refutation};
 use crate::budget::{Budget, Phase, Statistics};
 use crate::commit_order::{CommitOrder, Instant};
 use crate::graph::{Cycle, Graph, Node};
@@ -18,7 +18,7 @@ use crate::resolve::{INITIAL, Resolved};
 use crate::rules::Rules;
 use crate::saturate::{Choices, Forced, Saturation};
 use crate::search::Question;
-use crate::solver::{Outcome, Solver};
+use crate::solver::{SearchOutcome, Solver};
 use crate::theory::Lit;
 use crate::verdict::Verdict;
 use skew_history::{IsolationLevel, Writer};
@@ -41,7 +41,7 @@ pub(crate) fn decide(
     let forced = saturate(&rules, &Choices::new()).unwrap_or_default();
     if let Some(impossible) = forced.iter().find(|forced| forced.to == INITIAL) {
         let edges = before_initial(must_see(resolved, &Choices::new(), impossible, |reader| rules.sight(reader)));
-        let proof = Proof { steps: vec![Step::Cycle(edges)] };
+        let proof = Proof { steps: vec![ProofStep::Cycle(edges)] };
         return Verdict::Fails(Anomaly { level, refutation: Refutation::Proof(proof) });
     }
     let mut polygraph = Polygraph::new(rules, forced);
@@ -102,11 +102,11 @@ fn search(
     statistics.decisions = solver.decision_count;
     statistics.conflicts = solver.conflict_count;
     match outcome {
-        Outcome::Exhausted => Verdict::Unknown,
-        Outcome::Refuted(clauses) => {
+        SearchOutcome::Exhausted => Verdict::Unknown,
+        SearchOutcome::Refuted(clauses) => {
             Verdict::Fails(Prover::new(&polygraph, level).search(&question, &solver, &clauses, &lemmas))
         }
-        Outcome::Model => {
+        SearchOutcome::Model => {
             let order = accepted.unwrap_or_else(|| {
                 let mut order = polygraph.order.clone();
                 order.sort_unstable_by_key(|&node| solver.theory.place(node));

@@ -10,7 +10,7 @@
 
 use crate::budget::Budget;
 use crate::graph::{Chains, Graph, Node};
-use crate::solver::{Outcome, Solver};
+use crate::solver::{SearchOutcome, Solver};
 use crate::theory::{Conditional, Lit, NO_LIT, Role, Theory, Variable};
 
 /// A variable of a formula, or its opposite.
@@ -108,12 +108,12 @@ impl Formula {
         self.clauses.iter().for_each(|clause| solver.add_given(clause.clone()));
         solver.insert_unconditional();
         match solver.search(&|_, _| false, &mut |_| None, &mut budget) {
-            Outcome::Model => {
+            SearchOutcome::Model => {
                 let value = |variable| solver.is_true(Variable::new(variable).positive());
                 Solution::Model(Model((0..self.variables).map(value).collect()))
             }
-            Outcome::Refuted(_) => Solution::Impossible,
-            Outcome::Exhausted => Solution::Unknown,
+            SearchOutcome::Refuted(_) => Solution::Impossible,
+            SearchOutcome::Exhausted => Solution::Unknown,
         }
     }
 }

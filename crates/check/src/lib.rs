@@ -50,7 +50,7 @@ mod split;
 mod theory;
 pub mod verdict;
 
-pub use anomaly::{Anomaly, Assumption, BadRead, Edge, EdgeKind, Literal, Proof, Refutation, Step};
+pub use anomaly::{Anomaly, Assumption, BadRead, Edge, EdgeKind, Literal, Proof, ProofStep, Refutation};
 pub use budget::{Budget, Phase, Progress, Statistics};
 pub use commit_order::{CommitOrder, Instant};
 pub use counterexample::{AnomalyKind, Case, Counterexample, DependencyKind, Told};

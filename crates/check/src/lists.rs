@@ -14,7 +14,7 @@
 //! assumed; the caller tries all assignments.
 
 use crate::anomaly::BadRead;
-use crate::resolve::{Assumed, Failure};
+use crate::resolve::{Assumed, Unexplained};
 use rustc_hash::{FxHashMap, FxHashSet};
 use skew_history::{Action, Event, EventId, History, KeyId, Outcome, TransactionId, Value, Writer};
 
@@ -118,7 +118,7 @@ impl ListKeys {
         assumed: &Assumed,
         transaction: TransactionId,
         read: EventId,
-    ) -> Result<Vec<TransactionId>, Failure> {
+    ) -> Result<Vec<TransactionId>, Unexplained> {
         let external = ExternalList::of(history, transaction, read);
         let elements = self.elements(history, assumed, read, external.elements)?;
         Ok(elements.into_iter().flatten().map(|appended| appended.transaction).collect())
@@ -131,7 +131,7 @@ impl ListKeys {
         assumed: &Assumed,
         transaction: TransactionId,
         read: EventId,
-    ) -> Result<Option<TransactionId>, Failure> {
+    ) -> Result<Option<TransactionId>, Unexplained> {
         Ok(self.appenders(history, assumed, transaction, read)?.pop())
     }
 
@@ -142,7 +142,7 @@ impl ListKeys {
         assumed: &Assumed,
         read: EventId,
         elements: &[Value],
-    ) -> Result<Vec<Option<Appended>>, Failure> {
+    ) -> Result<Vec<Option<Appended>>, Unexplained> {
         let key = history.event(read).key;
         let list = &self.lists[&key];
         let mut seen: FxHashMap<Value, usize> = FxHashMap::default();
@@ -154,7 +154,11 @@ impl ListKeys {
                 [] | [_] => appends.get(*occurrence).copied(),
                 _ => {
                     let order = assumed.elements.get(&(key, element)).ok_or_else(|| {
-                        Failure::UndecidedElements(key, element, appends.iter().map(|append| append.event).collect())
+                        Unexplained::UndecidedElements(
+                            key,
+                            element,
+                            appends.iter().map(|append| append.event).collect(),
+                        )
                     })?;
                     let event = order.get(*occurrence);
                     event.and_then(|&event| appends.iter().find(|append| append.event == event).copied())
@@ -167,7 +171,7 @@ impl ListKeys {
     }
 
     /// Learns the order of the appends from all the lists that transactions which count have read.
-    pub(crate) fn settle(&mut self, history: &History, assumed: &Assumed, counts: &[bool]) -> Result<(), Failure> {
+    pub(crate) fn settle(&mut self, history: &History, assumed: &Assumed, counts: &[bool]) -> Result<(), Unexplained> {
         if self.keys.is_empty() {
             return Ok(());
         }
@@ -193,7 +197,7 @@ impl ListKeys {
         history: &History,
         assumed: &Assumed,
         reads: &[(TransactionId, EventId)],
-    ) -> Result<Vec<TransactionId>, Failure> {
+    ) -> Result<Vec<TransactionId>, Unexplained> {
         let externals: Vec<ExternalList<'_>> =
             reads.iter().map(|&(transaction, read)| ExternalList::of(history, transaction, read)).collect();
         for external in &externals {
@@ -206,7 +210,7 @@ impl ListKeys {
         for external in &externals {
             if !longest.elements.starts_with(external.elements) {
                 let (read, other) = (external.read, longest.read);
-                return Err(Failure::Bad(BadRead::IncompatibleLists { read, other }));
+                return Err(Unexplained::Bad(BadRead::IncompatibleLists { read, other }));
             }
         }
         let elements = self.elements(history, assumed, longest.read, longest.elements)?;
@@ -272,17 +276,17 @@ impl<'h> ExternalList<'h> {
         ExternalList { read, key: event.key, elements, own, own_agrees, starts_with_initial, is_list }
     }
 
-    fn refuse_broken(&self, history: &History) -> Result<(), Failure> {
+    fn refuse_broken(&self, history: &History) -> Result<(), Unexplained> {
         let read = self.read;
         if !self.is_list {
-            return Err(Failure::Bad(BadRead::ThinAir { read }));
+            return Err(Unexplained::Bad(BadRead::ThinAir { read }));
         }
         if let (false, Some(&own)) = (self.own_agrees, self.own.last()) {
-            return Err(Failure::Bad(BadRead::Internal { read, own }));
+            return Err(Unexplained::Bad(BadRead::Internal { read, own }));
         }
         debug_assert_eq!(history.event(read).key, self.key);
         if !self.starts_with_initial {
-            return Err(Failure::Bad(BadRead::IncompatibleLists { read, other: read }));
+            return Err(Unexplained::Bad(BadRead::IncompatibleLists { read, other: read }));
         }
         Ok(())
     }
@@ -295,14 +299,14 @@ impl ExternalList<'_> {
         history: &History,
         transaction: TransactionId,
         appends: &[Appended],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Unexplained> {
         let last = match (self.own.is_empty(), self.elements.len().checked_sub(1)) {
             (false, _) => Writer::Transaction(transaction),
             (true, Some(last)) => Writer::Transaction(appends[last].transaction),
             (true, None) => Writer::Initial,
         };
         match history.claim(self.read) {
-            Some(claim) if claim != last => Err(Failure::Bad(BadRead::ThinAir { read: self.read })),
+            Some(claim) if claim != last => Err(Unexplained::Bad(BadRead::ThinAir { read: self.read })),
             _ => Ok(()),
         }
     }
@@ -313,18 +317,18 @@ fn explained(
     history: &History,
     longest: &ExternalList<'_>,
     elements: &[Option<Appended>],
-) -> Result<Vec<Appended>, Failure> {
+) -> Result<Vec<Appended>, Unexplained> {
     let read = longest.read;
     let mut appends = Vec::with_capacity(elements.len());
     for (place, element) in elements.iter().enumerate() {
         let Some(append) = element else {
             let again = longest.elements[..place].contains(&longest.elements[place]);
             let bad = if again { BadRead::DuplicateElement { read } } else { BadRead::ThinAir { read } };
-            return Err(Failure::Bad(bad));
+            return Err(Unexplained::Bad(bad));
         };
         match history.outcome(append.transaction) {
             Outcome::Committed | Outcome::Unknown => appends.push(*append),
-            _ => return Err(Failure::Bad(BadRead::Aborted { read, write: append.event })),
+            _ => return Err(Unexplained::Bad(BadRead::Aborted { read, write: append.event })),
         }
     }
     Ok(appends)
@@ -335,19 +339,19 @@ fn refuse_cut_transactions(
     history: &History,
     externals: &[ExternalList<'_>],
     appends: &[Appended],
-) -> Result<(), Failure> {
+) -> Result<(), Unexplained> {
     for external in externals {
         let Some(last) = external.elements.len().checked_sub(1).map(|last| appends[last]) else { continue };
         let more = appends_of(history, last.transaction, external.key).any(|append| append > last.event);
         if more {
-            return Err(Failure::Bad(BadRead::Intermediate { read: external.read, write: last.event }));
+            return Err(Unexplained::Bad(BadRead::Intermediate { read: external.read, write: last.event }));
         }
     }
     Ok(())
 }
 
 /// The transactions of the longest list; each one's elements must be all of its appends, together and in program order.
-fn runs(history: &History, read: EventId, appends: &[Appended]) -> Result<Vec<TransactionId>, Failure> {
+fn runs(history: &History, read: EventId, appends: &[Appended]) -> Result<Vec<TransactionId>, Unexplained> {
     let mut order: Vec<TransactionId> = Vec::new();
     let mut seen: FxHashSet<TransactionId> = FxHashSet::default();
     let mut rest = appends;
@@ -356,7 +360,7 @@ fn runs(history: &History, read: EventId, appends: &[Appended]) -> Result<Vec<Tr
         let mine: Vec<EventId> = appends_of(history, first.transaction, key).collect();
         let together = rest.len() >= mine.len() && rest.iter().zip(&mine).all(|(append, &own)| append.event == own);
         if !together || !seen.insert(first.transaction) {
-            return Err(Failure::Bad(BadRead::IncompatibleLists { read, other: read }));
+            return Err(Unexplained::Bad(BadRead::IncompatibleLists { read, other: read }));
         }
         order.push(first.transaction);
         rest = &rest[mine.len()..];

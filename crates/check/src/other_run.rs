@@ -21,7 +21,7 @@
 use crate::anomaly::BadRead;
 use crate::budget::Budget;
 use crate::commit_order::CommitOrder;
-use crate::resolve::{Assumed, Failure, INITIAL, PackedWriter, resolve};
+use crate::resolve::{Assumed, INITIAL, PackedWriter, Unexplained, resolve};
 use crate::split::decide_assuming;
 use crate::verdict::Verdict;
 use skew_history::{Action, EventId, History, IsolationLevel, Outcome, TransactionId, Writer};
@@ -85,8 +85,8 @@ impl<'h> OtherRun<'h> {
     pub fn reads(&self) -> Result<Option<Vec<ExternalRead>>, BadRead> {
         let resolved = match resolve(self.history, &self.assumed) {
             Ok(resolved) => resolved,
-            Err(Failure::Bad(bad)) => return Err(bad),
-            Err(Failure::Undecided(_) | Failure::UndecidedElements(..)) => return Ok(None),
+            Err(Unexplained::Bad(bad)) => return Err(bad),
+            Err(Unexplained::Undecided(_) | Unexplained::UndecidedElements(..)) => return Ok(None),
         };
         let all = resolved.transactions().flat_map(|transaction| resolved.reads(transaction));
         let external = all.map(|read| {

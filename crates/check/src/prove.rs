@@ -4,7 +4,7 @@
 //! that ends everything is told edge by edge; an edge that rests on an order of two writers needs a step of its own, which shows
 //! that the other order leads round a cycle of edges of *earlier* stages; and so on down to session order and reads.
 
-use crate::anomaly::{Anomaly, Edge, EdgeKind, Literal, Proof, Refutation, Step};
+use crate::anomaly::{Anomaly, Edge, EdgeKind, Literal, Proof, ProofStep, Refutation};
 use crate::graph::{Cycle, Node};
 use crate::levels::Sight;
 use crate::polygraph::{Consequence, Contradiction, Polygraph};
@@ -27,7 +27,7 @@ pub(crate) struct Prover<'p, 'a, 'h> {
     successors: BySource,
     overwrite_successors: BySource,
     /// The steps that show single orders, by stage.
-    lemmas: BTreeMap<(usize, TransactionId, TransactionId), Step>,
+    lemmas: BTreeMap<(usize, TransactionId, TransactionId), ProofStep>,
     pending: Vec<(TransactionId, TransactionId, usize)>,
 }
 
@@ -53,13 +53,13 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
                 let hop = |at: usize| Way::known(nodes[at], nodes[(at + 1) % nodes.len()]);
                 let hops: Vec<Way> = (0..nodes.len()).map(hop).collect();
                 let edges = self.edges(&hops, last);
-                end.push(Step::Cycle(edges));
+                end.push(ProofStep::Cycle(edges));
             }
             Contradiction::Overwrite(reader, later) => {
                 let mut hops = vec![Way { from: *reader, to: *later, overwrite: true }];
                 hops.extend(self.path(*later, *reader, last, false).expect("dependencies lead back"));
                 let edges = self.edges(&hops, last);
-                end.push(Step::Cycle(edges));
+                end.push(ProofStep::Cycle(edges));
             }
             Contradiction::Pair { first, second, stage } => {
                 self.pending.push((*first, *second, *stage));
@@ -84,16 +84,16 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
                 Origin::Given => {}
                 Origin::Cycle(hops) => {
                     let edges = self.search_cycle(question, hops);
-                    steps.push(Step::Cycle(edges));
+                    steps.push(ProofStep::Cycle(edges));
                 }
                 Origin::Lemma(lemma) => {
                     let edges = lemmas[*lemma].clone();
                     self.require_all(&edges, Some(question));
-                    steps.push(Step::Cycle(edges));
+                    steps.push(ProofStep::Cycle(edges));
                 }
                 Origin::Learnt { .. } => {
                     let literals = clause.literals.iter().map(|&literal| question.literal(literal));
-                    steps.push(Step::Clause(literals.collect()));
+                    steps.push(ProofStep::Clause(literals.collect()));
                 }
             }
         }
@@ -131,7 +131,7 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
         }
     }
 
-    fn finish(mut self, end: Vec<Step>) -> Anomaly {
+    fn finish(mut self, end: Vec<ProofStep>) -> Anomaly {
         let mut proven: FxHashSet<(TransactionId, TransactionId)> = FxHashSet::default();
         while let Some((first, second, stage)) = self.pending.pop() {
             if proven.insert((first, second)) {
@@ -150,7 +150,7 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
     }
 
     /// The cycle that shows `first` before `second`: the other order with edges from before `stage`.
-    fn lemma(&mut self, first: TransactionId, second: TransactionId, stage: usize) -> Step {
+    fn lemma(&mut self, first: TransactionId, second: TransactionId, stage: usize) -> ProofStep {
         let mut consequences = Vec::new();
         self.polygraph.consequences(second, first, |consequence| {
             consequences.push(consequence);
@@ -172,7 +172,7 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
         let (edge, path) = best.expect("what pruning decided has a cycle");
         let mut edges = vec![edge];
         edges.extend(self.edges(&path, stage));
-        Step::Cycle(merge_sessions(edges))
+        ProofStep::Cycle(merge_sessions(edges))
     }
 
     fn told(&self, consequence: Consequence, first: TransactionId, second: TransactionId) -> Edge {

@@ -189,7 +189,7 @@ impl Resolved<'_> {
 
 /// Why reads could not be explained.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Failure {
+pub(crate) enum Unexplained {
     /// A read that violates every level.
     Bad(BadRead),
     /// The verdict depends on whether this transaction of unknown outcome committed.
@@ -212,13 +212,13 @@ pub(crate) struct Assumed {
 }
 
 /// Explains the reads of `history`.
-pub(crate) fn resolve<'h>(history: &'h History, assumed: &Assumed) -> Result<Resolved<'h>, Failure> {
+pub(crate) fn resolve<'h>(history: &'h History, assumed: &Assumed) -> Result<Resolved<'h>, Unexplained> {
     Resolver::new(history, assumed).run()
 }
 
 /// One write event of one key.
 #[derive(Clone, Copy)]
-struct Written {
+struct WriteEvent {
     value: Value,
     transaction: TransactionId,
     /// The transaction wrote the key again later.
@@ -237,7 +237,7 @@ struct Lookup {
 }
 
 /// Who wrote what was read, as far as the values say.
-enum Found {
+enum PossibleWriters {
     One(PackedWriter),
     Several(Vec<PackedWriter>),
 }
@@ -255,7 +255,7 @@ struct Resolver<'h, 'a> {
     /// The initial value, when all keys have the same: one look less for every read.
     initial: Option<Value>,
     /// All write events by key; of keys with many, sorted by value.
-    written: Vec<Written>,
+    written: Vec<WriteEvent>,
     lists: ListKeys,
     counts: Vec<bool>,
     lookups: Vec<Lookup>,
@@ -291,7 +291,7 @@ impl<'h, 'a> Resolver<'h, 'a> {
         }
     }
 
-    fn run(mut self) -> Result<Resolved<'h>, Failure> {
+    fn run(mut self) -> Result<Resolved<'h>, Unexplained> {
         self.count_unknown_outcomes()?;
         self.lists.settle(self.history, self.assumed, &self.counts)?;
         let transactions = self.history.transaction_count();
@@ -329,7 +329,7 @@ impl<'h, 'a> Resolver<'h, 'a> {
     }
 
     /// The least fixpoint: a transaction of unknown outcome counts when one that counts read from it.
-    fn count_unknown_outcomes(&mut self) -> Result<(), Failure> {
+    fn count_unknown_outcomes(&mut self) -> Result<(), Unexplained> {
         if !self.history.transactions().any(|transaction| self.history.outcome(transaction) == Outcome::Unknown) {
             return Ok(());
         }
@@ -355,7 +355,7 @@ impl<'h, 'a> Resolver<'h, 'a> {
         for ambiguous in std::mem::take(&mut self.ambiguous) {
             for transaction in ambiguous.candidates.iter().filter_map(|candidate| candidate.transaction()) {
                 if !self.counts[transaction.index()] && !self.assumed.committed.contains_key(&transaction) {
-                    return Err(Failure::Undecided(transaction));
+                    return Err(Unexplained::Undecided(transaction));
                 }
             }
         }
@@ -363,7 +363,7 @@ impl<'h, 'a> Resolver<'h, 'a> {
     }
 
     /// Notes the external reads of a transaction, and compares its internal ones with its own writes.
-    fn collect(&mut self, transaction: TransactionId) -> Result<(), Failure> {
+    fn collect(&mut self, transaction: TransactionId) -> Result<(), Unexplained> {
         let events = self.history.events_of(transaction);
         let first = self.history.event_range(transaction).start;
         let mut own_of_long: FxHashMap<KeyId, EventId> = FxHashMap::default();
@@ -389,7 +389,7 @@ impl<'h, 'a> Resolver<'h, 'a> {
         Ok(())
     }
 
-    fn look_up(&mut self) -> Result<(), Failure> {
+    fn look_up(&mut self) -> Result<(), Unexplained> {
         let mut lookups = std::mem::take(&mut self.lookups);
         // Touching all versions first lets the processor wait for many of them at once: half the time on large histories.
         let ends = lookups.iter().flat_map(|lookup| [lookup.versions.0, lookup.versions.1.saturating_sub(1)]);
@@ -465,35 +465,39 @@ impl<'h, 'a> Resolver<'h, 'a> {
         read: EventId,
         event: &Event,
         own: EventId,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Unexplained> {
         let claim = self.history.claim(read);
         let agrees = claim.is_none_or(|claim| claim == Writer::Transaction(transaction));
         if agrees && self.history.event(own).value == event.value {
             return Ok(());
         }
-        Err(Failure::Bad(BadRead::Internal { read, own }))
+        Err(Unexplained::Bad(BadRead::Internal { read, own }))
     }
 
     /// A list shows nothing of others when it holds the reader's own elements only; then it read the initial list.
-    fn list_read(&mut self, transaction: TransactionId, read: EventId, key: KeyId) -> Result<(), Failure> {
+    fn list_read(&mut self, transaction: TransactionId, read: EventId, key: KeyId) -> Result<(), Unexplained> {
         let writer = self.lists.writer(self.history, self.assumed, transaction, read)?;
         self.reads.push(ReadFrom { key, writer: writer.map_or(INITIAL, PackedWriter::from), event: read });
         Ok(())
     }
 
-    fn external_read(&mut self, lookup: &Lookup) -> Result<(), Failure> {
+    fn external_read(&mut self, lookup: &Lookup) -> Result<(), Unexplained> {
         let writer = match self.found(lookup)? {
-            Found::One(writer) => writer,
-            Found::Several(candidates) => self.remember_ambiguous(lookup, candidates),
+            PossibleWriters::One(writer) => writer,
+            PossibleWriters::Several(candidates) => self.remember_ambiguous(lookup, candidates),
         };
         self.reads.push(ReadFrom { key: lookup.event.key, writer, event: lookup.read });
         Ok(())
     }
 
     /// Whoever may have written what was read.
-    fn found(&self, lookup: &Lookup) -> Result<Found, Failure> {
+    fn found(&self, lookup: &Lookup) -> Result<PossibleWriters, Unexplained> {
         if let Some(assumed) = self.assumed.writers.get(&lookup.read) {
-            return Ok(if let [only] = assumed[..] { Found::One(only) } else { Found::Several(assumed.clone()) });
+            return Ok(if let [only] = assumed[..] {
+                PossibleWriters::One(only)
+            } else {
+                PossibleWriters::Several(assumed.clone())
+            });
         }
         let (read, value) = (lookup.read, lookup.event.value);
         let claim = self.history.claim(read);
@@ -507,9 +511,9 @@ impl<'h, 'a> Resolver<'h, 'a> {
         let good = versions.clone().filter(|version| !version.overwritten && version.may_have_committed);
         let mut good = good.map(|version| PackedWriter::from(version.transaction));
         match (initial, good.next(), good.next()) {
-            (true, None, _) => Ok(Found::One(INITIAL)),
-            (false, Some(only), None) => Ok(Found::One(only)),
-            (false, None, _) => Err(Failure::Bad(self.explain_bad(read, versions))),
+            (true, None, _) => Ok(PossibleWriters::One(INITIAL)),
+            (false, Some(only), None) => Ok(PossibleWriters::One(only)),
+            (false, None, _) => Err(Unexplained::Bad(self.explain_bad(read, versions))),
             (_, first, second) => {
                 let mut candidates: Vec<PackedWriter> = first.into_iter().chain(second).chain(good).collect();
                 candidates.extend(initial.then_some(INITIAL));
@@ -517,7 +521,11 @@ impl<'h, 'a> Resolver<'h, 'a> {
                 candidates.dedup();
                 // Reading one's own later write is a cycle of one; any other candidate is better.
                 candidates.retain(|&candidate| candidate != lookup.transaction.into());
-                Ok(if let [only] = candidates[..] { Found::One(only) } else { Found::Several(candidates) })
+                Ok(if let [only] = candidates[..] {
+                    PossibleWriters::One(only)
+                } else {
+                    PossibleWriters::Several(candidates)
+                })
             }
         }
     }
@@ -529,7 +537,7 @@ impl<'h, 'a> Resolver<'h, 'a> {
     }
 
     /// The versions of a key with a value: by looking at all when they are few, by bisection when they are sorted.
-    fn versions_with(&self, (start, end): (u32, u32), value: Value) -> impl Iterator<Item = &Written> + Clone {
+    fn versions_with(&self, (start, end): (u32, u32), value: Value) -> impl Iterator<Item = &WriteEvent> + Clone {
         let mut versions = &self.written[start as usize..end as usize];
         if versions.len() > FEW {
             let from = versions.partition_point(|version| version.value < value);
@@ -539,7 +547,7 @@ impl<'h, 'a> Resolver<'h, 'a> {
         versions.iter().filter(move |version| version.value == value)
     }
 
-    fn explain_bad<'v>(&self, read: EventId, mut versions: impl Iterator<Item = &'v Written>) -> BadRead {
+    fn explain_bad<'v>(&self, read: EventId, mut versions: impl Iterator<Item = &'v WriteEvent>) -> BadRead {
         let Some(version) = versions.next() else { return BadRead::ThinAir { read } };
         let transaction = version.transaction;
         let key = self.history.event(read).key;
@@ -591,14 +599,15 @@ fn last_write(events: &[Event], place: usize, first: u32) -> Option<EventId> {
 }
 
 /// All write events by key, in the order of transactions; of keys with many, by value.
-fn written_by_key(history: &History, assumed: &Assumed) -> (Vec<u32>, Vec<Written>) {
+fn written_by_key(history: &History, assumed: &Assumed) -> (Vec<u32>, Vec<WriteEvent>) {
     let mut starts = vec![0u32; history.key_count() + 1];
     for_each_write(history, |_, event| starts[event.key.index() + 1] += 1);
     for key in 1..starts.len() {
         starts[key] += starts[key - 1];
     }
     let first = TransactionId(0);
-    let nothing = Written { value: Value::ABSENT, transaction: first, overwritten: false, may_have_committed: false };
+    let nothing =
+        WriteEvent { value: Value::ABSENT, transaction: first, overwritten: false, may_have_committed: false };
     let mut written = vec![nothing; starts[starts.len() - 1] as usize];
     let (mut current, mut committed) = (None, false);
     // While filling, a key's start points behind what is filled; afterwards everything is shifted back by one.
@@ -607,7 +616,7 @@ fn written_by_key(history: &History, assumed: &Assumed) -> (Vec<u32>, Vec<Writte
             (current, committed) = (Some(transaction), may_have_committed(history, assumed, transaction));
         }
         let at = &mut starts[event.key.index()];
-        let version = Written { value: event.value, transaction, overwritten: false, may_have_committed: committed };
+        let version = WriteEvent { value: event.value, transaction, overwritten: false, may_have_committed: committed };
         written[*at as usize] = version;
         *at += 1;
     });
@@ -626,7 +635,7 @@ fn written_by_key(history: &History, assumed: &Assumed) -> (Vec<u32>, Vec<Writte
 }
 
 /// A transaction's writes of one key are neighbours; all but the last are overwritten.
-fn mark_overwritten(versions: &mut [Written]) {
+fn mark_overwritten(versions: &mut [WriteEvent]) {
     for place in 1..versions.len() {
         versions[place - 1].overwritten = versions[place - 1].transaction == versions[place].transaction;
     }

@@ -17,7 +17,7 @@ use crate::graph::Node;
 use crate::polygraph::{Consequence, Polygraph, Reach};
 use crate::resolve::{Ambiguous, PackedWriter, ReadFrom, Resolved};
 use crate::saturate::{Choices, wrote};
-use crate::solver::{FinalCheck, Outcome, Solver};
+use crate::solver::{FinalCheck, SearchOutcome, Solver};
 use crate::theory::{Conditional, ConditionalId, Lit, NO_LIT, Role, Theory, Variable};
 use skew_history::{EventId, TransactionId, Writer};
 
@@ -276,7 +276,7 @@ impl Question {
         solver: &mut Solver<'g>,
         check: FinalCheck<'_, 'g>,
         budget: &mut Budget<'_>,
-    ) -> Outcome {
+    ) -> SearchOutcome {
         solver.search(&|theory, variable| self.polarity(polygraph, theory, variable), check, budget)
     }
 

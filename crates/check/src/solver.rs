@@ -33,13 +33,13 @@ pub(crate) enum Origin {
 
 /// At least one of these is true.
 #[derive(Clone, Debug)]
-pub(crate) struct Clause {
+pub(crate) struct SolverClause {
     pub(crate) literals: Vec<Lit>,
     pub(crate) origin: Origin,
 }
 
 /// What the search came to.
-pub(crate) enum Outcome {
+pub(crate) enum SearchOutcome {
     /// Every variable has a value: [`Solver::is_true`].
     Model,
     /// There is none; the clauses that show it, in order.
@@ -54,7 +54,7 @@ const UNASSIGNED: i8 = -1;
 /// The state of the search.
 pub(crate) struct Solver<'g> {
     pub(crate) theory: Theory<'g>,
-    clauses: Vec<Clause>,
+    clauses: Vec<SolverClause>,
     /// Per literal the clauses that watch its negation.
     watches: Vec<Vec<ClauseId>>,
     /// Per literal the conditional edges that it is part of.
@@ -125,7 +125,7 @@ impl<'g> Solver<'g> {
     }
 
     /// A clause.
-    pub(crate) fn clause(&self, number: ClauseId) -> &Clause {
+    pub(crate) fn clause(&self, number: ClauseId) -> &SolverClause {
         &self.clauses[number.index()]
     }
 
@@ -152,7 +152,7 @@ impl<'g> Solver<'g> {
             self.watches[literals[0].index()].push(number);
             self.watches[literals[1].index()].push(number);
         }
-        self.clauses.push(Clause { literals, origin });
+        self.clauses.push(SolverClause { literals, origin });
         number
     }
 
@@ -181,16 +181,16 @@ impl<'g> Solver<'g> {
         polarity: Polarity<'_>,
         check: FinalCheck<'_, 'g>,
         budget: &mut Budget<'_>,
-    ) -> Outcome {
+    ) -> SearchOutcome {
         let mut restarts = Luby::default();
         let mut until_restart = restarts.next_limit();
         loop {
             if let Some(dead) = self.dead {
-                return Outcome::Refuted(self.refutation(dead));
+                return SearchOutcome::Refuted(self.refutation(dead));
             }
             let steps = 1 + std::mem::take(&mut self.theory.steps);
             if !budget.spend(steps) {
-                return Outcome::Exhausted;
+                return SearchOutcome::Exhausted;
             }
             if let Some(conflict) = self.propagate() {
                 self.learn(conflict);
@@ -211,7 +211,7 @@ impl<'g> Solver<'g> {
                 let conflict = self.add_conflict(literals, Origin::Lemma(lemma));
                 self.learn(conflict);
             } else {
-                return Outcome::Model;
+                return SearchOutcome::Model;
             }
         }
     }

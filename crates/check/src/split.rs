@@ -11,7 +11,7 @@ use crate::anomaly::{Anomaly, Assumption, Refutation};
 use crate::budget::{Budget, Phase, Statistics};
 use crate::decide::decide;
 use crate::levels::{asking_order, row};
-use crate::resolve::{Assumed, Failure, Resolved, resolve};
+use crate::resolve::{Assumed, Resolved, Unexplained, resolve};
 use crate::verdict::Verdict;
 use crate::{LevelReport, Options};
 use skew_history::{EventId, History, IsolationLevel};
@@ -117,15 +117,21 @@ struct Split<'s, 'h> {
 }
 
 impl Split<'_, '_> {
-    fn failed(&mut self, failure: Failure, assumed: &mut Assumed, depth: usize, budget: &mut Budget<'_>) -> Verdict {
+    fn failed(
+        &mut self,
+        failure: Unexplained,
+        assumed: &mut Assumed,
+        depth: usize,
+        budget: &mut Budget<'_>,
+    ) -> Verdict {
         match failure {
-            Failure::Bad(bad) => self.fails(Refutation::Read(bad)),
-            Failure::Undecided(transaction) => {
+            Unexplained::Bad(bad) => self.fails(Refutation::Read(bad)),
+            Unexplained::Undecided(transaction) => {
                 // Not having committed is never worse for the others, so it comes first.
                 let answers = [Assumption::NotCommitted(transaction), Assumption::Committed(transaction)];
                 self.all(answers.into_iter(), assumed, depth, budget)
             }
-            Failure::UndecidedElements(key, element, events) => {
+            Unexplained::UndecidedElements(key, element, events) => {
                 let orders = Permutations::new(events);
                 let answers = orders.map(|appends| Assumption::Appends { key, element, appends });
                 self.all(answers, assumed, depth, budget)

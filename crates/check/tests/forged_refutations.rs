@@ -10,8 +10,8 @@ mod support;
 
 use skew_check::spec::satisfies;
 use skew_check::{
-    Anomaly, Assumption, BadRead, Budget, Edge, EdgeKind, IsolationLevel, Literal, Options, Proof, Refutation, Step,
-    Verdict, check_levels,
+    Anomaly, Assumption, BadRead, Budget, Edge, EdgeKind, IsolationLevel, Literal, Options, Proof, ProofStep,
+    Refutation, Verdict, check_levels,
 };
 use skew_history::{Action, EventId, History, KeyId, TransactionId, Writer, notation};
 use support::{Random, Shape, describe, random_history};
@@ -42,7 +42,7 @@ fn an_equal_element_is_not_read_from_a_later_transaction_of_the_session() {
     let (first, second) = (Writer::Transaction(TransactionId(0)), Writer::Transaction(TransactionId(1)));
     let later = Edge { from: first, to: second, kind: EdgeKind::SessionOrder };
     let read = Edge { from: second, to: first, kind: EdgeKind::ReadsFrom { read: EventId(0) } };
-    let proof = Proof { steps: vec![Step::Cycle(vec![later, read])] };
+    let proof = Proof { steps: vec![ProofStep::Cycle(vec![later, read])] };
     refutes_nothing("a: r(l,[1]) | append(l,1); b: append(l,1)", &Refutation::Proof(proof));
 }
 
@@ -50,7 +50,7 @@ fn an_equal_element_is_not_read_from_a_later_transaction_of_the_session() {
 fn nothing_follows_from_being_before_oneself() {
     let itself = Literal::Before(TransactionId(0), TransactionId(0));
     for clause in [vec![itself], vec![itself, itself]] {
-        let proof = Proof { steps: vec![Step::Clause(clause)] };
+        let proof = Proof { steps: vec![ProofStep::Clause(clause)] };
         refutes_nothing("a: r(x,init) w(x,1); b: r(x,1) w(x,2)", &Refutation::Proof(proof));
     }
 }
@@ -128,18 +128,18 @@ impl Forger<'_> {
         Edge { from, to, kind }
     }
 
-    fn cycle(&mut self) -> Step {
+    fn cycle(&mut self) -> ProofStep {
         let length = 2 + self.random.below(2);
         let stations: Vec<Writer> = (0..length).map(|_| self.writer()).collect();
         let edges = (0..length).map(|place| self.edge(stations[place], stations[(place + 1) % length]));
-        Step::Cycle(edges.collect())
+        ProofStep::Cycle(edges.collect())
     }
 
-    fn step(&mut self) -> Step {
+    fn step(&mut self) -> ProofStep {
         if self.random.chance(70) { self.cycle() } else { self.clause() }
     }
 
-    fn clause(&mut self) -> Step {
+    fn clause(&mut self) -> ProofStep {
         let literal = |it: &mut Self| match it.random.below(4) {
             0 => Literal::ReadsFrom(it.some(|action| action == Action::Read), Writer::Transaction(it.transaction())),
             1 => Literal::NotReadsFrom(it.some(|action| action == Action::Read), Writer::Initial),
@@ -150,7 +150,7 @@ impl Forger<'_> {
         if self.random.below(3) == 0 {
             literals.extend(literals.first().copied());
         }
-        Step::Clause(literals)
+        ProofStep::Clause(literals)
     }
 
     fn assumption(&mut self) -> Assumption {
@@ -235,7 +235,7 @@ impl Forger<'_> {
         let place = self.random.below(proof.steps.len());
         match &mut proof.steps[place] {
             _ if self.random.chance(20) => drop(proof.steps.remove(place)),
-            Step::Cycle(edges) if !edges.is_empty() => {
+            ProofStep::Cycle(edges) if !edges.is_empty() => {
                 let at = self.random.below(edges.len());
                 edges[at] = self.edge(edges[at].from, edges[at].to);
             }

@@ -17,8 +17,8 @@ const MARGIN: &str = "  ";
 
 /// The lanes of a scene, line by line.
 pub(crate) fn draw(scene: &Scene) -> Vec<String> {
-    let columns = (0..scene.sessions.len()).map(|session| Column::new(scene, session));
-    let mut bands: Vec<Vec<Column>> = Vec::new();
+    let columns = (0..scene.sessions.len()).map(|session| SessionColumn::new(scene, session));
+    let mut bands: Vec<Vec<SessionColumn>> = Vec::new();
     let mut width = usize::MAX;
     for column in columns.filter(|column| column.lines.len() > 1) {
         if width.saturating_add(column.width) > WIDEST_LINE {
@@ -31,13 +31,13 @@ pub(crate) fn draw(scene: &Scene) -> Vec<String> {
     bands.iter().flat_map(|band| side_by_side(band)).collect()
 }
 
-struct Column {
+struct SessionColumn {
     lines: Vec<String>,
     width: usize,
 }
 
-impl Column {
-    fn new(scene: &Scene, session: usize) -> Column {
+impl SessionColumn {
+    fn new(scene: &Scene, session: usize) -> SessionColumn {
         let boxes = scene.participants.iter().filter(|who| who.session.is_some_and(|id| id.index() == session));
         let boxes: Vec<&Participant> = boxes.collect();
         let inner = boxes.iter().map(|who| inner_width(who)).max().unwrap_or(0);
@@ -46,7 +46,7 @@ impl Column {
             draw_box(participant, inner, &mut lines);
         }
         let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
-        Column { lines, width }
+        SessionColumn { lines, width }
     }
 }
 
@@ -65,7 +65,7 @@ fn draw_box(participant: &Participant, inner: usize, lines: &mut Vec<String>) {
     lines.push(format!("└{}┘", across.repeat(inner + 2)));
 }
 
-fn side_by_side(band: &[Column]) -> Vec<String> {
+fn side_by_side(band: &[SessionColumn]) -> Vec<String> {
     let height = band.iter().map(|column| column.lines.len()).max().unwrap_or(0);
     let line = |row: usize| {
         let mut line = MARGIN.to_owned();

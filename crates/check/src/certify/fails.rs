@@ -5,7 +5,7 @@
 
 use super::ledger::Ledger;
 use super::propagation::Propagation;
-use crate::anomaly::{Anomaly, Assumption, BadRead, Edge, EdgeKind, Literal, Proof, Refutation, Step};
+use crate::anomaly::{Anomaly, Assumption, BadRead, Edge, EdgeKind, Literal, Proof, ProofStep, Refutation};
 use rustc_hash::FxHashSet;
 use skew_history::{EventId, History, IsolationLevel, KeyId, Outcome, TransactionId, Writer};
 
@@ -33,7 +33,7 @@ impl Refuter<'_> {
         let ledger = Ledger::new(self.history, assumed.clone());
         match refutation {
             Refutation::Read(bad) => is_bad(&ledger, bad),
-            Refutation::Proof(proof) => Follower { ledger: &ledger, level: self.level }.follows(proof),
+            Refutation::Proof(proof) => ProofFollower { ledger: &ledger, level: self.level }.follows(proof),
             Refutation::Split(cases) => {
                 assumed.len() < DEEPEST
                     && is_exhaustive(&ledger, cases)
@@ -123,17 +123,17 @@ fn events_exist(history: &History, bad: &BadRead) -> bool {
     other.index() < history.event_count()
 }
 
-/// A moment of a transaction.
+/// A boundary of a transaction: where an edge leaves it, or arrives.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Moment {
+enum Boundary {
     Begin,
     Commit,
 }
 
 /// An edge, checked.
 struct Checked {
-    leaves: Moment,
-    arrives: Moment,
+    leaves: Boundary,
+    arrives: Boundary,
     assumes: Vec<Literal>,
     overwrite: Option<Overwrite>,
 }
@@ -145,12 +145,12 @@ enum Overwrite {
 }
 
 /// Follows a proof.
-struct Follower<'l, 'h> {
+struct ProofFollower<'l, 'h> {
     ledger: &'l Ledger<'h>,
     level: IsolationLevel,
 }
 
-impl Follower<'_, '_> {
+impl ProofFollower<'_, '_> {
     fn follows(&self, proof: &Proof) -> bool {
         let mut propagation = Propagation::default();
         for read in self.mentioned_reads(proof) {
@@ -158,11 +158,11 @@ impl Follower<'_, '_> {
         }
         for step in &proof.steps {
             match step {
-                Step::Cycle(edges) => match self.cycle(edges) {
+                ProofStep::Cycle(edges) => match self.cycle(edges) {
                     Some(assumes) => propagation.add(assumes.into_iter().map(Literal::negated).collect()),
                     None => return false,
                 },
-                Step::Clause(clause) => {
+                ProofStep::Clause(clause) => {
                     // Before itself is neither true nor false: it would be its own opposite, and anything would follow.
                     let is_sound = |literal: &Literal| literal.negated() != *literal;
                     if !clause.iter().all(is_sound) || !propagation.refutes(clause) {
@@ -181,8 +181,8 @@ impl Follower<'_, '_> {
         let mut edges: Vec<&Edge> = Vec::new();
         for step in &proof.steps {
             match step {
-                Step::Cycle(cycle) => edges.extend(cycle),
-                Step::Clause(clause) => reads.extend(clause.iter().filter_map(|literal| match literal {
+                ProofStep::Cycle(cycle) => edges.extend(cycle),
+                ProofStep::Clause(clause) => reads.extend(clause.iter().filter_map(|literal| match literal {
                     Literal::ReadsFrom(read, _) | Literal::NotReadsFrom(read, _) => Some(*read),
                     Literal::Before(..) => None,
                 })),
@@ -231,7 +231,7 @@ impl Follower<'_, '_> {
         for (place, edge) in edges.iter().enumerate() {
             let next = (place + 1) % edges.len();
             // From a begin the commit of the same transaction follows, never the other way round.
-            let goes_on = checked[place].arrives == Moment::Begin || checked[next].leaves == Moment::Commit;
+            let goes_on = checked[place].arrives == Boundary::Begin || checked[next].leaves == Boundary::Commit;
             if edge.to != edges[next].from || !goes_on {
                 return None;
             }
@@ -293,7 +293,7 @@ impl Follower<'_, '_> {
             }
             _ => false,
         };
-        ordered.then(|| plain(Moment::Commit, Moment::Begin, Vec::new()))
+        ordered.then(|| plain(Boundary::Commit, Boundary::Begin, Vec::new()))
     }
 
     fn real_time(&self, edge: &Edge) -> Option<Checked> {
@@ -301,7 +301,7 @@ impl Follower<'_, '_> {
         let (from, to) = (transaction(edge.from)?, transaction(edge.to)?);
         let (end, begin) = (history.times(from).end?, history.times(to).begin?);
         let ordered = self.level.is_strong() && end < begin && history.outcome(from) != Outcome::Unknown;
-        ordered.then(|| plain(Moment::Commit, Moment::Begin, Vec::new()))
+        ordered.then(|| plain(Boundary::Commit, Boundary::Begin, Vec::new()))
     }
 
     /// The assumption that a read returned this writer's version: none when there is no other.
@@ -330,8 +330,8 @@ impl Follower<'_, '_> {
             ReadCommitted | ReadAtomic | Causal | Prefix => true,
             ParallelSnapshot | Snapshot | Serializable | StrongSnapshot | StrictSerializable | Declared => false,
         };
-        let arrives = if only_itself && history.event(read).locking { Moment::Commit } else { Moment::Begin };
-        Some(plain(Moment::Commit, arrives, assumes))
+        let arrives = if only_itself && history.event(read).locking { Boundary::Commit } else { Boundary::Begin };
+        Some(plain(Boundary::Commit, arrives, assumes))
     }
 
     /// The assumption that one version is before another: none when lists show it.
@@ -351,11 +351,11 @@ impl Follower<'_, '_> {
         let later = transaction(edge.to)?;
         let assumes = self.order_assumption(edge.from, later, key)?;
         let arrives = match self.level_of(later)? {
-            Snapshot => Moment::Begin,
-            ReadCommitted | ReadAtomic | Causal | Prefix | ParallelSnapshot | Serializable => Moment::Commit,
-            StrongSnapshot | StrictSerializable | Declared => Moment::Commit,
+            Snapshot => Boundary::Begin,
+            ReadCommitted | ReadAtomic | Causal | Prefix | ParallelSnapshot | Serializable => Boundary::Commit,
+            StrongSnapshot | StrictSerializable | Declared => Boundary::Commit,
         };
-        Some(plain(Moment::Commit, arrives, assumes))
+        Some(plain(Boundary::Commit, arrives, assumes))
     }
 
     fn overwrites(&self, edge: &Edge, read: EventId, writer: Writer) -> Option<Checked> {
@@ -368,13 +368,13 @@ impl Follower<'_, '_> {
         let event = history.event(read);
         assumes.extend(self.order_assumption(writer, later, event.key)?);
         let leaves = match self.level_of(reader)? {
-            _ if event.locking => Moment::Commit,
+            _ if event.locking => Boundary::Commit,
             ReadCommitted | ReadAtomic | Causal => return None,
-            Prefix | Snapshot => Moment::Begin,
-            ParallelSnapshot | Serializable | StrongSnapshot | StrictSerializable | Declared => Moment::Commit,
+            Prefix | Snapshot => Boundary::Begin,
+            ParallelSnapshot | Serializable | StrongSnapshot | StrictSerializable | Declared => Boundary::Commit,
         };
         let overwrite = Some(if event.locking { Overwrite::Locking } else { Overwrite::Plain });
-        Some(Checked { leaves, arrives: Moment::Commit, assumes, overwrite })
+        Some(Checked { leaves, arrives: Boundary::Commit, assumes, overwrite })
     }
 
     fn must_see(&self, edge: &Edge, read: EventId, path: &[Edge]) -> Option<Checked> {
@@ -390,7 +390,7 @@ impl Follower<'_, '_> {
         for step in path {
             assumes.extend(self.edge(step)?.assumes);
         }
-        Some(plain(Moment::Commit, Moment::Commit, assumes))
+        Some(plain(Boundary::Commit, Boundary::Commit, assumes))
     }
 
     /// Whether a path of session order and reads makes a reader see a transaction, at the reader's level.
@@ -418,7 +418,7 @@ impl Follower<'_, '_> {
     }
 }
 
-fn plain(leaves: Moment, arrives: Moment, assumes: Vec<Literal>) -> Checked {
+fn plain(leaves: Boundary, arrives: Boundary, assumes: Vec<Literal>) -> Checked {
     Checked { leaves, arrives, assumes, overwrite: None }
 }
 

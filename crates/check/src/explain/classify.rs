@@ -12,7 +12,7 @@
 //! | serializable | write skew; read-only anomaly when a reader without writes is part of it |
 //! | strong levels only | real-time violation |
 
-use crate::anomaly::{Anomaly, BadRead, Edge, EdgeKind, Refutation, Step};
+use crate::anomaly::{Anomaly, BadRead, Edge, EdgeKind, ProofStep, Refutation};
 use crate::counterexample::AnomalyKind;
 use crate::levels::rule;
 use crate::{Budget, IsolationLevel, LevelReport, Options, check_levels};
@@ -81,7 +81,7 @@ fn cycles(refutation: &Refutation) -> Vec<&Edge> {
         match refutation {
             Refutation::Read(_) => {}
             Refutation::Proof(proof) => proof.steps.iter().for_each(|step| {
-                if let Step::Cycle(cycle) = step {
+                if let ProofStep::Cycle(cycle) = step {
                     edges.extend(cycle);
                 }
             }),

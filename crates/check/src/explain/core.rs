@@ -1,12 +1,12 @@
 //! The events that a refutation speaks about, and what they need to mean the same on their own.
 
-use crate::anomaly::{Anomaly, Assumption, BadRead, Edge, EdgeKind, Refutation, Step};
+use crate::anomaly::{Anomaly, Assumption, BadRead, Edge, EdgeKind, ProofStep, Refutation};
 use rustc_hash::{FxHashMap, FxHashSet};
 use skew_history::{Action, Event, EventId, History, KeyId, Outcome, TransactionId, Value, Writer};
 use std::collections::BTreeSet;
 
 /// Where things are written, to find what a read needs.
-pub(super) struct Writes<'h> {
+pub(super) struct WriteIndex<'h> {
     history: &'h History,
     /// The last write of each key by each transaction that wrote the value, by key and value.
     by_value: FxHashMap<(KeyId, Value), Vec<EventId>>,
@@ -14,15 +14,15 @@ pub(super) struct Writes<'h> {
     by_writer: FxHashMap<(TransactionId, KeyId), Vec<EventId>>,
 }
 
-impl<'h> Writes<'h> {
+impl<'h> WriteIndex<'h> {
     /// All writes.
-    pub(super) fn new(history: &'h History) -> Writes<'h> {
-        Writes::on(history, |_| true)
+    pub(super) fn new(history: &'h History) -> WriteIndex<'h> {
+        WriteIndex::on(history, |_| true)
     }
 
     /// The writes of some keys. What events of a key need is of that key too, so of a million transactions only the few keys
     /// that a refutation speaks about are looked at.
-    pub(super) fn on(history: &'h History, concerns: impl Fn(KeyId) -> bool) -> Writes<'h> {
+    pub(super) fn on(history: &'h History, concerns: impl Fn(KeyId) -> bool) -> WriteIndex<'h> {
         let mut by_writer: FxHashMap<(TransactionId, KeyId), Vec<EventId>> = FxHashMap::default();
         for transaction in history.transactions() {
             let events = history.numbered_events_of(transaction);
@@ -36,7 +36,7 @@ impl<'h> Writes<'h> {
             by_value.entry((event.key, event.value)).or_default().push(write);
         }
         by_value.values_mut().for_each(|writes| writes.sort_unstable());
-        Writes { history, by_value, by_writer }
+        WriteIndex { history, by_value, by_writer }
     }
 
     fn of_value(&self, key: KeyId, value: Value) -> &[EventId] {
@@ -99,7 +99,7 @@ impl<'h> Writes<'h> {
 pub(super) fn core(history: &History, anomaly: &Anomaly) -> Vec<EventId> {
     let mut keys = FxHashSet::default();
     add_keys(history, &anomaly.refutation, &mut keys);
-    let writes = Writes::on(history, |key| keys.contains(&key));
+    let writes = WriteIndex::on(history, |key| keys.contains(&key));
     let mut collector = Collector { history, writes: &writes, events: Vec::new(), list_keys: FxHashSet::default() };
     collector.refutation(&anomaly.refutation);
     collector.longest_lists();
@@ -109,7 +109,7 @@ pub(super) fn core(history: &History, anomaly: &Anomaly) -> Vec<EventId> {
         return closed;
     }
     // Whoever read from them may have read other keys.
-    let writes = Writes::new(history);
+    let writes = WriteIndex::new(history);
     let mut collector = Collector { history, writes: &writes, events: closed, list_keys: FxHashSet::default() };
     collector.readers_of_unknown();
     writes.close(collector.events)
@@ -122,7 +122,7 @@ fn add_keys(history: &History, refutation: &Refutation, keys: &mut FxHashSet<Key
             keys.insert(history.event(bad.read()).key);
         }
         Refutation::Proof(proof) => proof.steps.iter().for_each(|step| {
-            if let Step::Cycle(edges) = step {
+            if let ProofStep::Cycle(edges) = step {
                 edges.iter().for_each(|edge| add_keys_of_edge(history, edge, keys));
             }
         }),
@@ -153,7 +153,7 @@ fn add_keys_of_edge(history: &History, edge: &Edge, keys: &mut FxHashSet<KeyId>)
 
 struct Collector<'c, 'h> {
     history: &'h History,
-    writes: &'c Writes<'h>,
+    writes: &'c WriteIndex<'h>,
     events: Vec<EventId>,
     list_keys: FxHashSet<KeyId>,
 }
@@ -163,7 +163,7 @@ impl Collector<'_, '_> {
         match refutation {
             Refutation::Read(bad) => self.bad_read(bad),
             Refutation::Proof(proof) => proof.steps.iter().for_each(|step| {
-                if let Step::Cycle(edges) = step {
+                if let ProofStep::Cycle(edges) = step {
                     edges.iter().for_each(|edge| self.edge(edge));
                 }
             }),

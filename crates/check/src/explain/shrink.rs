@@ -4,7 +4,7 @@
 //! fails shows that the whole fails. Transactions are dropped in halves, quarters, … and one by one, then reads, then writes; after
 //! every drop the rest is checked again.
 
-use super::core::{Writes, core};
+use super::core::{WriteIndex, core};
 use super::simple;
 use crate::anomaly::Anomaly;
 use crate::budget::Budget;
@@ -47,7 +47,7 @@ fn simple_part(history: &History, anomaly: &Anomaly) -> Option<Vec<EventId>> {
     let forbids = anomaly.level.implies(IsolationLevel::ParallelSnapshot);
     let found = forbids.then(|| simple::lost_update(history)).flatten()?;
     let keys: FxHashSet<KeyId> = found.iter().map(|event| history.event(*event).key).collect();
-    Some(Writes::on(history, |key| keys.contains(&key)).close(found))
+    Some(WriteIndex::on(history, |key| keys.contains(&key)).close(found))
 }
 
 fn fails(history: &History, level: IsolationLevel, budget: Budget<'_>) -> Option<Anomaly> {
@@ -106,7 +106,7 @@ impl Shrinking<'_> {
 
     /// Drops events and whatever cannot stay without them, if the rest still fails.
     fn drop_events(&mut self, gone: FxHashSet<EventId>) -> bool {
-        let writes = Writes::new(&self.history);
+        let writes = WriteIndex::new(&self.history);
         let all =
             self.history.transactions().flat_map(|transaction| self.history.event_range(transaction)).map(EventId);
         let whole = |event: &EventId| {

@@ -16,7 +16,7 @@
 //! Many formats name everything by numbers. "1's write of 1 (2)" says nothing, so bare numbers get their nouns: "transaction 1's
 //! write of key 1 (2)".
 
-use crate::anomaly::{Anomaly, BadRead, Edge, EdgeKind, Refutation, Step};
+use crate::anomaly::{Anomaly, BadRead, Edge, EdgeKind, ProofStep, Refutation};
 use crate::counterexample::{Case, DependencyKind, Told};
 use crate::resolve::{Assumed, Resolved, resolve};
 use skew_history::{Action, EventId, History, KeyId, TransactionId, Writer};
@@ -34,8 +34,8 @@ pub(super) fn cases(history: &History, anomaly: &Anomaly) -> Vec<Case> {
                     .steps
                     .iter()
                     .filter_map(|step| match step {
-                        Step::Cycle(edges) => Some(edges),
-                        Step::Clause(_) => None,
+                        ProofStep::Cycle(edges) => Some(edges),
+                        ProofStep::Clause(_) => None,
                     })
                     .collect();
                 let interesting: Vec<&&Vec<Edge>> = cycles.iter().filter(|edges| !is_obvious(edges)).collect();

@@ -15,7 +15,7 @@
 //! see does not, and the edges of the weak levels are final as soon as they are there.
 
 use super::bits::Bits;
-use super::node::{Nodes, Slot, Source};
+use super::node::{Nodes, ReadSource, Slot};
 use super::order::{Edge, Knowledge, Question};
 use super::writes::Meeting;
 use super::{GrowingHistory, Updates};
@@ -27,7 +27,7 @@ use skew_history::KeyId;
 pub(super) struct Candidate {
     pub(super) reader: Slot,
     pub(super) key: KeyId,
-    pub(super) source: Source,
+    pub(super) source: ReadSource,
     pub(super) locking: bool,
 }
 
@@ -37,12 +37,12 @@ impl Nodes {
         let Candidate { reader, key, source, locking } = candidate;
         let node = self.node(reader);
         let mut edges = Vec::new();
-        if let Source::Node(writer) = source {
+        if let ReadSource::Node(writer) = source {
             edges.push((writer.commit(), node.read_target(reader, locking)));
         }
         if let Some(sight) = node.rule.sight().filter(|_| !locking) {
             self.force(candidate, sight, &mut edges)?;
-        } else if source == Source::Base && !node.rule.watches_overwrites() {
+        } else if source == ReadSource::Base && !node.rule.watches_overwrites() {
             let point = node.read_point(reader, locking);
             edges.extend(self.others(key, source, reader).map(|other| (point, other.commit())));
         }
@@ -50,17 +50,17 @@ impl Nodes {
     }
 
     /// The other writers of a key.
-    fn others(&self, key: KeyId, source: Source, reader: Slot) -> impl Iterator<Item = Slot> + '_ {
-        self.writers(key).iter().copied().filter(move |&other| Source::Node(other) != source && other != reader)
+    fn others(&self, key: KeyId, source: ReadSource, reader: Slot) -> impl Iterator<Item = Slot> + '_ {
+        self.writers(key).iter().copied().filter(move |&other| ReadSource::Node(other) != source && other != reader)
     }
 
     /// The edges that read-committed, read-atomic and causal force.
     fn force(&self, candidate: Candidate, sight: Sight, edges: &mut Vec<Edge>) -> Option<()> {
         let Candidate { reader, key, source, .. } = candidate;
         let node = self.node(reader);
-        let mut order = |other: Slot, source: Source| match source {
-            Source::Base => None,
-            Source::Node(writer) => {
+        let mut order = |other: Slot, source: ReadSource| match source {
+            ReadSource::Base => None,
+            ReadSource::Node(writer) => {
                 edges.push((other.commit(), writer.commit()));
                 Some(())
             }
@@ -89,8 +89,8 @@ impl Nodes {
     }
 
     /// What a plain read of a weak transaction lets it see, apart from what read-committed lets later reads see.
-    fn made_visible(&self, source: Source, sight: Sight) -> Bits {
-        let Source::Node(writer) = source else { return Bits::default() };
+    fn made_visible(&self, source: ReadSource, sight: Sight) -> Bits {
+        let ReadSource::Node(writer) = source else { return Bits::default() };
         match sight {
             Sight::EarlierReads => Bits::default(),
             Sight::SessionAndReads => std::iter::once(writer).collect(),
@@ -112,10 +112,10 @@ impl Nodes {
     }
 
     /// Either the other version is older than the one that was read, or the read came before it. Reads of the base leave no choice.
-    fn overwrite(&self, reader: Slot, source: Source, locking: bool, other: Slot) -> Option<Question> {
+    fn overwrite(&self, reader: Slot, source: ReadSource, locking: bool, other: Slot) -> Option<Question> {
         let writer = match source {
-            Source::Base => None,
-            Source::Node(writer) => Some(writer.commit()),
+            ReadSource::Base => None,
+            ReadSource::Node(writer) => Some(writer.commit()),
         };
         if self.node(reader).rule.watches_overwrites() {
             return Some(Question::Seen { reader: reader.commit(), writer, other: other.commit() });
@@ -130,7 +130,7 @@ impl GrowingHistory {
     #[must_use]
     pub(super) fn add_meeting(&self, knowledge: &mut Knowledge, writer: Slot, meeting: Meeting) -> bool {
         match meeting {
-            Meeting::Reader(_, source, _) if source == Source::Node(writer) => true,
+            Meeting::Reader(_, source, _) if source == ReadSource::Node(writer) => true,
             Meeting::Reader(reader, source, locking) => {
                 if let Some(question) = self.nodes.overwrite(reader, source, locking, writer) {
                     knowledge.ask(question);

@@ -7,7 +7,7 @@
 //!   a: w(x) w(y)      b: w(x) w(y)        at read-atomic  x and y are both a's or both b's
 //! ```
 
-use super::node::{Slot, Source};
+use super::node::{ReadSource, Slot};
 use super::order::{Knowledge, Search};
 use super::{GrowingHistory, Version};
 use skew_history::KeyId;
@@ -33,7 +33,7 @@ impl GrowingHistory {
             };
             for &writer in last.iter().rev() {
                 let Some(next) = self.with_last(&knowledge, *key, writer)? else { continue };
-                let version = self.nodes.version(*key, Source::Node(writer));
+                let version = self.nodes.version(*key, ReadSource::Node(writer));
                 stack.push((next, chosen.iter().copied().chain([(*key, version)]).collect()));
             }
         }

@@ -41,11 +41,11 @@ mod writes;
 use crate::levels::{Rule, Sight, row, rule};
 use bits::Bits;
 use draft::Candidate;
-use node::{Node, Nodes, Point, Read, Slot, Source, State};
+use node::{KeptTransaction, NodeRead, NodeState, Nodes, Point, ReadSource, Slot};
 use order::{Knowledge, Search};
 use rustc_hash::FxHashMap;
 use skew_history::{IsolationLevel, KeyId, SessionId};
-use writes::{Meeting, Writes};
+use writes::{Meeting, OwnWrites};
 
 /// A transaction that has begun, in the order of begins. Numbers are never used twice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -173,14 +173,14 @@ impl GrowingHistory {
     fn add_node(&mut self, id: GrowingId, session: SessionId, rule: &'static Rule, past: Bits, granted: Bits) {
         let slot = Slot::new(self.nodes.nodes.len());
         let plain_past = self.nodes.causal_past_of(past.iter());
-        let mut node = Node {
+        let mut node = KeptTransaction {
             id,
             session,
             rule,
-            state: State::Pending,
+            state: NodeState::Pending,
             reads: Vec::new(),
             late_reads: 0,
-            writes: Writes::default(),
+            writes: OwnWrites::default(),
             edges: Vec::new(),
             session_past: past,
             granted,
@@ -211,7 +211,7 @@ impl GrowingHistory {
     fn slot(&self, transaction: GrowingId) -> Slot {
         let slot = self.nodes.slots.get(&transaction);
         let slot = *slot.unwrap_or_else(|| panic!("transaction {} has ended", transaction.0));
-        assert!(self.nodes.node(slot).state == State::Pending, "transaction {} has ended", transaction.0);
+        assert!(self.nodes.node(slot).state == NodeState::Pending, "transaction {} has ended", transaction.0);
         slot
     }
 
@@ -225,7 +225,7 @@ impl GrowingHistory {
     pub fn settle(&mut self) {
         self.settled = self.committed();
         for node in &mut self.nodes.nodes {
-            if node.state == State::Pending && node.rule.sight() == Some(Sight::EarlierReads) {
+            if node.state == NodeState::Pending && node.rule.sight() == Some(Sight::EarlierReads) {
                 node.granted.add(&self.settled);
             }
         }
@@ -233,7 +233,7 @@ impl GrowingHistory {
 
     fn committed(&self) -> Bits {
         let nodes = self.nodes.nodes.iter().enumerate();
-        nodes.filter(|(_, node)| node.state == State::Committed).map(|(slot, _)| Slot::new(slot)).collect()
+        nodes.filter(|(_, node)| node.state == NodeState::Committed).map(|(slot, _)| Slot::new(slot)).collect()
     }
 
     /// The versions of a key that a transaction might read before its level is asked, oldest first.
@@ -242,21 +242,21 @@ impl GrowingHistory {
         self.sources(slot, key).into_iter().map(|source| self.version_for(slot, key, source)).collect()
     }
 
-    fn sources(&self, slot: Slot, key: KeyId) -> Vec<Source> {
+    fn sources(&self, slot: Slot, key: KeyId) -> Vec<ReadSource> {
         if let Some(pinned) = self.pinned_source(slot, key) {
             return vec![pinned];
         }
-        let Some(row) = self.nodes.rows.get(&key) else { return vec![Source::Base] };
+        let Some(row) = self.nodes.rows.get(&key) else { return vec![ReadSource::Base] };
         let exempt = self.nodes.node(slot).exempt;
         let visible = |&&writer: &&Slot| exempt || !self.nodes.node(writer).frozen || row.floor == Some(writer);
-        let base = (exempt || row.floor.is_none()).then_some(Source::Base);
-        base.into_iter().chain(row.writers.iter().filter(visible).map(|&writer| Source::Node(writer))).collect()
+        let base = (exempt || row.floor.is_none()).then_some(ReadSource::Base);
+        base.into_iter().chain(row.writers.iter().filter(visible).map(|&writer| ReadSource::Node(writer))).collect()
     }
 
     /// The version of a key that was committed last.
     pub fn latest(&self, key: KeyId) -> Version {
         let last = self.nodes.writers(key).last();
-        self.nodes.version(key, last.map_or(Source::Base, |&last| Source::Node(last)))
+        self.nodes.version(key, last.map_or(ReadSource::Base, |&last| ReadSource::Node(last)))
     }
 
     /// The versions that the next read of a key may return, oldest first; never empty. A locking read returns the latest.
@@ -268,11 +268,11 @@ impl GrowingHistory {
         self.nodes.collect_meetings(slot);
         let sources = self.sources(slot, key);
         for with_writes in [true, false] {
-            let allowed = |source: &&Source| {
+            let allowed = |source: &&ReadSource| {
                 let candidate = Candidate { reader: slot, key, source: **source, locking };
                 self.accept(candidate, with_writes, None).is_some()
             };
-            let allowed: Vec<Source> = sources.iter().filter(allowed).copied().collect();
+            let allowed: Vec<ReadSource> = sources.iter().filter(allowed).copied().collect();
             if !allowed.is_empty() {
                 return allowed.into_iter().map(|source| self.version_for(slot, key, source)).collect();
             }
@@ -397,7 +397,7 @@ impl GrowingHistory {
 
     fn note_read(&mut self, candidate: Candidate, edges: Vec<order::Edge>) {
         let Candidate { reader, key, source, locking } = candidate;
-        if let Source::Node(writer) = source {
+        if let ReadSource::Node(writer) = source {
             let past = self.nodes.causal_past_of(std::iter::once(writer));
             let node = self.nodes.node_mut(reader);
             node.full_past.add(&past);
@@ -410,7 +410,7 @@ impl GrowingHistory {
             self.nodes.rows.entry(key).or_default().readers.push((reader, source, locking));
             self.nodes.pass_moment(Some(reader));
         }
-        self.nodes.node_mut(reader).reads.push(Read { key, source, locking, late: false, edges });
+        self.nodes.node_mut(reader).reads.push(NodeRead { key, source, locking, late: false, edges });
     }
 
     /// A key that nobody has committed yet lies in a range that the transaction read before its `place`-th read: it read its absence.
@@ -419,12 +419,12 @@ impl GrowingHistory {
         debug_assert!(self.nodes.writers(key).is_empty(), "the key comes into being only now");
         let Some(&slot) = self.nodes.slots.get(&transaction) else { return };
         if self.nodes.is_watched(slot, false) {
-            self.nodes.rows.entry(key).or_default().readers.push((slot, Source::Base, false));
+            self.nodes.rows.entry(key).or_default().readers.push((slot, ReadSource::Base, false));
             self.nodes.pass_moment(None);
         }
         let node = self.nodes.node_mut(slot);
         let place = node.place_of_read(place);
-        let read = Read { key, source: Source::Base, locking: false, late: true, edges: Vec::new() };
+        let read = NodeRead { key, source: ReadSource::Base, locking: false, late: true, edges: Vec::new() };
         node.reads.insert(place, read);
         node.late_reads += 1;
     }
@@ -470,7 +470,7 @@ impl GrowingHistory {
             self.nodes.rows.entry(key).or_default().writers.push(slot);
         }
         self.nodes.pass_moment(None);
-        self.nodes.node_mut(slot).state = State::Committed;
+        self.nodes.node_mut(slot).state = NodeState::Committed;
         self.end(slot);
         self.commits += 1;
         self.freeze_if_due();
@@ -500,14 +500,14 @@ impl GrowingHistory {
         let slot = self.slot(transaction);
         self.nodes.node_mut(slot).writes.truncate(0);
         if by_program && !self.nodes.node(slot).doomed {
-            self.nodes.node_mut(slot).state = State::Aborted;
+            self.nodes.node_mut(slot).state = NodeState::Aborted;
             self.end(slot);
             self.rollbacks += 1;
             return self.freeze_if_due();
         }
         self.ensure_witness();
         self.unpin(slot);
-        self.nodes.node_mut(slot).state = State::Gone;
+        self.nodes.node_mut(slot).state = NodeState::Gone;
         self.nodes.slots.remove(&transaction);
         self.forget_reads(slot, 0);
         self.nodes.node_mut(slot).exempt = false;

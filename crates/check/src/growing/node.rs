@@ -2,7 +2,7 @@
 
 use super::bits::Bits;
 use super::order::Edge;
-use super::writes::Writes;
+use super::writes::OwnWrites;
 use super::{GrowingId, Version};
 use crate::ids::dense_id;
 use crate::levels::{Reads, Rule, Sight, TransactionNode};
@@ -44,7 +44,7 @@ impl Point {
 
 /// Where a read came from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Source {
+pub(super) enum ReadSource {
     /// The version before all that are kept: the initial one, or what is left of sealed ones.
     Base,
     /// A transaction that is kept.
@@ -52,7 +52,7 @@ pub(super) enum Source {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum State {
+pub(super) enum NodeState {
     Pending,
     Committed,
     /// By its own program: its reads stay.
@@ -63,9 +63,9 @@ pub(super) enum State {
 
 /// A read, and the edges that follow from it alone.
 #[derive(Clone, Debug)]
-pub(super) struct Read {
+pub(super) struct NodeRead {
     pub(super) key: KeyId,
-    pub(super) source: Source,
+    pub(super) source: ReadSource,
     pub(super) locking: bool,
     /// A scan read the absence of a key that came into being later.
     pub(super) late: bool,
@@ -74,15 +74,15 @@ pub(super) struct Read {
 
 /// A transaction.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
+pub(super) struct KeptTransaction {
     pub(super) id: GrowingId,
     pub(super) session: SessionId,
     pub(super) rule: &'static Rule,
-    pub(super) state: State,
-    pub(super) reads: Vec<Read>,
+    pub(super) state: NodeState,
+    pub(super) reads: Vec<NodeRead>,
     /// How many of them are absences that were added later.
     pub(super) late_reads: usize,
-    pub(super) writes: Writes,
+    pub(super) writes: OwnWrites,
     /// Edges that do not come from a read: session order, and the order of sealed transactions.
     pub(super) edges: Vec<Edge>,
     /// All that is before it in session order.
@@ -105,7 +105,7 @@ pub(super) struct Node {
     pub(super) doomed: bool,
 }
 
-impl Node {
+impl KeptTransaction {
     /// The point of its begin or of its commit; both are the commit where the level does not tell them apart.
     fn at(&self, slot: Slot, which: TransactionNode) -> Point {
         if self.rule.is_split && which == TransactionNode::Begin { slot.begin() } else { slot.commit() }
@@ -161,20 +161,20 @@ impl Node {
 
 /// What is kept of a key that somebody who is kept wrote or read.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Row {
+pub(super) struct KeyRow {
     /// Who wrote it, in the order of commits.
     pub(super) writers: Vec<Slot>,
     /// The last of the frozen ones in their order: others may read nothing older.
     pub(super) floor: Option<Slot>,
     /// Who read it where the commit order matters, and from whom.
-    pub(super) readers: Vec<(Slot, Source, bool)>,
+    pub(super) readers: Vec<(Slot, ReadSource, bool)>,
 }
 
 /// All transactions and keys.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Nodes {
-    pub(super) nodes: Vec<Node>,
-    pub(super) rows: FxHashMap<KeyId, Row>,
+    pub(super) nodes: Vec<KeptTransaction>,
+    pub(super) rows: FxHashMap<KeyId, KeyRow>,
     /// Per key the version before all that are kept, where that is not the initial one.
     pub(super) bases: FxHashMap<KeyId, Version>,
     pub(super) slots: FxHashMap<GrowingId, Slot>,
@@ -183,11 +183,11 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    pub(super) fn node(&self, slot: Slot) -> &Node {
+    pub(super) fn node(&self, slot: Slot) -> &KeptTransaction {
         &self.nodes[slot.index()]
     }
 
-    pub(super) fn node_mut(&mut self, slot: Slot) -> &mut Node {
+    pub(super) fn node_mut(&mut self, slot: Slot) -> &mut KeptTransaction {
         &mut self.nodes[slot.index()]
     }
 
@@ -195,26 +195,26 @@ impl Nodes {
         self.rows.get(&key).map_or(&[], |row| &row.writers)
     }
 
-    pub(super) fn readers(&self, key: KeyId) -> &[(Slot, Source, bool)] {
+    pub(super) fn readers(&self, key: KeyId) -> &[(Slot, ReadSource, bool)] {
         self.rows.get(&key).map_or(&[], |row| &row.readers)
     }
 
     /// The name of a version outside.
-    pub(super) fn version(&self, key: KeyId, source: Source) -> Version {
+    pub(super) fn version(&self, key: KeyId, source: ReadSource) -> Version {
         match source {
-            Source::Base => self.bases.get(&key).copied().unwrap_or(Version::Initial),
-            Source::Node(slot) => Version::Of(self.node(slot).id),
+            ReadSource::Base => self.bases.get(&key).copied().unwrap_or(Version::Initial),
+            ReadSource::Node(slot) => Version::Of(self.node(slot).id),
         }
     }
 
     /// The version of that name, if it is still there.
-    pub(super) fn source(&self, key: KeyId, version: Version) -> Option<Source> {
-        if self.version(key, Source::Base) == version {
-            return Some(Source::Base);
+    pub(super) fn source(&self, key: KeyId, version: Version) -> Option<ReadSource> {
+        if self.version(key, ReadSource::Base) == version {
+            return Some(ReadSource::Base);
         }
         let Version::Of(id) = version else { return None };
         let slot = *self.slots.get(&id)?;
-        self.writers(key).contains(&slot).then_some(Source::Node(slot))
+        self.writers(key).contains(&slot).then_some(ReadSource::Node(slot))
     }
 
     /// Whether the commit order has to be asked about a read.
@@ -229,7 +229,7 @@ impl Nodes {
         let mut plain_past = self.causal_past_of(node.session_past.iter());
         let mut full_past = plain_past.clone();
         for read in &node.reads {
-            let Source::Node(writer) = read.source else { continue };
+            let ReadSource::Node(writer) = read.source else { continue };
             let past = self.causal_past_of(std::iter::once(writer));
             full_past.add(&past);
             if !read.locking {

@@ -43,7 +43,7 @@ pub(super) enum Search {
     Unknown,
 }
 
-enum Answer {
+enum QuestionStatus {
     Known,
     Open,
     Forced(Edge),
@@ -116,28 +116,28 @@ impl Knowledge {
         self.questions.is_empty()
     }
 
-    fn answer(&self, question: Question) -> Answer {
+    fn answer(&self, question: Question) -> QuestionStatus {
         match question {
             Question::Either(one, other) => self.answer_either(one, other),
-            Question::Seen { writer: Some(writer), other, .. } if self.before(other, writer) => Answer::Known,
+            Question::Seen { writer: Some(writer), other, .. } if self.before(other, writer) => QuestionStatus::Known,
             Question::Seen { reader, writer, other } if self.before(other, reader) => match writer {
-                Some(writer) if !self.before(writer, other) => Answer::Forced((other, writer)),
-                _ => Answer::Contradiction,
+                Some(writer) if !self.before(writer, other) => QuestionStatus::Forced((other, writer)),
+                _ => QuestionStatus::Contradiction,
             },
-            Question::Seen { .. } => Answer::Open,
+            Question::Seen { .. } => QuestionStatus::Open,
         }
     }
 
-    fn answer_either(&self, one: Edge, other: Edge) -> Answer {
+    fn answer_either(&self, one: Edge, other: Edge) -> QuestionStatus {
         if self.before(one.0, one.1) || self.before(other.0, other.1) {
-            return Answer::Known;
+            return QuestionStatus::Known;
         }
         let possible = |(from, to): Edge| from != to && !self.before(to, from);
         match (possible(one), possible(other)) {
-            (true, true) => Answer::Open,
-            (true, false) => Answer::Forced(one),
-            (false, true) => Answer::Forced(other),
-            (false, false) => Answer::Contradiction,
+            (true, true) => QuestionStatus::Open,
+            (true, false) => QuestionStatus::Forced(one),
+            (false, true) => QuestionStatus::Forced(other),
+            (false, false) => QuestionStatus::Contradiction,
         }
     }
 
@@ -150,16 +150,16 @@ impl Knowledge {
             for place in 0..self.questions.len() {
                 let question = self.questions[place];
                 match self.answer(question) {
-                    Answer::Known => continue,
-                    Answer::Contradiction => return false,
-                    Answer::Forced(edge) => {
+                    QuestionStatus::Known => continue,
+                    QuestionStatus::Contradiction => return false,
+                    QuestionStatus::Forced(edge) => {
                         if !self.insert(edge) {
                             return false;
                         }
                         changed = true;
                         continue;
                     }
-                    Answer::Open => {}
+                    QuestionStatus::Open => {}
                 }
                 self.questions[kept] = question;
                 kept += 1;
@@ -235,10 +235,10 @@ impl Knowledge {
             }
         }
         let contradicts = |question: &Question| match guessed.answer(*question) {
-            Answer::Contradiction => true,
+            QuestionStatus::Contradiction => true,
             // The versions are ordered by the guess: what is not before the other is after it.
-            Answer::Forced(_) => true,
-            Answer::Known | Answer::Open => false,
+            QuestionStatus::Forced(_) => true,
+            QuestionStatus::Known | QuestionStatus::Open => false,
         };
         if guessed.questions.iter().any(contradicts) { open } else { None }
     }

@@ -19,7 +19,7 @@
 //! those the transaction has read from, and they are frozen before it or still there. So it goes on as if it had read nothing
 //! below, and sees what is new, which who polls inside a transaction waits for.
 
-use super::node::{Point, Slot, Source};
+use super::node::{Point, ReadSource, Slot};
 use super::{GrowingHistory, Version};
 use crate::levels::Sight;
 use rustc_hash::FxHashMap;
@@ -38,7 +38,7 @@ impl GrowingHistory {
         for (&key, row) in self.nodes.rows.iter().filter(|(_, row)| !row.writers.is_empty()) {
             let seen = row.writers.iter().copied().filter(|&writer| self.has_seen(slot, writer, &place));
             let last = seen.max_by_key(|&writer| place[writer.commit().index()]);
-            view.insert(key, self.nodes.version(key, last.map_or(Source::Base, Source::Node)));
+            view.insert(key, self.nodes.version(key, last.map_or(ReadSource::Base, ReadSource::Node)));
         }
         self.nodes.node_mut(slot).pinned = Some(view);
         if sight.is_none() {
@@ -67,22 +67,22 @@ impl GrowingHistory {
     /// The version of the view of a transaction that has one.
     fn pinned_version(&self, slot: Slot, key: KeyId) -> Option<Version> {
         let view = self.nodes.node(slot).pinned.as_ref()?;
-        Some(view.get(&key).copied().unwrap_or_else(|| self.nodes.version(key, Source::Base)))
+        Some(view.get(&key).copied().unwrap_or_else(|| self.nodes.version(key, ReadSource::Base)))
     }
 
     /// Where that one comes from: once its writer is dropped it is to this reader what the base is to others.
-    pub(super) fn pinned_source(&self, slot: Slot, key: KeyId) -> Option<Source> {
+    pub(super) fn pinned_source(&self, slot: Slot, key: KeyId) -> Option<ReadSource> {
         let version = self.pinned_version(slot, key)?;
-        Some(self.nodes.source(key, version).unwrap_or(Source::Base))
+        Some(self.nodes.source(key, version).unwrap_or(ReadSource::Base))
     }
 
     /// The name of a version outside, for a reader.
-    pub(super) fn version_for(&self, slot: Slot, key: KeyId, source: Source) -> Version {
+    pub(super) fn version_for(&self, slot: Slot, key: KeyId, source: ReadSource) -> Version {
         self.pinned_version(slot, key).unwrap_or_else(|| self.nodes.version(key, source))
     }
 
     /// The version of that name, if a reader may ask for it.
-    pub(super) fn source_for(&self, slot: Slot, key: KeyId, version: Version, locking: bool) -> Option<Source> {
+    pub(super) fn source_for(&self, slot: Slot, key: KeyId, version: Version, locking: bool) -> Option<ReadSource> {
         match self.pinned_version(slot, key).filter(|_| !locking) {
             Some(pinned) => (pinned == version).then(|| self.pinned_source(slot, key)).flatten(),
             None => self.nodes.source(key, version),

@@ -23,7 +23,7 @@
 
 use super::bits::Bits;
 use super::draft::Candidate;
-use super::node::{Node, Point, Read, Row, Slot, Source, State};
+use super::node::{KeptTransaction, KeyRow, NodeRead, NodeState, Point, ReadSource, Slot};
 use super::order::Knowledge;
 use super::{GrowingHistory, Version};
 
@@ -32,7 +32,7 @@ impl GrowingHistory {
     pub(super) fn freeze(&mut self) {
         let order = self.ensure_witness().to_vec();
         (self.commits, self.rollbacks) = (0, 0);
-        let ended = |slot: Slot| matches!(self.nodes.node(slot).state, State::Committed | State::Aborted);
+        let ended = |slot: Slot| matches!(self.nodes.node(slot).state, NodeState::Committed | NodeState::Aborted);
         self.frozen = order
             .iter()
             .filter(|point| point.is_commit())
@@ -60,7 +60,7 @@ impl GrowingHistory {
 
     fn pending(&self) -> impl Iterator<Item = Slot> + '_ {
         let nodes = self.nodes.nodes.iter().enumerate();
-        nodes.filter(|(_, node)| node.state == State::Pending).map(|(slot, _)| Slot::new(slot))
+        nodes.filter(|(_, node)| node.state == NodeState::Pending).map(|(slot, _)| Slot::new(slot))
     }
 
     /// The last frozen version of every key.
@@ -94,12 +94,12 @@ impl GrowingHistory {
     }
 
     /// Whether a frozen transaction overwrites what was read.
-    fn is_below(&self, read: &Read) -> bool {
+    fn is_below(&self, read: &NodeRead) -> bool {
         let floor = self.nodes.rows.get(&read.key).and_then(|row| row.floor);
         match (read.source, floor) {
             (_, None) => false,
-            (Source::Base, Some(_)) => true,
-            (Source::Node(writer), Some(floor)) => writer != floor && self.nodes.node(writer).frozen,
+            (ReadSource::Base, Some(_)) => true,
+            (ReadSource::Node(writer), Some(floor)) => writer != floor && self.nodes.node(writer).frozen,
         }
     }
 
@@ -128,7 +128,7 @@ impl GrowingHistory {
     /// Closes the gaps that dropped and refused transactions leave. Frozen ones are dropped when they are in no order any more.
     fn compact(&mut self) {
         let keeps_frozen = !self.frozen.is_empty();
-        let keeps = |node: &Node| (keeps_frozen || !node.frozen) && node.state != State::Gone;
+        let keeps = |node: &KeptTransaction| (keeps_frozen || !node.frozen) && node.state != NodeState::Gone;
         let mut next = 0;
         let mut renamed = Vec::with_capacity(self.nodes.nodes.len());
         for node in &self.nodes.nodes {
@@ -159,14 +159,14 @@ impl GrowingHistory {
 
     /// Works out anew what is known, after something went.
     pub(super) fn rebuild(&mut self) {
-        let gone = self.nodes.nodes.iter().filter(|node| node.state == State::Gone).count();
+        let gone = self.nodes.nodes.iter().filter(|node| node.state == NodeState::Gone).count();
         if gone > 8 + self.nodes.nodes.len() / 2 {
             return self.compact();
         }
         let mut knowledge = Knowledge::default();
         knowledge.grow(2 * self.nodes.nodes.len());
         let chain = self.frozen.windows(2).map(|pair| (pair[0].commit(), pair[1].commit()));
-        let owned = self.nodes.nodes.iter().filter(|node| node.state != State::Gone);
+        let owned = self.nodes.nodes.iter().filter(|node| node.state != NodeState::Gone);
         let owned = owned.flat_map(|node| node.edges.iter().chain(node.reads.iter().flat_map(|read| &read.edges)));
         for edge in owned.copied().chain(chain) {
             let fits = knowledge.insert(edge);
@@ -187,7 +187,7 @@ impl GrowingHistory {
             for &(reader, source, locking) in &row.readers {
                 let candidate = Candidate { reader, key, source, locking };
                 self.nodes.questions_of_read(candidate, knowledge);
-                if source == Source::Base && !self.nodes.node(reader).rule.watches_overwrites() {
+                if source == ReadSource::Base && !self.nodes.node(reader).rule.watches_overwrites() {
                     let point = self.nodes.node(reader).read_point(reader, locking);
                     let others = row.writers.iter().filter(|&&writer| writer != reader);
                     others.for_each(|&writer| _ = knowledge.insert((point, writer.commit())));
@@ -197,7 +197,7 @@ impl GrowingHistory {
         }
     }
 
-    fn ask_about_writers(&self, knowledge: &mut Knowledge, row: &Row) {
+    fn ask_about_writers(&self, knowledge: &mut Knowledge, row: &KeyRow) {
         for (place, &writer) in row.writers.iter().enumerate() {
             for &earlier in &row.writers[..place] {
                 self.add_conflict(knowledge, writer, earlier);
@@ -220,10 +220,10 @@ impl Renaming {
         self.slot(point.slot()).map(|slot| if point.is_commit() { slot.commit() } else { slot.begin() })
     }
 
-    fn source(&self, source: Source) -> Source {
+    fn source(&self, source: ReadSource) -> ReadSource {
         match source {
-            Source::Node(slot) => self.slot(slot).map_or(Source::Base, Source::Node),
-            Source::Base => Source::Base,
+            ReadSource::Node(slot) => self.slot(slot).map_or(ReadSource::Base, ReadSource::Node),
+            ReadSource::Base => ReadSource::Base,
         }
     }
 
@@ -235,7 +235,7 @@ impl Renaming {
         *edges = edges.iter().filter_map(|&(from, to)| Some((self.point(from)?, self.point(to)?))).collect();
     }
 
-    fn apply(&self, node: &mut Node) {
+    fn apply(&self, node: &mut KeptTransaction) {
         for bits in [
             &mut node.session_past,
             &mut node.granted,
@@ -252,7 +252,7 @@ impl Renaming {
         }
     }
 
-    fn apply_to_row(&self, row: &mut Row) {
+    fn apply_to_row(&self, row: &mut KeyRow) {
         let writers = row.writers.iter().filter_map(|&writer| self.slot(writer));
         row.writers = writers.collect();
         row.floor = row.floor.and_then(|floor| self.slot(floor));

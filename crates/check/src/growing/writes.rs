@@ -8,7 +8,7 @@
 //! few, and they are kept as the transaction goes on, so that one more write does not look through all that were there before.
 //! They hold as long as nobody else reads or commits ([`Nodes::moment`]); then they are collected anew.
 
-use super::node::{Nodes, Slot, Source};
+use super::node::{Nodes, ReadSource, Slot};
 use rustc_hash::FxHashSet;
 use skew_history::KeyId;
 
@@ -16,7 +16,7 @@ use skew_history::KeyId;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Meeting {
     /// Read it, from a source, with a lock or without.
-    Reader(Slot, Source, bool),
+    Reader(Slot, ReadSource, bool),
     /// Wrote it.
     Writer(Slot),
     /// Wrote it last.
@@ -25,7 +25,7 @@ pub(super) enum Meeting {
 
 /// The keys in the order of their first writes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Writes {
+pub(super) struct OwnWrites {
     keys: Vec<KeyId>,
     known: FxHashSet<KeyId>,
     met: Vec<Meeting>,
@@ -34,7 +34,7 @@ pub(super) struct Writes {
     moment: Option<u64>,
 }
 
-impl Writes {
+impl OwnWrites {
     pub(super) fn keys(&self) -> &[KeyId] {
         &self.keys
     }

@@ -16,13 +16,13 @@
 //! A locking read must see all that is before its transaction, whatever the level. At the four levels without write
 //! conflicts it does not bind the plain reads of its own transaction: there the last step into t3 is `so` or a *plain* read.
 
-use super::reading::{Read, Reading};
+use super::reading::{Reading, SpecRead};
 use super::relation::{Relation, some_total_order};
 use skew_history::IsolationLevel::{self, *};
 
 /// Whether some commit order satisfies every transaction's level; `levels` leaves t0 out.
 pub(super) fn satisfied(reading: &Reading, levels: &[IsolationLevel]) -> bool {
-    let known = Known::new(reading);
+    let known = FixedRelations::new(reading);
     some_total_order(&reading.required_order(), &mut |order| {
         let mut position = vec![0; order.len()];
         order.iter().enumerate().for_each(|(place, &transaction)| position[transaction] = place);
@@ -32,7 +32,7 @@ pub(super) fn satisfied(reading: &Reading, levels: &[IsolationLevel]) -> bool {
 }
 
 /// What does not depend on the commit order.
-struct Known<'a> {
+struct FixedRelations<'a> {
     reading: &'a Reading,
     /// `so ∪ wr`.
     visible: Relation,
@@ -44,8 +44,8 @@ struct Known<'a> {
     conflicts: Relation,
 }
 
-impl Known<'_> {
-    fn new(reading: &Reading) -> Known<'_> {
+impl FixedRelations<'_> {
+    fn new(reading: &Reading) -> FixedRelations<'_> {
         let so = &reading.session_order;
         let visible = so.union(&reading.reads_from(|_| true));
         let plainly_visible = so.union(&reading.reads_from(|read| !read.locking));
@@ -53,13 +53,13 @@ impl Known<'_> {
         let conflicts = Relation::of(reading.size(), |one, other| {
             reading.writers.iter().any(|writers| writers.contains(&one) && writers.contains(&other))
         });
-        Known { reading, visible, plainly_visible, causally_visible, conflicts }
+        FixedRelations { reading, visible, plainly_visible, causally_visible, conflicts }
     }
 }
 
 /// A strict total order of the transactions.
 struct CommitOrder<'a> {
-    known: &'a Known<'a>,
+    known: &'a FixedRelations<'a>,
     /// Per transaction.
     position: Vec<usize>,
 }
@@ -77,7 +77,7 @@ impl CommitOrder<'_> {
 
     /// Whether the axiom holds for a read event.
     fn explains(&self, read: usize, levels: &[IsolationLevel]) -> bool {
-        let &Read { reader: t3, key, writer: t1, .. } = &self.known.reading.reads[read];
+        let &SpecRead { reader: t3, key, writer: t1, .. } = &self.known.reading.reads[read];
         let level = levels[t3 - 1];
         let mut others = self.known.reading.writers[key.index()].iter().filter(|&&t2| t2 != t1 && t2 != t3);
         others.all(|&t2| !self.must_see(t2, read, level) || self.before(t2, t1))
@@ -85,8 +85,8 @@ impl CommitOrder<'_> {
 
     /// Whether a read event of a transaction at `level` must have seen `t2`.
     fn must_see(&self, t2: usize, read: usize, level: IsolationLevel) -> bool {
-        let Known { reading, visible, plainly_visible, causally_visible, conflicts } = self.known;
-        let Read { reader: t3, locking, .. } = reading.reads[read];
+        let FixedRelations { reading, visible, plainly_visible, causally_visible, conflicts } = self.known;
+        let SpecRead { reader: t3, locking, .. } = reading.reads[read];
         let some = |holds: &dyn Fn(usize) -> bool| (0..reading.size()).any(holds);
         if locking {
             return self.before(t2, t3);

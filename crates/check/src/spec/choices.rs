@@ -22,7 +22,7 @@ use skew_history::{Action, Event, EventId, History, KeyId, Outcome, TransactionI
 
 /// Where a read's value comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Source {
+pub(super) enum ValueSource {
     /// The transaction itself.
     Own,
     /// Another transaction or t0.
@@ -35,7 +35,7 @@ pub(super) struct Choices {
     /// Per transaction.
     pub(super) counts: Vec<bool>,
     /// Per event; nothing for writes and for reads that are not decided yet.
-    pub(super) sources: Vec<Option<Source>>,
+    pub(super) sources: Vec<Option<ValueSource>>,
     /// Per key the transactions whose appends were read, in the order that the lists show.
     pub(super) appenders: Vec<Vec<TransactionId>>,
 }
@@ -61,10 +61,10 @@ impl Choices {
     }
 
     /// The same with one read more decided; its writer counts from now on.
-    pub(super) fn with(&self, read: EventId, source: Source) -> Choices {
+    pub(super) fn with(&self, read: EventId, source: ValueSource) -> Choices {
         let mut choices = self.clone();
         choices.sources[read.index()] = Some(source);
-        if let Source::External(Writer::Transaction(writer)) = source {
+        if let ValueSource::External(Writer::Transaction(writer)) = source {
             choices.counts[writer.index()] = true;
         }
         choices
@@ -92,13 +92,13 @@ fn register_explanations(history: &History, choices: &Choices, read: EventId) ->
     let is_claimed = |writer: Writer| history.claim(read).is_none_or(|claim| claim == writer);
     if let Some(own) = own_writes_before(history, read).last() {
         let is_right = same_value(history, own.value, value) && is_claimed(reader);
-        return is_right.then(|| choices.with(read, Source::Own)).into_iter().collect();
+        return is_right.then(|| choices.with(read, ValueSource::Own)).into_iter().collect();
     }
     let wrote_it =
         |writer: Writer| visible_value(history, writer, key).is_some_and(|wrote| same_value(history, wrote, value));
     let candidates =
         possible_writers(history).filter(|&writer| writer != reader && is_claimed(writer) && wrote_it(writer));
-    candidates.map(|writer| choices.with(read, Source::External(writer))).collect()
+    candidates.map(|writer| choices.with(read, ValueSource::External(writer))).collect()
 }
 
 /// The writes of a read's own transaction to the read's key that come before it.

@@ -24,7 +24,7 @@
 //! Every condition contains that `D` is acyclic. So every choice of `ww` that has a chance is how some total order that contains
 //! `so ∪ wr` and the order of the lists sorts the writers, and it is enough to run over those total orders.
 
-use super::reading::{Read, Reading};
+use super::reading::{Reading, SpecRead};
 use super::relation::{Relation, some_total_order};
 use skew_history::IsolationLevel::{self, *};
 
@@ -72,7 +72,7 @@ fn version_order(reading: &Reading, order: &[usize]) -> Relation {
 }
 
 /// `rw`: for every read that is asked for, the transactions that wrote the key later than the one that was read from.
-fn overwrites(reading: &Reading, order: &[usize], which: impl Fn(&Read) -> bool) -> Relation {
+fn overwrites(reading: &Reading, order: &[usize], which: impl Fn(&SpecRead) -> bool) -> Relation {
     let mut rw = Relation::empty(reading.size());
     for read in reading.reads.iter().filter(|read| which(read)) {
         let later = order.iter().skip_while(|&&transaction| transaction != read.writer).skip(1);

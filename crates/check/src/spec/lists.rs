@@ -15,7 +15,7 @@
 //! the same there are several ways to cut, and each is tried. An element of an aborted transaction, or one that nobody appended, is
 //! in no block.
 
-use super::choices::{Choices, Source, may_be_read, own_writes_before};
+use super::choices::{Choices, ValueSource, may_be_read, own_writes_before};
 use skew_history::{Action, Event, EventId, History, KeyId, TransactionId, Value, Writer};
 
 /// Whether a key holds a list rather than a value that is overwritten.
@@ -51,7 +51,7 @@ pub(super) fn explanations(history: &History, choices: &Choices, read: EventId) 
 
 /// The same with the read decided, every transaction of its row counting, and the key's row as long as the longest read.
 fn with_row(choices: &Choices, read: EventId, key: KeyId, row: Vec<TransactionId>, last: Writer) -> Choices {
-    let mut choices = choices.with(read, Source::External(last));
+    let mut choices = choices.with(read, ValueSource::External(last));
     row.iter().for_each(|transaction| choices.counts[transaction.index()] = true);
     if row.len() > choices.appenders[key.index()].len() {
         choices.appenders[key.index()] = row;

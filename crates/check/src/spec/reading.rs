@@ -8,7 +8,7 @@
 //!
 //! The choosing is done by [`super::choices`].
 
-use super::choices::{Choices, Source, may_be_read, some_choices};
+use super::choices::{Choices, ValueSource, may_be_read, some_choices};
 use super::lists;
 use super::relation::Relation;
 use skew_history::{Event, History, IsolationLevel, KeyId, Outcome, TransactionId, Writer};
@@ -18,7 +18,7 @@ pub(super) struct Reading {
     /// `so`, with t0 before everything; for the strong levels `so ∪ rt`.
     pub(super) session_order: Relation,
     /// The external reads, those of one transaction in program order.
-    pub(super) reads: Vec<Read>,
+    pub(super) reads: Vec<SpecRead>,
     /// Per key the transactions that write it; t0 writes every key.
     pub(super) writers: Vec<Vec<usize>>,
     /// The order that lists give to the transactions that append to them.
@@ -28,7 +28,7 @@ pub(super) struct Reading {
 }
 
 /// One external read event.
-pub(super) struct Read {
+pub(super) struct SpecRead {
     pub(super) reader: usize,
     pub(super) key: KeyId,
     pub(super) writer: usize,
@@ -68,7 +68,7 @@ impl Reading {
     }
 
     /// The pairs of writer and reader, of those reads that are asked for.
-    pub(super) fn reads_from(&self, which: impl Fn(&Read) -> bool) -> Relation {
+    pub(super) fn reads_from(&self, which: impl Fn(&SpecRead) -> bool) -> Relation {
         let mut relation = Relation::empty(self.size());
         self.reads.iter().filter(|read| which(read)).for_each(|read| relation.insert(read.writer, read.reader));
         relation
@@ -108,14 +108,14 @@ fn writes(history: &History, writer: Writer, key: KeyId) -> bool {
     }
 }
 
-fn external_reads(history: &History, choices: &Choices, numbered: &[Writer]) -> Vec<Read> {
+fn external_reads(history: &History, choices: &Choices, numbered: &[Writer]) -> Vec<SpecRead> {
     let number = |writer: Writer| numbered.iter().position(|&other| other == writer).expect("what was read counts");
     let mut reads = Vec::new();
     for transaction in history.transactions().filter(|transaction| choices.counts[transaction.index()]) {
         for (event, &Event { key, locking, .. }) in history.numbered_events_of(transaction) {
-            if let Some(Source::External(writer)) = choices.sources[event.index()] {
+            if let Some(ValueSource::External(writer)) = choices.sources[event.index()] {
                 let reader = number(Writer::Transaction(transaction));
-                reads.push(Read { reader, key, writer: number(writer), locking });
+                reads.push(SpecRead { reader, key, writer: number(writer), locking });
             }
         }
     }

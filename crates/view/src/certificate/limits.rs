@@ -3,10 +3,10 @@
 //! The depth of paths in paths and of splits in splits is bounded by the JSON reader, which refuses more than 128 brackets within
 //! one another.
 
-use super::line::{AnswerLine, AssumptionLine, BadReadLine, EdgeLine, Line, LiteralLine, StepLine};
+use super::line::{AnswerLine, AssumptionLine, BadReadLine, CertificateLine, EdgeLine, LiteralLine, StepLine};
 use super::{level_named, malformed};
 use skew_check::{
-    Anomaly, Assumption, BadRead, CommitOrder, Edge, EdgeKind, Instant, Literal, Proof, Refutation, Step, Verdict,
+    Anomaly, Assumption, BadRead, CommitOrder, Edge, EdgeKind, Instant, Literal, Proof, ProofStep, Refutation, Verdict,
 };
 use skew_history::builder::Problem;
 use skew_history::{EventId, History, IsolationLevel, KeyId, TransactionId, Writer};
@@ -21,7 +21,7 @@ impl<'a> Limits<'a> {
         Limits { history }
     }
 
-    pub(super) fn verdict(&self, line: &Line, level: IsolationLevel) -> Result<Verdict, Problem> {
+    pub(super) fn verdict(&self, line: &CertificateLine, level: IsolationLevel) -> Result<Verdict, Problem> {
         let given = [line.order.is_some(), line.read.is_some(), line.steps.is_some(), line.split.is_some()];
         let expected = match (line.verdict.as_str(), line.certificate.as_str()) {
             ("holds", "commit-order") => [true, false, false, false],
@@ -129,10 +129,10 @@ impl<'a> Limits<'a> {
     fn proof(&self, steps: &[StepLine]) -> Result<Proof, Problem> {
         let step = |step: &StepLine| {
             Ok(match step {
-                StepLine::Cycle(edges) => Step::Cycle(self.edges(edges)?),
-                StepLine::Clause(literals) => {
-                    Step::Clause(literals.iter().map(|literal| self.literal(literal)).collect::<Result<_, Problem>>()?)
-                }
+                StepLine::Cycle(edges) => ProofStep::Cycle(self.edges(edges)?),
+                StepLine::Clause(literals) => ProofStep::Clause(
+                    literals.iter().map(|literal| self.literal(literal)).collect::<Result<_, Problem>>()?,
+                ),
             })
         };
         Ok(Proof { steps: steps.iter().map(step).collect::<Result<_, Problem>>()? })

@@ -10,14 +10,14 @@
 use super::Subject;
 use serde::{Deserialize, Serialize};
 use skew_check::{
-    Assumption, BadRead, CommitOrder, Edge, EdgeKind, Instant, Literal, Proof, Refutation, Step, Verdict,
+    Assumption, BadRead, CommitOrder, Edge, EdgeKind, Instant, Literal, Proof, ProofStep, Refutation, Verdict,
 };
 use skew_history::{EventId, History, KeyId, TransactionId, Writer};
 
 /// One line of a certificate file.
 #[derive(Serialize, Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Line {
+pub(super) struct CertificateLine {
     pub(super) skew: u64,
     pub(super) certificate: String,
     pub(super) history_sha256: String,
@@ -107,9 +107,9 @@ pub(super) struct EdgeLine {
     pub(super) path: Vec<EdgeLine>,
 }
 
-impl Line {
-    pub(super) fn new(subject: &Subject, verdict: &Verdict, history: &History) -> Line {
-        let mut line = Line {
+impl CertificateLine {
+    pub(super) fn new(subject: &Subject, verdict: &Verdict, history: &History) -> CertificateLine {
+        let mut line = CertificateLine {
             skew: 1,
             certificate: "none".to_owned(),
             history_sha256: subject.history_sha256.clone(),
@@ -207,9 +207,9 @@ fn bad_read_line(bad: &BadRead) -> BadReadLine {
 }
 
 fn step_lines(proof: &Proof) -> Vec<StepLine> {
-    let step = |step: &Step| match step {
-        Step::Cycle(edges) => StepLine::Cycle(edges.iter().map(edge_line).collect()),
-        Step::Clause(literals) => StepLine::Clause(literals.iter().map(literal_line).collect()),
+    let step = |step: &ProofStep| match step {
+        ProofStep::Cycle(edges) => StepLine::Cycle(edges.iter().map(edge_line).collect()),
+        ProofStep::Clause(literals) => StepLine::Clause(literals.iter().map(literal_line).collect()),
     };
     proof.steps.iter().map(step).collect()
 }

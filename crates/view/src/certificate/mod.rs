@@ -23,7 +23,7 @@ mod limits;
 mod line;
 
 use limits::Limits;
-use line::Line;
+use line::CertificateLine;
 use skew_check::Verdict;
 use skew_history::builder::Problem;
 use skew_history::format::Format;
@@ -67,7 +67,7 @@ impl Certificate {
 
 /// Writes one line.
 pub fn write(subject: &Subject, verdict: &Verdict, history: &History, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &Line::new(subject, verdict, history))?;
+    serde_json::to_writer(&mut *out, &CertificateLine::new(subject, verdict, history))?;
     out.write_all(b"\n")
 }
 
@@ -76,12 +76,13 @@ pub fn write(subject: &Subject, verdict: &Verdict, history: &History, out: &mut 
 pub struct Unchecked {
     /// What it says it is about.
     pub subject: Subject,
-    line: Line,
+    line: CertificateLine,
 }
 
 /// Reads one line.
 pub fn read(text: &[u8]) -> Result<Unchecked, Problem> {
-    let line: Line = serde_json::from_slice(text).map_err(|error| malformed(format!("not a certificate: {error}")))?;
+    let line: CertificateLine =
+        serde_json::from_slice(text).map_err(|error| malformed(format!("not a certificate: {error}")))?;
     if line.skew != 1 {
         return Err(malformed(format!("this is version {} of certificates, and only version 1 is known", line.skew)));
     }
@@ -114,7 +115,7 @@ fn malformed(what: String) -> Problem {
 mod tests {
     use super::*;
     use skew_check::{
-        Anomaly, Assumption, BadRead, CommitOrder, Edge, EdgeKind, Instant, Literal, Proof, Refutation, Step,
+        Anomaly, Assumption, BadRead, CommitOrder, Edge, EdgeKind, Instant, Literal, Proof, ProofStep, Refutation,
     };
     use skew_history::{EventId, KeyId, TransactionId, Writer, notation};
 
@@ -153,13 +154,13 @@ mod tests {
             vec![edge(one, two, EdgeKind::ReadsFrom { read: EventId(2) }), edge(one, two, EdgeKind::SessionOrder)];
         Proof {
             steps: vec![
-                Step::Cycle(vec![
+                ProofStep::Cycle(vec![
                     edge(one, two, EdgeKind::VersionOrder { key: KeyId(0) }),
                     edge(two, one, EdgeKind::Overwrites { read: EventId(2), writer: Writer::Initial }),
                     edge(Writer::Initial, one, EdgeKind::RealTime),
                     edge(one, two, EdgeKind::MustSee { read: EventId(2), path }),
                 ]),
-                Step::Clause(vec![
+                ProofStep::Clause(vec![
                     Literal::Before(TransactionId(0), TransactionId(1)),
                     Literal::ReadsFrom(EventId(0), Writer::Initial),
                     Literal::NotReadsFrom(EventId(0), two),

@@ -51,7 +51,7 @@ pub(super) struct Lane {
 }
 
 /// All places.
-pub(super) struct Layout {
+pub(super) struct SceneLayout {
     /// Per participant.
     pub(super) boxes: Vec<Area>,
     /// Per participant.
@@ -61,8 +61,8 @@ pub(super) struct Layout {
     pub(super) height: f64,
 }
 
-impl Layout {
-    pub(super) fn new(scene: &Scene) -> Layout {
+impl SceneLayout {
+    pub(super) fn new(scene: &Scene) -> SceneLayout {
         let rows = rows(scene);
         let mut sizes: Vec<(f64, f64)> = scene.participants.iter().map(size).collect();
         make_room_for_arrows(scene, &rows, &mut sizes);
@@ -80,7 +80,7 @@ impl Layout {
         }
         let reach = boxes.iter().map(|area| area.x + area.width).fold(end, f64::max);
         let lanes = lanes(scene, &columns, &boxes, bottom);
-        Layout { boxes, rows, lanes, width: reach + MARGIN, height: bottom }
+        SceneLayout { boxes, rows, lanes, width: reach + MARGIN, height: bottom }
     }
 }
 

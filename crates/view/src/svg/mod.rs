@@ -14,7 +14,7 @@ use crate::dot::CASE_COLOURS;
 use crate::picture::Picture;
 use crate::scene::{Arrow, Participant, Scene};
 use crate::words::wrap;
-use layout::{Area, LETTER, LINE, Layout};
+use layout::{Area, LETTER, LINE, SceneLayout};
 use route::Route;
 use std::fmt::Write as _;
 
@@ -96,7 +96,7 @@ struct Drawing {
 
 impl Drawing {
     fn new(scene: &Scene) -> Drawing {
-        let layout = Layout::new(scene);
+        let layout = SceneLayout::new(scene);
         let width = layout.width.max(NARROWEST);
         let mut drawing = Drawing { elements: String::new(), width, height: MARGIN };
         drawing.title(scene);
@@ -145,7 +145,7 @@ impl Drawing {
         }
     }
 
-    fn lanes(&mut self, layout: &Layout) {
+    fn lanes(&mut self, layout: &SceneLayout) {
         for lane in &layout.lanes {
             let Area { x, y, width, height } = lane.area;
             writeln!(

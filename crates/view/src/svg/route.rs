@@ -11,7 +11,7 @@
 //! All arrows that leave or reach one side of a box share it evenly, in the order of where they go, so that they do not cross
 //! needlessly. A label sits on its arrow at the first place where it covers neither a box nor another label.
 
-use super::layout::{Area, LETTER, Layout};
+use super::layout::{Area, LETTER, SceneLayout};
 use crate::scene::Scene;
 
 /// A cubic Bézier curve.
@@ -56,7 +56,7 @@ enum Side {
 }
 
 /// The routes of all arrows, in their order; arrows from a box to itself have none.
-pub(super) fn routes(scene: &Scene, layout: &Layout) -> Vec<Option<Route>> {
+pub(super) fn routes(scene: &Scene, layout: &SceneLayout) -> Vec<Option<Route>> {
     let sides: Vec<Option<(Side, Side)>> =
         scene.arrows.iter().map(|arrow| sides(layout, arrow.from, arrow.to)).collect();
     let mut labels: Vec<Area> = Vec::new();
@@ -75,7 +75,7 @@ pub(super) fn routes(scene: &Scene, layout: &Layout) -> Vec<Option<Route>> {
 }
 
 /// The sides where an arrow leaves and arrives: the pair whose curve is hidden least, the most natural first.
-fn sides(layout: &Layout, from: usize, to: usize) -> Option<(Side, Side)> {
+fn sides(layout: &SceneLayout, from: usize, to: usize) -> Option<(Side, Side)> {
     use Side::*;
     if from == to {
         return None;
@@ -117,7 +117,7 @@ fn on_side(area: Area, side: Side, share: f64) -> (f64, f64) {
 /// Where arrow `number` touches a side that it may share with others.
 fn port(
     scene: &Scene,
-    layout: &Layout,
+    layout: &SceneLayout,
     sides: &[Option<(Side, Side)>],
     owner: usize,
     side: Side,
@@ -157,7 +157,7 @@ fn bend(start: (f64, f64), leave: Side, end: (f64, f64), reach: Side) -> Curve {
     Curve { points: [start, away(start, leave), away(end, reach), end] }
 }
 
-fn place_label(curve: &Curve, letters: usize, layout: &Layout, labels: &mut Vec<Area>) -> (f64, f64) {
+fn place_label(curve: &Curve, letters: usize, layout: &SceneLayout, labels: &mut Vec<Area>) -> (f64, f64) {
     // Some air on both sides, or two labels in a row would read as one.
     let width = letters as f64 * LETTER + 26.0;
     let area = |t: f64| {
