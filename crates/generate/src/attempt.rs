@@ -55,7 +55,7 @@ impl Content {
 
 /// What a transaction means to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Step {
+pub(crate) struct PlannedEvent {
     pub(crate) key: u64,
     pub(crate) action: Action,
     /// What to write or append.
@@ -66,7 +66,7 @@ pub(crate) struct Step {
 #[derive(Default)]
 pub(crate) struct Attempt {
     pub(crate) session: u32,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<PlannedEvent>,
     pub(crate) events: Vec<GeneratedEvent>,
     /// When it began.
     pub(crate) begin: i64,
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_transaction_reads_its_own_writes_and_appends() {
-        let step = |action, key, value| Step { key, action, value };
+        let step = |action, key, value| PlannedEvent { key, action, value };
         let steps = vec![
             step(Action::Write, 1, 10),
             step(Action::Read, 1, 0),

@@ -20,16 +20,16 @@ pub(crate) trait Database {
 
 /// What one key holds, and since which commit.
 #[derive(Clone, Default)]
-pub(crate) struct Row {
+pub(crate) struct CommittedValue {
     pub(crate) content: Content,
     pub(crate) commit: u64,
 }
 
 /// One version of every key; keys are small numbers.
 #[derive(Default)]
-pub(crate) struct Rows(Vec<Row>);
+pub(crate) struct CommittedValues(Vec<CommittedValue>);
 
-impl Rows {
+impl CommittedValues {
     pub(crate) fn content(&self, key: u64) -> Content {
         self.0.get(key as usize).map_or(Content::Absent, |row| row.content.clone())
     }
@@ -39,10 +39,10 @@ impl Rows {
         self.0.get(key as usize).map_or(0, |row| row.commit)
     }
 
-    pub(crate) fn row(&mut self, key: u64) -> &mut Row {
+    pub(crate) fn row(&mut self, key: u64) -> &mut CommittedValue {
         let key = key as usize;
         if key >= self.0.len() {
-            self.0.resize(key + 1, Row::default());
+            self.0.resize(key + 1, CommittedValue::default());
         }
         &mut self.0[key]
     }

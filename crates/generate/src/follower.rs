@@ -15,15 +15,15 @@
 //! may read one version and both write the key.
 
 use crate::attempt::{Attempt, GeneratedEvent};
-use crate::database::{Database, Rows};
+use crate::database::{CommittedValues, Database};
 use crate::parameters::Parameters;
 use skew_chance::Random;
 use std::collections::VecDeque;
 
 /// A primary and its follower.
 pub(crate) struct Follower {
-    primary: Rows,
-    follower: Rows,
+    primary: CommittedValues,
+    follower: CommittedValues,
     /// How many commits each has.
     committed: u64,
     replayed: u64,
@@ -37,8 +37,8 @@ pub(crate) struct Follower {
 impl Follower {
     pub(crate) fn new(parameters: &Parameters) -> Follower {
         Follower {
-            primary: Rows::default(),
-            follower: Rows::default(),
+            primary: CommittedValues::default(),
+            follower: CommittedValues::default(),
             committed: 0,
             replayed: 0,
             log: VecDeque::new(),

@@ -14,7 +14,7 @@
 use crate::anomaly::InjectedAnomaly;
 use crate::attempt::{Content, GeneratedEvent};
 use crate::parameters::Parameters;
-use crate::recorder::Recorder;
+use crate::recorder::TransactionRecorder;
 use crate::workload::{RESERVED, Workload};
 use skew_history::{History, TransactionId, Value, ValueView, notation};
 use std::io;
@@ -28,7 +28,7 @@ pub(crate) fn inject(
     anomaly: InjectedAnomaly,
     parameters: &Parameters,
     workload: &mut Workload,
-    recorder: &mut Recorder<'_>,
+    recorder: &mut TransactionRecorder<'_>,
 ) -> io::Result<()> {
     let history = notation::parse(anomaly.notation()).map_err(io::Error::other)?;
     let first_session = workload.random.below(u64::from(parameters.sessions)) as u32;

@@ -15,13 +15,13 @@
 //! An append takes effect on the list as it stands at the commit, so the lists of one key are prefixes of one another.
 
 use crate::attempt::Attempt;
-use crate::database::{Database, Rows};
+use crate::database::{CommittedValues, Database};
 use skew_chance::Random;
 
 /// One version of every key.
 #[derive(Default)]
 pub(crate) struct Latest {
-    rows: Rows,
+    rows: CommittedValues,
     commits: u64,
 }
 

@@ -51,8 +51,8 @@ pub use parameters::{ParameterError, Parameters};
 pub use recorder::Generated;
 
 use database::Database;
-use recorder::Recorder;
-use schedule::Schedule;
+use recorder::TransactionRecorder;
+use schedule::Interleaving;
 use skew_history::IsolationLevel;
 use std::io;
 use workload::Workload;
@@ -75,7 +75,7 @@ pub fn generate(
 ) -> Result<(), GenerateError> {
     parameters.validate()?;
     let mut workload = Workload::new(parameters);
-    let mut recorder = Recorder::new(parameters, sink);
+    let mut recorder = TransactionRecorder::new(parameters, sink);
     let (mut database, schedule) = simulator(parameters);
     let Some(anomaly) = parameters.anomaly else {
         return Ok(schedule.run(parameters.transactions, &mut *database, &mut workload, &mut recorder)?);
@@ -87,18 +87,18 @@ pub fn generate(
 }
 
 /// The database and the schedule that make a level.
-fn simulator(parameters: &Parameters) -> (Box<dyn Database>, Schedule) {
+fn simulator(parameters: &Parameters) -> (Box<dyn Database>, Interleaving) {
     use IsolationLevel::*;
     match parameters.level {
-        ReadCommitted => (Box::new(latest::Latest::default()), Schedule::Interleaved),
-        Snapshot => (Box::new(snapshot::SnapshotStore::default()), Schedule::Interleaved),
-        Prefix => (Box::new(follower::Follower::new(parameters)), Schedule::Interleaved),
-        ReadAtomic => (Box::new(sites::Sites::new(parameters, sites::Promise::Atomic)), Schedule::OneAtATime),
-        Causal => (Box::new(sites::Sites::new(parameters, sites::Promise::Causal)), Schedule::OneAtATime),
+        ReadCommitted => (Box::new(latest::Latest::default()), Interleaving::Interleaved),
+        Snapshot => (Box::new(snapshot::SnapshotStore::default()), Interleaving::Interleaved),
+        Prefix => (Box::new(follower::Follower::new(parameters)), Interleaving::Interleaved),
+        ReadAtomic => (Box::new(sites::Sites::new(parameters, sites::Promise::Atomic)), Interleaving::OneAtATime),
+        Causal => (Box::new(sites::Sites::new(parameters, sites::Promise::Causal)), Interleaving::OneAtATime),
         ParallelSnapshot => {
-            (Box::new(sites::Sites::new(parameters, sites::Promise::NoLostUpdate)), Schedule::OneAtATime)
+            (Box::new(sites::Sites::new(parameters, sites::Promise::NoLostUpdate)), Interleaving::OneAtATime)
         }
-        Serializable => (Box::new(latest::Latest::default()), Schedule::OneAtATime),
+        Serializable => (Box::new(latest::Latest::default()), Interleaving::OneAtATime),
         StrongSnapshot | StrictSerializable | Declared => unreachable!("{} is refused", parameters.level),
     }
 }

@@ -26,7 +26,7 @@ pub struct Generated<'a> {
 }
 
 /// Where finished transactions go.
-pub(crate) struct Recorder<'a> {
+pub(crate) struct TransactionRecorder<'a> {
     sink: &'a mut dyn FnMut(&Generated<'_>) -> io::Result<()>,
     with_times: bool,
     with_refused: bool,
@@ -35,12 +35,12 @@ pub(crate) struct Recorder<'a> {
     clock: i64,
 }
 
-impl<'a> Recorder<'a> {
+impl<'a> TransactionRecorder<'a> {
     pub(crate) fn new(
         parameters: &Parameters,
         sink: &'a mut dyn FnMut(&Generated<'_>) -> io::Result<()>,
-    ) -> Recorder<'a> {
-        Recorder {
+    ) -> TransactionRecorder<'a> {
+        TransactionRecorder {
             sink,
             with_times: parameters.times,
             with_refused: parameters.refused,

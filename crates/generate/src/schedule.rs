@@ -12,13 +12,13 @@
 
 use crate::attempt::Attempt;
 use crate::database::Database;
-use crate::recorder::Recorder;
+use crate::recorder::TransactionRecorder;
 use crate::workload::Workload;
 use std::io;
 
 /// A way to choose who moves next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Schedule {
+pub(crate) enum Interleaving {
     /// A random session runs its next transaction from begin to end.
     OneAtATime,
     /// A random session takes its next step.
@@ -27,13 +27,13 @@ pub(crate) enum Schedule {
 
 /// A client, between transactions or inside one.
 #[derive(Default)]
-struct Client {
+struct ScheduledClient {
     attempt: Attempt,
-    state: State,
+    state: ClientState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-enum State {
+enum ClientState {
     /// It has nothing to do.
     #[default]
     Idle,
@@ -43,46 +43,46 @@ enum State {
     Open(usize),
 }
 
-impl Client {
-    fn new(session: u32) -> Client {
-        Client { attempt: Attempt { session, ..Attempt::default() }, state: State::Idle }
+impl ScheduledClient {
+    fn new(session: u32) -> ScheduledClient {
+        ScheduledClient { attempt: Attempt { session, ..Attempt::default() }, state: ClientState::Idle }
     }
 }
 
 /// What a run works on.
-struct Run<'a, 'b> {
+struct ScheduleRun<'a, 'b> {
     database: &'a mut dyn Database,
     workload: &'a mut Workload,
-    recorder: &'a mut Recorder<'b>,
+    recorder: &'a mut TransactionRecorder<'b>,
 }
 
-impl Schedule {
+impl Interleaving {
     /// Runs this many transactions to their end.
     pub(crate) fn run(
         self,
         count: u64,
         database: &mut dyn Database,
         workload: &mut Workload,
-        recorder: &mut Recorder<'_>,
+        recorder: &mut TransactionRecorder<'_>,
     ) -> io::Result<()> {
-        let mut run = Run { database, workload, recorder };
+        let mut run = ScheduleRun { database, workload, recorder };
         match self {
-            Schedule::OneAtATime => run.one_at_a_time(count)?,
-            Schedule::Interleaved => run.interleaved(count)?,
+            Interleaving::OneAtATime => run.one_at_a_time(count)?,
+            Interleaving::Interleaved => run.interleaved(count)?,
         }
         run.database.settle();
         Ok(())
     }
 }
 
-impl Run<'_, '_> {
+impl ScheduleRun<'_, '_> {
     fn one_at_a_time(&mut self, count: u64) -> io::Result<()> {
-        let mut client = Client::default();
+        let mut client = ScheduledClient::default();
         for _ in 0..count {
             let session = self.workload.random.below(u64::from(self.workload.sessions())) as u32;
             self.workload.draw(session, &mut client.attempt);
-            client.state = State::Waiting;
-            while client.state != State::Idle {
+            client.state = ClientState::Waiting;
+            while client.state != ClientState::Idle {
                 self.step(&mut client)?;
             }
         }
@@ -90,51 +90,51 @@ impl Run<'_, '_> {
     }
 
     fn interleaved(&mut self, mut count: u64) -> io::Result<()> {
-        let mut clients: Vec<Client> = (0..self.workload.sessions()).map(Client::new).collect();
+        let mut clients: Vec<ScheduledClient> = (0..self.workload.sessions()).map(ScheduledClient::new).collect();
         while !clients.is_empty() {
             let place = self.workload.random.index(clients.len());
             let client = &mut clients[place];
-            if client.state == State::Idle {
+            if client.state == ClientState::Idle {
                 if count == 0 {
                     clients.swap_remove(place);
                     continue;
                 }
                 count -= 1;
                 self.workload.draw(client.attempt.session, &mut client.attempt);
-                client.state = State::Waiting;
+                client.state = ClientState::Waiting;
             }
             self.step(client)?;
         }
         Ok(())
     }
 
-    fn step(&mut self, client: &mut Client) -> io::Result<()> {
+    fn step(&mut self, client: &mut ScheduledClient) -> io::Result<()> {
         let now = self.recorder.tick();
         let attempt = &mut client.attempt;
         client.state = match client.state {
-            State::Idle => State::Idle,
-            State::Waiting => {
+            ClientState::Idle => ClientState::Idle,
+            ClientState::Waiting => {
                 attempt.begin = now;
                 self.database.begin(attempt, &mut self.workload.random);
-                State::Open(0)
+                ClientState::Open(0)
             }
-            State::Open(taken) if taken < attempt.steps.len() => {
+            ClientState::Open(taken) if taken < attempt.steps.len() => {
                 self.database.advance(attempt);
-                State::Open(taken + 1)
+                ClientState::Open(taken + 1)
             }
-            State::Open(_) => self.end(attempt, now)?,
+            ClientState::Open(_) => self.end(attempt, now)?,
         };
         Ok(())
     }
 
-    fn end(&mut self, attempt: &mut Attempt, now: i64) -> io::Result<State> {
+    fn end(&mut self, attempt: &mut Attempt, now: i64) -> io::Result<ClientState> {
         let fate = self.workload.fate();
         if fate.installed && !self.database.commit(attempt, &mut self.workload.random) {
             self.recorder.record_refused(attempt.session, &attempt.events, attempt.begin, now)?;
             self.workload.renew(attempt);
-            return Ok(State::Waiting);
+            return Ok(ClientState::Waiting);
         }
         self.recorder.record(attempt.session, &attempt.events, fate.outcome, attempt.begin, now)?;
-        Ok(State::Idle)
+        Ok(ClientState::Idle)
     }
 }

@@ -21,7 +21,7 @@
 //! Lists cannot be merged, so appends follow psi's rule at all three.
 
 use crate::attempt::{Attempt, Content};
-use crate::database::{Database, Rows};
+use crate::database::{CommittedValues, Database};
 use crate::parameters::Parameters;
 use skew_chance::Random;
 use skew_history::Action;
@@ -49,7 +49,7 @@ struct Commit {
 
 #[derive(Default)]
 struct Site {
-    rows: Rows,
+    rows: CommittedValues,
     /// Of every site, how many commits have arrived.
     known: Vec<u64>,
     /// Commits that have not arrived.

@@ -15,13 +15,13 @@
 //! strong-snapshot too, for a snapshot holds all that was committed before.
 
 use crate::attempt::Attempt;
-use crate::database::{Database, Rows};
+use crate::database::{CommittedValues, Database};
 use skew_chance::Random;
 
 /// One version of every key, and the commit that wrote it.
 #[derive(Default)]
 pub(crate) struct SnapshotStore {
-    rows: Rows,
+    rows: CommittedValues,
     commits: u64,
 }
 

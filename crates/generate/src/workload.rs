@@ -10,7 +10,7 @@
 //!   place 5    key 5: [1 4 9 …] full, never used again    key 1016: [70 …]    …
 //! ```
 
-use crate::attempt::{Attempt, Step};
+use crate::attempt::{Attempt, PlannedEvent};
 use crate::parameters::Parameters;
 use skew_chance::{KeyChooser, Random};
 use skew_history::{Action, Outcome};
@@ -73,13 +73,13 @@ impl Workload {
         }
     }
 
-    fn draw_event(&mut self, room: u32, steps: &mut Vec<Step>) {
+    fn draw_event(&mut self, room: u32, steps: &mut Vec<PlannedEvent>) {
         let read = self.random.chance(self.parameters.reads);
         let place = self.draw_place(read);
         let reads_first = !read && room > 1 && self.random.chance(self.parameters.read_modify_write);
         self.used.push((place, read || reads_first));
         if read || reads_first {
-            steps.push(Step { key: self.key_at(place), action: Action::Read, value: 0 });
+            steps.push(PlannedEvent { key: self.key_at(place), action: Action::Read, value: 0 });
         }
         if !read {
             steps.push(self.draw_write(place));
@@ -102,13 +102,13 @@ impl Workload {
         !self.used.iter().any(|&(used, was_read)| used == place && forbidden(was_read))
     }
 
-    fn draw_write(&mut self, place: u64) -> Step {
+    fn draw_write(&mut self, place: u64) -> PlannedEvent {
         if !self.holds_list(place) {
-            return Step { key: place, action: Action::Write, value: self.draw_value() };
+            return PlannedEvent { key: place, action: Action::Write, value: self.draw_value() };
         }
         let (next_key, full) = (self.next_key, self.parameters.list_length);
         let (key, appends) = self.lists.entry(place).or_insert((place, 0));
-        let step = Step { key: *key, action: Action::Append, value: self.next_value };
+        let step = PlannedEvent { key: *key, action: Action::Append, value: self.next_value };
         *appends += 1;
         if *appends >= full {
             (*key, *appends) = (next_key, 0);
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    fn drawn(parameters: &Parameters, count: usize) -> Vec<Vec<Step>> {
+    fn drawn(parameters: &Parameters, count: usize) -> Vec<Vec<PlannedEvent>> {
         let mut workload = Workload::new(parameters);
         let mut attempt = Attempt::default();
         let mut draw = |_| {
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn a_full_list_gives_way_to_a_new_key_and_no_key_is_both() {
         let parameters = Parameters { keys: 8, lists: 0.5, list_length: 3, ..Parameters::default() };
-        let steps: Vec<Step> = drawn(&parameters, 100).concat();
+        let steps: Vec<PlannedEvent> = drawn(&parameters, 100).concat();
         let keys_of = |action| -> BTreeSet<u64> {
             steps.iter().filter(|step| step.action == action).map(|step| step.key).collect()
         };

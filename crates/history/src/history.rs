@@ -127,7 +127,7 @@ pub struct Scan {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Transaction {
+pub(crate) struct TransactionEntry {
     pub(crate) first_event: u32,
     pub(crate) session: SessionId,
     pub(crate) outcome: Outcome,
@@ -140,7 +140,7 @@ pub struct History {
     pub(crate) sessions: Names,
     /// The first transaction of each session, and the end.
     pub(crate) session_starts: Vec<u32>,
-    pub(crate) transactions: Vec<Transaction>,
+    pub(crate) transactions: Vec<TransactionEntry>,
     /// The names the file gave, or nothing where it gave none.
     pub(crate) transaction_names: Names,
     /// Per transaction its index in `transaction_names`, or `UNNAMED`; empty when no transaction has a name.

@@ -76,7 +76,7 @@ const SMALL: u64 = 0b00;
 const TEXT: u64 = 0b01;
 const LARGE: u64 = 0b11;
 
-/// So many names there can be, and so many bytes one can have: both are counted in 32 bits, with a few numbers kept for other uses.
+/// How many names there can be, and how many bytes one can have: both are counted in 32 bits, with a few numbers kept for other uses.
 pub(crate) const MOST_NAMES: usize = u32::MAX as usize - 8;
 
 impl Names {

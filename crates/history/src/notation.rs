@@ -56,7 +56,7 @@ fn parse_session(builder: &mut HistoryBuilder, text: &str, named: bool) -> Resul
         return Ok(());
     }
     if text.starts_with(INITIAL) {
-        return Reader { builder, rest: text }.initial();
+        return NotationReader { builder, rest: text }.initial();
     }
     let (name, rest) = split_name(text);
     let (session, name) = match name {
@@ -66,7 +66,7 @@ fn parse_session(builder: &mut HistoryBuilder, text: &str, named: bool) -> Resul
     for transaction in rest.split('|') {
         let id = named.then(|| format!("{name}#{}", builder.transactions_in(session)));
         builder.begin(session, id.as_deref().map(Name::from))?;
-        Reader { builder, rest: transaction.trim_start() }.transaction()?;
+        NotationReader { builder, rest: transaction.trim_start() }.transaction()?;
     }
     Ok(())
 }
@@ -90,12 +90,12 @@ fn fresh_session(builder: &mut HistoryBuilder) -> (SessionId, String) {
     }
 }
 
-struct Reader<'a, 'b> {
+struct NotationReader<'a, 'b> {
     builder: &'a mut HistoryBuilder,
     rest: &'b str,
 }
 
-impl<'b> Reader<'_, 'b> {
+impl<'b> NotationReader<'_, 'b> {
     fn transaction(&mut self) -> Result<(), Refusal> {
         while !self.rest.is_empty() {
             if self.skip("!!") {

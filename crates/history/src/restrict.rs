@@ -5,7 +5,7 @@
 //! thing it looks after itself are lists: an element whose append is dropped disappears from the lists that were read.
 
 use crate::history::{
-    Action, Event, EventId, Features, History, KeyId, Scan, SessionId, Transaction, TransactionId, UNNAMED, Writer,
+    Action, Event, EventId, Features, History, KeyId, Scan, SessionId, TransactionEntry, TransactionId, UNNAMED, Writer,
 };
 use crate::name::Names;
 use crate::value::{Value, ValueView, Values};
@@ -110,7 +110,7 @@ impl<'a> Restriction<'a> {
             SessionId(part.sessions.push(whole.session_name(session)))
         });
         *part.session_starts.last_mut().expect("never empty") = number.0 + 1;
-        part.transactions.push(Transaction {
+        part.transactions.push(TransactionEntry {
             first_event: part.events.len() as u32,
             session,
             outcome: whole.outcome(transaction),

@@ -5,7 +5,7 @@
 
 use skew_history::format::{Format, Source, read, write};
 use skew_history::line::{
-    Aborter, ClaimedWriter, Content, Ended, Ending, Header, HistorySink, LineWriter, Note, Opening, Operation,
+    Aborter, ClaimedWriter, Closing, Content, Ended, Header, HistorySink, LineWriter, Note, Opening, Operation,
     ScanSpec, ScannedKey,
 };
 use skew_history::value::Values;
@@ -181,7 +181,7 @@ impl Telling {
             Times { begin: Some(3), end: Some(i64::MAX) },
         ]);
         let note = self.dice.of(&[Note::Nothing, Note::Members("\"host\":\"h\"")]);
-        sink.put_ending(&Ending { outcome, level, times, note })
+        sink.put_ending(&Closing { outcome, level, times, note })
     }
 }
 

@@ -9,8 +9,8 @@
 use crate::keys::KeyTable;
 use crate::log::{self, Choice};
 use crate::options::Options;
-use crate::record::{self, Ending, Moment, Record, Recorder};
-use crate::transaction::Transaction;
+use crate::record::{self, EndClock, Record, StoreRecorder, TransactionEnding};
+use crate::transaction::OpenTransaction;
 use skew_check::GrowingId;
 use skew_history::KeyId;
 use skew_sql::{Interrupt, Row, by_place};
@@ -30,8 +30,8 @@ pub struct Counts {
 
 /// What is told of a run.
 pub(crate) struct Chronicle {
-    recorder: Recorder,
-    moment: Moment,
+    recorder: StoreRecorder,
+    moment: EndClock,
     clock: i64,
     counts: Counts,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Chronicle {
 impl Chronicle {
     /// A run whose clock begins here, and of which nothing is written down yet.
     pub(crate) fn new(clock: i64) -> Chronicle {
-        Chronicle { recorder: Recorder::default(), moment: Moment::default(), clock, counts: Counts::default() }
+        Chronicle { recorder: StoreRecorder::default(), moment: EndClock::default(), clock, counts: Counts::default() }
     }
 
     /// From here on all is written down; the initial state comes first.
@@ -51,7 +51,7 @@ impl Chronicle {
         initial: impl Iterator<Item = (KeyId, &'a Row)>,
         about: &str,
     ) {
-        self.recorder = Recorder::new(record);
+        self.recorder = StoreRecorder::new(record);
         if self.recorder.wants_history() {
             let header = record::header(keys, initial, about);
             self.recorder.history(&header);
@@ -86,13 +86,19 @@ impl Chronicle {
         self.clock += by_place::SECOND;
     }
 
-    /// When something begins that begins now; see [`Moment`].
+    /// When something begins that begins now; see [`EndClock`].
     pub(crate) fn moment(&self) -> u64 {
         self.moment.begin()
     }
 
     /// A transaction of a session has ended; its versions cannot be read yet.
-    pub(crate) fn end(&mut self, keys: &KeyTable, session: &str, transaction: &Transaction, ending: Ending) {
+    pub(crate) fn end(
+        &mut self,
+        keys: &KeyTable,
+        session: &str,
+        transaction: &OpenTransaction,
+        ending: TransactionEnding,
+    ) {
         let end = self.moment.end();
         if self.recorder.wants_history() && transaction.has_events() {
             let line = record::line(keys, session, transaction, ending, end);

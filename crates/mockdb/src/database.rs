@@ -85,7 +85,7 @@ impl Database {
         self.commits
     }
 
-    /// Whether another catalog was published since so many commits.
+    /// Whether another catalog was published since this many commits.
     pub(crate) fn published_since(&self, commits: u64) -> bool {
         self.published_at > commits
     }
@@ -110,12 +110,12 @@ impl Database {
         self.catalog.tables.iter().filter(move |(name, table)| !kept(name, table)).map(|(_, table)| table.space)
     }
 
-    /// Whether a table was changed that a transaction wrote into, which it first did after so many commits.
+    /// Whether a table was changed that a transaction wrote into, which it first did after this many commits.
     pub(crate) fn altered_since(&self, wrote_at: u64, written: &BTreeSet<SpaceId>) -> bool {
         written.iter().any(|space| self.altered_at.get(space).is_some_and(|&altered| altered > wrote_at))
     }
 
-    /// Whether rows were changed of a table that a transaction changes, which it first did after so many commits.
+    /// Whether rows were changed of a table that a transaction changes, which it first did after this many commits.
     pub(crate) fn written_since(&self, defined_at: u64, own: &Catalog) -> bool {
         self.altered_spaces(own).any(|space| self.written_at.get(&space).is_some_and(|&written| written > defined_at))
     }

@@ -47,7 +47,7 @@ pub struct HttpSettings {
     pub address: SocketAddr,
     /// How long a request waits for a lock.
     pub lock_wait: Duration,
-    /// After so long a silence a transaction is rolled back.
+    /// How long a client may be silent before its transaction is rolled back.
     pub idle: Duration,
 }
 
@@ -62,7 +62,7 @@ pub struct HttpSummary {
     pub divergences: usize,
 }
 
-struct Client {
+struct HttpClient {
     session: SessionId,
     last_used: Instant,
     busy: bool,
@@ -70,7 +70,7 @@ struct Client {
 
 struct Core {
     store: Store,
-    clients: BTreeMap<String, Client>,
+    clients: BTreeMap<String, HttpClient>,
 }
 
 impl HasStore for Core {
@@ -363,7 +363,7 @@ impl Turn {
                 return Err(HttpFailure::wrong(503, "sessions", format!("there are {MOST_SESSIONS} sessions already")));
             }
             let session = core.store.connect(name);
-            core.clients.insert(name.to_owned(), Client { session, last_used: Instant::now(), busy: false });
+            core.clients.insert(name.to_owned(), HttpClient { session, last_used: Instant::now(), busy: false });
         }
         let client = core.clients.get_mut(name).ok_or_else(no_such_path)?;
         if std::mem::replace(&mut client.busy, true) {

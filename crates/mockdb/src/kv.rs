@@ -132,7 +132,7 @@ struct Core {
     threads: BTreeMap<SessionId, ThreadId>,
 }
 
-struct Shared {
+struct SharedCore {
     core: Mutex<Core>,
     /// Something ended: locks may be free.
     ended: Condvar,
@@ -144,7 +144,7 @@ struct Shared {
 /// A store of keys and values; clones share it.
 #[derive(Clone)]
 pub struct Kv {
-    shared: Arc<Shared>,
+    shared: Arc<SharedCore>,
 }
 
 impl Kv {
@@ -168,7 +168,7 @@ impl Kv {
 
     fn around(store: Store, history: Tape, choices: Tape) -> Kv {
         let core = Mutex::new(Core { store, threads: BTreeMap::new() });
-        Kv { shared: Arc::new(Shared { core, ended: Condvar::new(), history, choices, patience: PATIENCE }) }
+        Kv { shared: Arc::new(SharedCore { core, ended: Condvar::new(), history, choices, patience: PATIENCE }) }
     }
 
     /// A client. A name that another one uses gets a number behind it.
@@ -236,7 +236,7 @@ pub(crate) fn loaded(mut store: Store, initial: &[(&str, KvValue)], record: Reco
     store
 }
 
-impl Shared {
+impl SharedCore {
     fn core(&self) -> MutexGuard<'_, Core> {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -314,7 +314,7 @@ fn error_of(stop: Stop) -> KvError {
 
 /// A client of a [`Kv`]; when it is dropped its connection is closed.
 pub struct KvSession {
-    shared: Arc<Shared>,
+    shared: Arc<SharedCore>,
     id: SessionId,
 }
 

@@ -73,11 +73,11 @@ pub use record::Record;
 pub use skew_check::Updates;
 pub use skew_sql::Granularity;
 pub use skew_sql::rows::SpaceShape;
-pub use statement::Ending;
+pub use statement::StatementEnding;
 pub use steering::Steering;
 pub use store::{Begin, Store};
 pub use tape::Tape;
-pub use view::View;
+pub use view::SessionView;
 
 /// A level, by the name that tests are written with.
 pub use skew_history::IsolationLevel as Level;

@@ -5,7 +5,7 @@
 //!   t2  INSERT account/5               t1 read its absence, at its place between the others
 //! ```
 
-use crate::operation::{Covered, Source};
+use crate::operation::{Covered, ReadOrigin};
 use rustc_hash::{FxHashMap, FxHashSet};
 use skew_check::GrowingId;
 use skew_history::KeyId;
@@ -27,14 +27,14 @@ struct LiveScan {
 }
 
 impl LiveScan {
-    fn new(covered: Covered, start: usize, mut reads: Vec<(Arc<str>, Source)>) -> LiveScan {
+    fn new(covered: Covered, start: usize, mut reads: Vec<(Arc<str>, ReadOrigin)>) -> LiveScan {
         let prefix = covered.prefix.len();
         // They nearly always are in order already.
         reads.sort_by(|one, other| ascending(&one.0[prefix..], &other.0[prefix..]));
         let mut external = 0;
-        let count = |(name, source): (Arc<str>, Source)| {
+        let count = |(name, source): (Arc<str>, ReadOrigin)| {
             let before = external;
-            external += usize::from(source != Source::Own);
+            external += usize::from(source != ReadOrigin::Own);
             (name, before)
         };
         let reads = reads.into_iter().map(count).collect();
@@ -98,9 +98,9 @@ impl LiveScans {
         gone.into_iter().for_each(|id| self.remove(id));
     }
 
-    /// A transaction that had so many reads before has scanned a range: what it read there, with where that came from; what it left out
+    /// A transaction that had this many reads before has scanned a range: what it read there, with where that came from; what it left out
     /// counts as its own.
-    pub(crate) fn add(&mut self, id: GrowingId, covered: Covered, start: usize, reads: Vec<(Arc<str>, Source)>) {
+    pub(crate) fn add(&mut self, id: GrowingId, covered: Covered, start: usize, reads: Vec<(Arc<str>, ReadOrigin)>) {
         let scan = LiveScan::new(covered, start, reads);
         let folder: Arc<str> = folders(&scan.covered.prefix).last().unwrap_or("").into();
         self.of.entry(id).or_default().insert(Arc::clone(&folder));

@@ -56,7 +56,7 @@ pub struct LogError {
     pub what: String,
 }
 
-/// A transaction by its place in its session, of which so many were before it.
+/// A transaction by its place in its session, of which this many were before it.
 pub(crate) fn writer_name(session: &str, before: u32) -> String {
     format!("{session}[{}]", u64::from(before) + 1)
 }

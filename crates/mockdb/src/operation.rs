@@ -4,7 +4,7 @@
 //!   r(account/1) from t3      w(account/1)      scan(account/, 1..9): account/3 from t2, all others absent
 //! ```
 //!
-//! These are plain values: whoever reads and writes makes them, a [`Transaction`](crate::transaction::Transaction) keeps them until it ends,
+//! These are plain values: whoever reads and writes makes them, an [`OpenTransaction`](crate::transaction::OpenTransaction) keeps them until it ends,
 //! and the recorder writes them down.
 
 use skew_check::Version;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Where a read came from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Source {
+pub(crate) enum ReadOrigin {
     /// The transaction's own write.
     Own,
     /// A committed version.
@@ -71,19 +71,19 @@ impl Covered {
 
 /// A key that a scan read.
 #[derive(Clone, Debug)]
-pub(crate) struct Listed {
+pub(crate) struct ScannedRow {
     pub(crate) key: KeyId,
     pub(crate) value: Option<Row>,
-    pub(crate) source: Source,
+    pub(crate) source: ReadOrigin,
 }
 
 /// What the history file will say.
 #[derive(Clone, Debug)]
-pub(crate) enum Action {
+pub(crate) enum RecordedAction {
     Read {
         key: KeyId,
         value: Option<Row>,
-        source: Source,
+        source: ReadOrigin,
         locking: bool,
     },
     Write {
@@ -93,7 +93,7 @@ pub(crate) enum Action {
     Scan {
         covered: Covered,
         sealed: usize,
-        listed: Vec<Listed>,
+        listed: Vec<ScannedRow>,
         /// Keys that it left out: the statement took them under their lock, or saw what it had written there itself and took back.
         except: Vec<KeyId>,
     },
@@ -101,22 +101,22 @@ pub(crate) enum Action {
 
 /// An action and the statement that it is part of.
 #[derive(Clone, Debug)]
-pub(crate) struct Operation {
-    pub(crate) action: Action,
+pub(crate) struct RecordedOperation {
+    pub(crate) action: RecordedAction,
     pub(crate) sql: Option<Arc<str>>,
 }
 
-impl Operation {
+impl RecordedOperation {
     /// What stays of it when the transaction's writes are taken back: no write, no read of one. A scan that saw a write that is gone did
     /// not see what others wrote there, so it leaves the key out.
-    pub(crate) fn without_writes(mut self, is_gone: impl Fn(&Listed) -> bool) -> Option<Operation> {
+    pub(crate) fn without_writes(mut self, is_gone: impl Fn(&ScannedRow) -> bool) -> Option<RecordedOperation> {
         match &mut self.action {
-            Action::Write { .. } | Action::Read { source: Source::Own, .. } => return None,
-            Action::Scan { listed, except, .. } => {
+            RecordedAction::Write { .. } | RecordedAction::Read { source: ReadOrigin::Own, .. } => return None,
+            RecordedAction::Scan { listed, except, .. } => {
                 except.extend(listed.iter().filter(|listed| is_gone(listed)).map(|listed| listed.key));
                 listed.retain(|listed| !is_gone(listed));
             }
-            Action::Read { .. } => {}
+            RecordedAction::Read { .. } => {}
         }
         Some(self)
     }

@@ -13,7 +13,7 @@ pub struct Options {
     pub updates: Updates,
     /// What is one key of the history.
     pub granularity: Granularity,
-    /// After so many commits, or so many roll-backs, the past is sealed; nothing is ever sealed without.
+    /// After this many commits, or this many roll-backs, the past is sealed; nothing is ever sealed without.
     pub horizon: Option<usize>,
     /// The axioms alone: a connection need not see what committed before it connected, nor at read-committed its own commits.
     pub bare: bool,

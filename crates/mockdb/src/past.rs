@@ -13,7 +13,7 @@
 use crate::chooser::{Reading, VersionReader};
 use crate::keys::KeyTable;
 use crate::live_scans::LiveScans;
-use crate::operation::{Covered, Source};
+use crate::operation::{Covered, ReadOrigin};
 use crate::options::Options;
 use crate::versions::VersionTable;
 use skew_check::{GrowingHistory, GrowingId, GrowingOptions, Mark, Refused, Version};
@@ -169,15 +169,21 @@ impl Past {
         Some(self.versions.value(key, version))
     }
 
-    /// A transaction has scanned a range, with so many reads before; see [`LiveScans::add`].
-    pub(crate) fn scanned(&mut self, id: GrowingId, covered: Covered, start: usize, reads: Vec<(Arc<str>, Source)>) {
+    /// A transaction has scanned a range, with this many reads before; see [`LiveScans::add`].
+    pub(crate) fn scanned(
+        &mut self,
+        id: GrowingId,
+        covered: Covered,
+        start: usize,
+        reads: Vec<(Arc<str>, ReadOrigin)>,
+    ) {
         self.scans.add(id, covered, start, reads);
     }
 
     /// Whether a scan lists what it read of a key. The file need not list what was never there, nor a deletion that a line of its own
     /// stands for.
-    pub(crate) fn is_listed(&self, key: KeyId, source: Source, absent: bool) -> bool {
-        let Source::Version(version) = source else { return true };
+    pub(crate) fn is_listed(&self, key: KeyId, source: ReadOrigin, absent: bool) -> bool {
+        let ReadOrigin::Version(version) = source else { return true };
         let never = version == Version::Initial && !self.versions.has_committed(key);
         !absent || !(never || self.versions.is_sealed(key, version))
     }

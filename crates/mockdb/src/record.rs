@@ -11,15 +11,15 @@
 //! moment. Every read says from whom; a scan lists what it found and what it found deleted, and leaves out what was never there. A deletion
 //! that is all that is left of a key is sealed by a line of its own, and from then on needs no listing.
 //!
-//! `begin` and `end` are read off a clock that moves only when a transaction ends ([`Moment`]), so that the strong levels can be asked of
+//! `begin` and `end` are read off a clock that moves only when a transaction ends ([`EndClock`]), so that the strong levels can be asked of
 //! every run and the same run has the same bytes, however fast it was.
 //!
 //! Values are for people: a row with one column besides its key is that column's value, any other is `balance=100 owner=ann`.
 
 use crate::keys::KeyTable;
 use crate::log::{transaction_name, version_name};
-use crate::operation::{self, Action, Listed, ScanBound, Source};
-use crate::transaction::Transaction;
+use crate::operation::{self, ReadOrigin, RecordedAction, ScanBound, ScannedRow};
+use crate::transaction::OpenTransaction;
 use skew_check::GrowingId;
 use skew_history::line::{
     Aborter, ClaimedWriter, Content, Ended, Header, HistorySink, LineWriter, Note, Opening, Operation, ScanSpec,
@@ -41,9 +41,9 @@ use std::io::Write;
 ///   c                          2 ──────────── 5      a ended before c began
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Moment(u64);
+pub(crate) struct EndClock(u64);
 
-impl Moment {
+impl EndClock {
     /// What begins now begins after everything that has ended.
     pub(crate) fn begin(self) -> u64 {
         2 * self.0
@@ -58,7 +58,7 @@ impl Moment {
 
 /// How a transaction ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Ending {
+pub(crate) enum TransactionEnding {
     Committed,
     ByProgram,
     ByDatabase,
@@ -66,7 +66,7 @@ pub(crate) enum Ending {
 
 /// Where the history goes.
 #[derive(Default)]
-pub(crate) struct Recorder {
+pub(crate) struct StoreRecorder {
     history: Option<Box<dyn Write + Send>>,
     choices: Option<Box<dyn Write + Send>>,
     /// How many seal lines there are.
@@ -84,9 +84,9 @@ pub struct Record {
     pub choices: Option<Box<dyn Write + Send>>,
 }
 
-impl Recorder {
-    pub(crate) fn new(record: Record) -> Recorder {
-        Recorder { history: record.history, choices: record.choices, ..Recorder::default() }
+impl StoreRecorder {
+    pub(crate) fn new(record: Record) -> StoreRecorder {
+        StoreRecorder { history: record.history, choices: record.choices, ..StoreRecorder::default() }
     }
 
     /// Writes lines; after the first failure nothing more, so that what there is stays a history.
@@ -144,7 +144,13 @@ pub(crate) fn header<'a>(keys: &KeyTable, initial: impl Iterator<Item = (KeyId, 
 }
 
 /// The line of a transaction that ended at this moment.
-pub(crate) fn line(keys: &KeyTable, session: &str, transaction: &Transaction, ending: Ending, end: u64) -> LineWriter {
+pub(crate) fn line(
+    keys: &KeyTable,
+    session: &str,
+    transaction: &OpenTransaction,
+    ending: TransactionEnding,
+    end: u64,
+) -> LineWriter {
     let mut lines = LineWriter::new();
     let id = transaction_name(transaction.id());
     let opening = Opening { session: Name::Text(session), id: Some(Name::Text(&id)), note: Note::Nothing };
@@ -153,35 +159,35 @@ pub(crate) fn line(keys: &KeyTable, session: &str, transaction: &Transaction, en
         let Ok(()) = tell(&mut lines, keys, operation);
     }
     let outcome = match ending {
-        Ending::Committed => Ended::Unsaid,
-        Ending::ByProgram => Ended::Aborted { by: Some(Aborter::Program), error: None },
-        Ending::ByDatabase => Ended::Aborted { by: Some(Aborter::Database), error: None },
+        TransactionEnding::Committed => Ended::Unsaid,
+        TransactionEnding::ByProgram => Ended::Aborted { by: Some(Aborter::Program), error: None },
+        TransactionEnding::ByDatabase => Ended::Aborted { by: Some(Aborter::Database), error: None },
     };
     let times = Times { begin: Some(transaction.moment() as i64), end: Some(end as i64) };
     let level = Some(transaction.level());
-    let Ok(()) = lines.put_ending(&line::Ending { outcome, level, times, note: Note::Nothing });
+    let Ok(()) = lines.put_ending(&line::Closing { outcome, level, times, note: Note::Nothing });
     lines
 }
 
-fn tell(lines: &mut LineWriter, keys: &KeyTable, operation: &operation::Operation) -> Result<(), Infallible> {
+fn tell(lines: &mut LineWriter, keys: &KeyTable, operation: &operation::RecordedOperation) -> Result<(), Infallible> {
     use skew_history::Action::{Read, Write};
     let note = operation.sql.as_deref().map_or(Note::Nothing, |sql| Note::Text("sql", sql));
     match &operation.action {
-        Action::Read { key, value, source, locking } => {
+        RecordedAction::Read { key, value, source, locking } => {
             let (writer, locking) = (writer(*source), *locking);
             let read = Operation::new(Read, name(keys, *key), content(keys, *key, value.as_ref()));
             lines.put_operation(&Operation { from: writer.as_ref().map(claim), locking, note, ..read })
         }
-        Action::Write { key, value } => {
+        RecordedAction::Write { key, value } => {
             let write = Operation::new(Write, name(keys, *key), content(keys, *key, value.as_ref()));
             lines.put_operation(&Operation { note, ..write })
         }
-        Action::Scan { covered, sealed, listed, except } => {
+        RecordedAction::Scan { covered, sealed, listed, except } => {
             let writers: Vec<Option<Option<String>>> = listed.iter().map(|listed| writer(listed.source)).collect();
             let listed: Vec<ScannedKey<'_, Content<'_>>> = listed
                 .iter()
                 .zip(&writers)
-                .map(|(Listed { key, value, .. }, writer)| ScannedKey {
+                .map(|(ScannedRow { key, value, .. }, writer)| ScannedKey {
                     key: keys.name(*key),
                     value: content(keys, *key, value.as_ref()),
                     writer: writer.as_ref().map(claim),
@@ -214,10 +220,10 @@ fn bound(bound: &ScanBound) -> Name<'_> {
 }
 
 /// Who wrote what was read: a transaction, or nothing for the initial state. Of what it wrote itself nobody has to be told.
-fn writer(source: Source) -> Option<Option<String>> {
+fn writer(source: ReadOrigin) -> Option<Option<String>> {
     match source {
-        Source::Own => None,
-        Source::Version(version) => Some(version_name(version)),
+        ReadOrigin::Own => None,
+        ReadOrigin::Version(version) => Some(version_name(version)),
     }
 }
 

@@ -14,7 +14,7 @@
 
 use crate::keys::KeyTable;
 use crate::lock::LockMode;
-use crate::operation::{Action, Source};
+use crate::operation::{ReadOrigin, RecordedAction};
 use crate::scan::RangeScan;
 use crate::store::{ReadMode, Store};
 use skew_check::{Updates, Version};
@@ -111,7 +111,7 @@ impl<'a> LevelRows<'a> {
         let transaction = self.store.transaction_mut(self.session)?;
         let Some(own) = transaction.own(key).cloned() else { return Ok(()) };
         if transaction.statement_mut().is_none_or(|statement| statement.tell_own(key)) {
-            transaction.push(Action::Read { key, value: own, source: Source::Own, locking: false });
+            transaction.push(RecordedAction::Read { key, value: own, source: ReadOrigin::Own, locking: false });
         }
         Ok(())
     }
@@ -120,12 +120,13 @@ impl<'a> LevelRows<'a> {
     fn remembering<T>(
         &mut self,
         (lock, patience): (Lock, Patience),
-        work: impl FnOnce(&mut Memory, &mut Asked<'_>) -> Result<T, Stop>,
+        work: impl FnOnce(&mut Memory, &mut StatementReader<'_>) -> Result<T, Stop>,
     ) -> Result<T, Stop> {
         let session = self.session;
         let statement = self.store.transaction_mut(session)?.statement_mut();
         let mut memory = statement.map(|statement| statement.take_memory()).unwrap_or_default();
-        let answer = work(&mut memory, &mut Asked { rows: LevelRows { store: self.store, session }, lock, patience });
+        let answer =
+            work(&mut memory, &mut StatementReader { rows: LevelRows { store: self.store, session }, lock, patience });
         // A refusal has ended the transaction, and its statement.
         if let Some(statement) = self.store.statement_mut(session) {
             statement.put_memory(memory);
@@ -271,22 +272,22 @@ fn mode(lock: Lock) -> LockMode {
 }
 
 /// One statement's way to the versions of rows.
-struct Asked<'a> {
+struct StatementReader<'a> {
     rows: LevelRows<'a>,
     lock: Lock,
     patience: Patience,
 }
 
-impl Asked<'_> {
+impl StatementReader<'_> {
     fn tell_read(&mut self, key: KeyId, version: Version, value: Option<Row>, locking: bool) -> Result<(), Stop> {
-        let source = Source::Version(version);
+        let source = ReadOrigin::Version(version);
         let transaction = self.rows.store.transaction_mut(self.rows.session)?;
-        transaction.push(Action::Read { key, value, source, locking });
+        transaction.push(RecordedAction::Read { key, value, source, locking });
         Ok(())
     }
 }
 
-impl Reader for Asked<'_> {
+impl Reader for StatementReader<'_> {
     type Stop = Stop;
 
     fn own(&self, key: &RowKey) -> Option<Option<Row>> {

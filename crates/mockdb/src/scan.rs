@@ -13,7 +13,7 @@
 //! because bounds are on parts. A descending one is a row of small scans, from the last part downwards.
 
 use crate::keys::KeyTable;
-use crate::operation::{Action, Covered, Listed, ScanBound, Source};
+use crate::operation::{Covered, ReadOrigin, RecordedAction, ScanBound, ScannedRow};
 use crate::store::{ReadMode, Store};
 use skew_history::scan::ascending;
 use skew_history::{KeyId, SessionId};
@@ -46,8 +46,8 @@ struct Harvest {
 struct Segment {
     start: usize,
     sealed: usize,
-    reads: Vec<(Arc<str>, Source)>,
-    listed: Vec<Listed>,
+    reads: Vec<(Arc<str>, ReadOrigin)>,
+    listed: Vec<ScannedRow>,
     except: Vec<KeyId>,
 }
 
@@ -185,7 +185,7 @@ impl<'a, 'fits> RangeScan<'a, 'fits> {
         let own = self.store.transaction(session)?.own(key).cloned();
         let has_enough = self.has_enough();
         let (source, value) = match (own, &mut self.fits) {
-            (Some(own), _) => (Source::Own, own),
+            (Some(own), _) => (ReadOrigin::Own, own),
             // Behind the rows that it wants the statement locks nothing; what it reads there it reads to the end of a part.
             (None, Some(fits)) if candidate.inside && !has_enough => {
                 let (chosen, wanted) = self.store.look_at(session, key, *fits)?;
@@ -194,22 +194,22 @@ impl<'a, 'fits> RangeScan<'a, 'fits> {
                     return Ok(());
                 }
                 let (version, value) = self.store.read(session, key, chosen, false)?;
-                (Source::Version(version), value)
+                (ReadOrigin::Version(version), value)
             }
             (None, _) => {
                 let (version, value) = self.store.read_new(session, key, ReadMode::Plain)?;
-                (Source::Version(version), value)
+                (ReadOrigin::Version(version), value)
             }
         };
         match segment {
             None => {
-                let action = Action::Read { key, value: value.clone(), source, locking: false };
+                let action = RecordedAction::Read { key, value: value.clone(), source, locking: false };
                 self.store.transaction_mut(session)?.push(action);
             }
             Some(segment) => {
                 segment.reads.push((Arc::clone(&candidate.name), source));
                 if self.store.past().is_listed(key, source, value.is_none()) {
-                    segment.listed.push(Listed { key, value: value.clone(), source });
+                    segment.listed.push(ScannedRow { key, value: value.clone(), source });
                 }
             }
         }
@@ -224,7 +224,7 @@ impl<'a, 'fits> RangeScan<'a, 'fits> {
         self.harvest.found.push((row_key, Found::Wanted));
         self.harvest.count += 1;
         if let Some(segment) = segment {
-            segment.reads.push((Arc::clone(&candidate.name), Source::Own));
+            segment.reads.push((Arc::clone(&candidate.name), ReadOrigin::Own));
             segment.except.push(candidate.key);
         }
     }
@@ -233,7 +233,7 @@ impl<'a, 'fits> RangeScan<'a, 'fits> {
         let Segment { start, sealed, reads, listed, except } = segment;
         let transaction = self.store.transaction_mut(self.session)?;
         let id = transaction.id();
-        transaction.push(Action::Scan { covered: covered.clone(), sealed, listed, except });
+        transaction.push(RecordedAction::Scan { covered: covered.clone(), sealed, listed, except });
         self.store.past_mut().scanned(id, covered, start, reads);
         Ok(())
     }
@@ -241,14 +241,14 @@ impl<'a, 'fits> RangeScan<'a, 'fits> {
 
 impl Harvest {
     /// A key of the range was read.
-    fn take(&mut self, key: RowKey, source: Source, value: Option<Row>, fits: Option<&mut Fits<'_>>) {
+    fn take(&mut self, key: RowKey, source: ReadOrigin, value: Option<Row>, fits: Option<&mut Fits<'_>>) {
         match fits {
             None => {
                 self.count += usize::from(value.is_some());
                 self.rows.extend(value.map(|value| (key, value)));
             }
             // What it wrote itself needs no lock.
-            Some(fits) if source == Source::Own => {
+            Some(fits) if source == ReadOrigin::Own => {
                 self.count += usize::from(value.is_some_and(|value| fits(&key, &value) != Fit::No));
             }
             Some(_) => self.found.push((key, Found::Passed(value))),

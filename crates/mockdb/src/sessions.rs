@@ -7,7 +7,7 @@
 //! Where events wait for turns ([`Options::turns`](crate::Options::turns)) a session does as many as it was granted, and then says that it
 //! wants another one.
 
-use crate::transaction::Transaction;
+use crate::transaction::OpenTransaction;
 use rustc_hash::{FxHashMap, FxHashSet};
 use skew_history::{KeyId, SessionId};
 use skew_sql::{Interrupt, Stop};
@@ -18,7 +18,7 @@ use skew_value::{SqlError, SqlState};
 struct SessionState {
     name: String,
     connected: bool,
-    transaction: Option<Transaction>,
+    transaction: Option<OpenTransaction>,
     /// How many transactions it has begun that are part of the history.
     begun: u32,
     /// Its last transaction was refused: the next one reads the latest, else it might be refused for ever.
@@ -119,7 +119,7 @@ impl Sessions {
     }
 
     /// A transaction begins.
-    pub(crate) fn begin(&mut self, session: SessionId, transaction: Transaction) {
+    pub(crate) fn begin(&mut self, session: SessionId, transaction: OpenTransaction) {
         if !transaction.is_loading() {
             self.of_mut(session).begun += 1;
             self.at_work.insert(session);
@@ -128,7 +128,7 @@ impl Sessions {
     }
 
     /// A transaction ends; what becomes of it is for the caller to say.
-    pub(crate) fn end(&mut self, session: SessionId) -> Option<Transaction> {
+    pub(crate) fn end(&mut self, session: SessionId) -> Option<OpenTransaction> {
         self.at_work.remove(&session);
         let state = self.of_mut(session);
         state.wants_turn = false;
@@ -136,7 +136,7 @@ impl Sessions {
     }
 
     /// A transaction that has ended is as if it had never begun.
-    pub(crate) fn forget(&mut self, session: SessionId, transaction: &Transaction) {
+    pub(crate) fn forget(&mut self, session: SessionId, transaction: &OpenTransaction) {
         let state = self.of_mut(session);
         state.begun -= 1;
         state.after_refusal |= transaction.is_retrying();
@@ -148,11 +148,11 @@ impl Sessions {
     }
 
     /// The open transaction of a session.
-    pub(crate) fn transaction(&self, session: SessionId) -> Result<&Transaction, Stop> {
+    pub(crate) fn transaction(&self, session: SessionId) -> Result<&OpenTransaction, Stop> {
         self.of(session).transaction.as_ref().ok_or_else(|| no_transaction().into())
     }
 
-    pub(crate) fn transaction_mut(&mut self, session: SessionId) -> Result<&mut Transaction, Stop> {
+    pub(crate) fn transaction_mut(&mut self, session: SessionId) -> Result<&mut OpenTransaction, Stop> {
         self.of_mut(session).transaction.as_mut().ok_or_else(|| no_transaction().into())
     }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// How a statement ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ending {
+pub enum StatementEnding {
     /// It did what it should.
     Done,
     /// It was wrong, and changed nothing.
@@ -26,13 +26,13 @@ pub enum Ending {
     Waiting,
 }
 
-impl Ending {
+impl StatementEnding {
     /// How a statement with this result ended.
-    pub(crate) fn of<T>(result: &Result<T, Stop>) -> Ending {
+    pub(crate) fn of<T>(result: &Result<T, Stop>) -> StatementEnding {
         match result {
-            Ok(_) => Ending::Done,
-            Err(Stop::Interrupted(Interrupt::Wait)) => Ending::Waiting,
-            Err(_) => Ending::Failed,
+            Ok(_) => StatementEnding::Done,
+            Err(Stop::Interrupted(Interrupt::Wait)) => StatementEnding::Waiting,
+            Err(_) => StatementEnding::Failed,
         }
     }
 }
@@ -46,7 +46,7 @@ pub(crate) struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Behind so many operations and writes, where the growing history has this mark; it has none while the store is being loaded.
+    /// Behind this many operations and writes, where the growing history has this mark; it has none while the store is being loaded.
     pub(crate) fn new(mark: Option<Mark>, operations: usize, writes: usize) -> Checkpoint {
         Checkpoint { mark, operations, writes }
     }

@@ -19,11 +19,11 @@ use crate::lock::{LockAnswer, LockMode};
 use crate::log::{self, Choice};
 use crate::options::{Options, refuses};
 use crate::past::Past;
-use crate::record::{Ending, Record};
+use crate::record::{Record, TransactionEnding};
 use crate::sequences::Sequences;
 use crate::sessions::{Sessions, no_transaction};
 use crate::steering::{Steering, Wheel, broken};
-use crate::transaction::{Beginning, Transaction};
+use crate::transaction::{Beginning, OpenTransaction};
 use crate::waits::{Awaited, Waits};
 use skew_check::{GrowingId, Version};
 use skew_history::level::{IsolationLevel, listed};
@@ -258,7 +258,7 @@ impl Store {
         let loading = self.life.is_loading();
         let retrying = self.sessions.take_refusal(session);
         let chooser = if retrying { Some(ChooserKind::Latest) } else { begin.chooser };
-        let transaction = Transaction::new(Beginning {
+        let transaction = OpenTransaction::new(Beginning {
             id: if loading { GrowingId(u32::MAX) } else { self.past.begin(session, level) },
             loading,
             level,
@@ -314,7 +314,7 @@ impl Store {
 
     /// Whether the open transaction has read or written anything.
     pub fn has_events(&self, session: SessionId) -> bool {
-        self.transaction(session).is_ok_and(Transaction::has_events)
+        self.transaction(session).is_ok_and(OpenTransaction::has_events)
     }
 
     /// Commits, or says why not: refused, or (where events wait for turns) not yet.
@@ -335,7 +335,7 @@ impl Store {
             return Err(self.abort_by_database(session, Interrupt::SerializationFailure));
         }
         let Some(transaction) = self.sessions.end(session) else { return Ok(()) };
-        self.chronicle.end(self.past.keys(), self.sessions.name(session), &transaction, Ending::Committed);
+        self.chronicle.end(self.past.keys(), self.sessions.name(session), &transaction, TransactionEnding::Committed);
         self.past.publish(id, (session, transaction.ordinal()), transaction.into_writes());
         self.chronicle.count_commit();
         self.waits.release(session);
@@ -356,7 +356,7 @@ impl Store {
             return self.past.unload(transaction.take_back_loaded());
         }
         self.past.abort(transaction.id(), true);
-        self.chronicle.end(self.past.keys(), self.sessions.name(session), &transaction, Ending::ByProgram);
+        self.chronicle.end(self.past.keys(), self.sessions.name(session), &transaction, TransactionEnding::ByProgram);
         self.chronicle.count_rollback();
         self.clear_away(session, &transaction);
     }
@@ -366,7 +366,7 @@ impl Store {
         let Some(transaction) = self.sessions.end(session) else { return why };
         self.sessions.note_refusal(session);
         self.past.abort(transaction.id(), false);
-        self.chronicle.end(self.past.keys(), self.sessions.name(session), &transaction, Ending::ByDatabase);
+        self.chronicle.end(self.past.keys(), self.sessions.name(session), &transaction, TransactionEnding::ByDatabase);
         self.chronicle.count_refusal(why);
         self.clear_away(session, &transaction);
         why
@@ -381,7 +381,7 @@ impl Store {
     }
 
     /// What is left of a transaction whose writes are gone.
-    fn clear_away(&mut self, session: SessionId, transaction: &Transaction) {
+    fn clear_away(&mut self, session: SessionId, transaction: &OpenTransaction) {
         self.waits.release(session);
         self.bury_unborn(transaction.born());
         self.forget();
@@ -403,11 +403,11 @@ impl Store {
 
 /// What an open transaction does, for those who know what it should do.
 impl Store {
-    pub(crate) fn transaction(&self, session: SessionId) -> Result<&Transaction, Stop> {
+    pub(crate) fn transaction(&self, session: SessionId) -> Result<&OpenTransaction, Stop> {
         self.sessions.transaction(session)
     }
 
-    pub(crate) fn transaction_mut(&mut self, session: SessionId) -> Result<&mut Transaction, Stop> {
+    pub(crate) fn transaction_mut(&mut self, session: SessionId) -> Result<&mut OpenTransaction, Stop> {
         self.sessions.transaction_mut(session)
     }
 
@@ -438,7 +438,7 @@ impl Store {
             (Ok(transaction), Life::Steered(wheel)) if !transaction.is_loading() => {
                 wheel.time(session, self.options.clock)
             }
-            (transaction, _) => transaction.map_or(self.chronicle.time(), Transaction::time),
+            (transaction, _) => transaction.map_or(self.chronicle.time(), OpenTransaction::time),
         }
     }
 

@@ -10,7 +10,7 @@
 //! A statement is the unit of failing and of running again; [`OpenStatement`] remembers what it was answered.
 
 use crate::chooser::ChooserKind;
-use crate::operation::{Action, Operation, Source};
+use crate::operation::{ReadOrigin, RecordedAction, RecordedOperation};
 use crate::statement::{Checkpoint, OpenStatement};
 use rustc_hash::FxHashMap;
 use skew_check::{GrowingId, Mark};
@@ -32,7 +32,7 @@ pub(crate) struct Beginning {
     pub(crate) ordinal: u32,
     /// The clock of the run.
     pub(crate) time: i64,
-    /// Its `begin` in the history file; see [`Moment`](crate::record::Moment).
+    /// Its `begin` in the history file; see [`EndClock`](crate::record::EndClock).
     pub(crate) moment: u64,
 }
 
@@ -46,9 +46,9 @@ struct Savepoint {
 
 /// A transaction that has not ended.
 #[derive(Debug)]
-pub(crate) struct Transaction {
+pub(crate) struct OpenTransaction {
     beginning: Beginning,
-    operations: Vec<Operation>,
+    operations: Vec<RecordedOperation>,
     writes: FxHashMap<KeyId, Option<Row>>,
     /// Keys that it wrote, or tried to, and that have no version yet.
     born: Vec<KeyId>,
@@ -60,9 +60,9 @@ pub(crate) struct Transaction {
     statement: Option<OpenStatement>,
 }
 
-impl Transaction {
-    pub(crate) fn new(beginning: Beginning) -> Transaction {
-        Transaction {
+impl OpenTransaction {
+    pub(crate) fn new(beginning: Beginning) -> OpenTransaction {
+        OpenTransaction {
             beginning,
             operations: Vec::new(),
             writes: FxHashMap::default(),
@@ -130,7 +130,7 @@ impl Transaction {
     }
 
     /// What the history file will say of it.
-    pub(crate) fn operations(&self) -> &[Operation] {
+    pub(crate) fn operations(&self) -> &[RecordedOperation] {
         &self.operations
     }
 
@@ -140,9 +140,9 @@ impl Transaction {
     }
 
     /// Something happened, in the statement that runs.
-    pub(crate) fn push(&mut self, action: Action) {
+    pub(crate) fn push(&mut self, action: RecordedAction) {
         let sql = self.statement.as_ref().and_then(OpenStatement::sql);
-        self.operations.push(Operation { action, sql });
+        self.operations.push(RecordedOperation { action, sql });
     }
 
     /// How many reads the growing history knows of.
@@ -182,7 +182,7 @@ impl Transaction {
         if let Some(statement) = &mut self.statement {
             statement.wrote(key);
         }
-        self.push(Action::Write { key, value });
+        self.push(RecordedAction::Write { key, value });
     }
 
     /// It has replaced a value of the initial state.
@@ -214,8 +214,9 @@ impl Transaction {
         let later = self.operations.split_off(checkpoint.operations().min(self.operations.len()));
         let writes = &self.writes;
         let kept = later.into_iter().filter_map(|operation| {
-            operation
-                .without_writes(|listed| listed.source == Source::Own && writes.get(&listed.key) != Some(&listed.value))
+            operation.without_writes(|listed| {
+                listed.source == ReadOrigin::Own && writes.get(&listed.key) != Some(&listed.value)
+            })
         });
         self.operations.extend(kept);
         loaded
@@ -240,7 +241,7 @@ impl Transaction {
         Vec::new()
     }
 
-    /// SAVEPOINT, where so many writes came before it for whoever steers.
+    /// SAVEPOINT, where this many writes came before it for whoever steers.
     pub(crate) fn save(&mut self, name: &str, checkpoint: Checkpoint, steered_writes: usize) {
         self.savepoints.push(Savepoint { name: name.to_owned(), checkpoint, steered_writes });
     }

@@ -10,7 +10,7 @@
 //! `SAVEPOINT; INSERT` of a key that is taken`; ROLLBACK TO; SELECT` of that key has to find the row: the INSERT has read it. What was read
 //! before ROLLBACK TO SAVEPOINT was seen by the client in the same way, so those reads stay, too; only the writes go.
 
-use crate::statement::{Checkpoint, Ending, OpenStatement, Told};
+use crate::statement::{Checkpoint, OpenStatement, StatementEnding, Told};
 use crate::steering::refused;
 use crate::store::Store;
 use skew_history::SessionId;
@@ -27,7 +27,7 @@ impl Store {
     ) -> Result<T, Stop> {
         self.begin_statement(session, sql)?;
         let result = work(self);
-        self.end_statement(session, Ending::of(&result));
+        self.end_statement(session, StatementEnding::of(&result));
         result
     }
 
@@ -50,25 +50,25 @@ impl Store {
     }
 
     /// A statement ends. After an interrupt that ended the transaction there is nothing left to end.
-    pub fn end_statement(&mut self, session: SessionId, ending: Ending) {
+    pub fn end_statement(&mut self, session: SessionId, ending: StatementEnding) {
         let Ok(transaction) = self.transaction_mut(session) else { return };
         let Some(mut statement) = transaction.take_statement() else { return };
         let checkpoint = statement.checkpoint();
         match ending {
-            Ending::Done => {}
-            Ending::Waiting => {
+            StatementEnding::Done => {}
+            StatementEnding::Waiting => {
                 statement.wait();
                 transaction.set_statement(statement);
                 self.drop_writes(session, checkpoint);
             }
-            Ending::Failed => self.take_back(session, checkpoint),
+            StatementEnding::Failed => self.take_back(session, checkpoint),
         }
     }
 
     /// The session waits no longer for a lock: its statement did nothing, its transaction goes on.
     pub fn stop_waiting(&mut self, session: SessionId) {
         self.waits_mut().stop_waiting(session);
-        self.end_statement(session, Ending::Failed);
+        self.end_statement(session, StatementEnding::Failed);
     }
 
     /// Where the open transaction of a session is.

@@ -23,14 +23,14 @@ use skew_sql::{
 use std::ops::{Deref, DerefMut};
 
 /// The open transaction of a session: a [`Storage`], whoever decides what it reads.
-pub struct View<'a>(Decider<'a>);
+pub struct SessionView<'a>(Decider<'a>);
 
 enum Decider<'a> {
     Level(LevelView<'a>),
     Steering(SteeredView<'a>),
 }
 
-impl<'a> Deref for View<'a> {
+impl<'a> Deref for SessionView<'a> {
     type Target = dyn Storage + 'a;
 
     fn deref(&self) -> &(dyn Storage + 'a) {
@@ -41,7 +41,7 @@ impl<'a> Deref for View<'a> {
     }
 }
 
-impl<'a> DerefMut for View<'a> {
+impl<'a> DerefMut for SessionView<'a> {
     fn deref_mut(&mut self) -> &mut (dyn Storage + 'a) {
         match &mut self.0 {
             Decider::Level(view) => view,
@@ -53,9 +53,9 @@ impl<'a> DerefMut for View<'a> {
 impl Store {
     /// The open transaction of a session, for the SQL engine. What was begun while the store was being loaded fills the initial state to its
     /// end, whoever decides meanwhile.
-    pub fn view(&mut self, session: SessionId) -> View<'_> {
+    pub fn view(&mut self, session: SessionId) -> SessionView<'_> {
         let loading = self.transaction(session).map_or(true, |transaction| transaction.is_loading());
-        View(match self.life() {
+        SessionView(match self.life() {
             Life::Steered(_) if !loading => Decider::Steering(SteeredView::new(self, session)),
             _ => Decider::Level(LevelView { store: self, session }),
         })

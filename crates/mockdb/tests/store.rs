@@ -3,7 +3,8 @@
 use skew_check::{Budget, check};
 use skew_history::SessionId;
 use skew_mockdb::{
-    Begin, Campaign, ChooserKind, Ending, Granularity, Level, Options, Record, SpaceShape, Store, Tape, Updates,
+    Begin, Campaign, ChooserKind, Granularity, Level, Options, Record, SpaceShape, StatementEnding, Store, Tape,
+    Updates,
 };
 use skew_sql::{Columns, Interrupt, KeyPart, KeyRange, Lock, Row, RowKey, SpaceId, Stop, Write};
 use skew_value::Datum;
@@ -182,8 +183,8 @@ fn take(store: &mut Store, session: SessionId, step: &Step) -> bool {
     let result = run(store, session, step);
     let waits = result == Err(Stop::Interrupted(Interrupt::Wait));
     if !plain {
-        let ending = if waits { Ending::Waiting } else { Ending::Failed };
-        store.end_statement(session, if result.is_ok() { Ending::Done } else { ending });
+        let ending = if waits { StatementEnding::Waiting } else { StatementEnding::Failed };
+        store.end_statement(session, if result.is_ok() { StatementEnding::Done } else { ending });
     }
     waits
 }

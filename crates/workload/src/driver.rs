@@ -18,7 +18,7 @@ use crate::load::Setup;
 use crate::prepare::{open, prepare};
 use crate::record::Recorder;
 use crate::report::{End, Report};
-use crate::session::{Session, Shared, Tally};
+use crate::session::{Session, SharedRun, Tally};
 use crate::table::Names;
 use crate::workload::{Assertion, FinalState, Observation, Workload};
 use crate::{Failure, Random, Url};
@@ -183,7 +183,7 @@ pub fn run(workload: &dyn Workload, options: &Options, outside: Outside<'_>) -> 
     let _reserved = prepare(workload, &setup, options)?;
     let recorder = Recorder::new(outside.record.is_some(), options.locks, options.rows);
     recorder.header(&setup.initial, workload.name());
-    let shared = Shared {
+    let shared = SharedRun {
         names: &options.names,
         recorder: &recorder,
         level: options.level,
@@ -238,7 +238,7 @@ type Done = (usize, Tally, Option<String>);
 fn sessions(
     workload: &dyn Workload,
     options: &Options,
-    shared: &Shared<'_>,
+    shared: &SharedRun<'_>,
     outside: Outside<'_>,
 ) -> Result<(Vec<Tally>, End, Vec<Injected>), RunError> {
     let (send, receive) = mpsc::channel();
@@ -275,7 +275,7 @@ fn sessions(
 
 /// Writes the history and tells of progress until all sessions have ended. Once the history cannot be written, there is no point in
 /// going on.
-fn watch(shared: &Shared<'_>, receive: &mpsc::Receiver<Done>, outside: Outside<'_>) -> io::Result<Vec<Done>> {
+fn watch(shared: &SharedRun<'_>, receive: &mpsc::Receiver<Done>, outside: Outside<'_>) -> io::Result<Vec<Done>> {
     let (mut done, mut written, mut out) = (Vec::new(), Ok(()), outside.record);
     loop {
         let received = receive.recv_timeout(PROGRESS);
@@ -297,7 +297,7 @@ fn watch(shared: &Shared<'_>, receive: &mpsc::Receiver<Done>, outside: Outside<'
     Ok(done)
 }
 
-fn progress(shared: &Shared<'_>) -> Progress {
+fn progress(shared: &SharedRun<'_>) -> Progress {
     let latency = shared.latency.as_ref().map(|all| all.lock().unwrap_or_else(PoisonError::into_inner).clone());
     Progress {
         operations: shared.done.load(Ordering::Relaxed),
@@ -310,7 +310,7 @@ fn progress(shared: &Shared<'_>) -> Progress {
 fn session_loop(
     workload: &dyn Workload,
     options: &Options,
-    shared: &Shared<'_>,
+    shared: &SharedRun<'_>,
     session: &mut Session<'_>,
 ) -> Result<(), String> {
     for number in 0..options.operations {

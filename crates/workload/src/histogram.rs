@@ -47,7 +47,7 @@ impl Histogram {
         self.largest
     }
 
-    /// The value that so many of a hundred are not above; 0 when there are none.
+    /// The percentile: the value that this many out of a hundred are not above; 0 when there are none.
     pub fn percentile(&self, percent: f64) -> u64 {
         let wanted = (self.total as f64 * percent / 100.0).ceil() as u64;
         let mut seen = 0;

@@ -103,7 +103,7 @@ pub use report::{End, Report};
 pub use session::{Outcome, Session};
 pub use skew_chance::Random;
 pub use table::{Names, Table};
-pub use transaction::{Found, Notes, Transaction};
+pub use transaction::{FoundRow, Notes, Transaction};
 pub use url::{BadUrl, Url};
 pub use value::{Row, Value, Values};
 pub use workload::{Assertion, FinalState, Observation, Operation, Workload};

@@ -32,7 +32,7 @@ pub(crate) struct Recorder {
 
 /// How a transaction ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Ending {
+pub(crate) enum AttemptEnding {
     /// The commit was answered.
     Committed,
     /// The program rolled back.
@@ -71,15 +71,15 @@ impl Recorder {
     }
 
     /// A transaction that has ended.
-    pub(crate) fn transaction(&self, events: Events, ending: Ending, level: IsolationLevel, times: Times) {
+    pub(crate) fn transaction(&self, events: Events, ending: AttemptEnding, level: IsolationLevel, times: Times) {
         let outcome = match ending {
-            Ending::Committed => Ended::Committed,
-            Ending::ByProgram => Ended::Aborted { by: Some(Aborter::Program), error: None },
-            Ending::ByDatabase(error) => Ended::Aborted { by: Some(Aborter::Database), error: Some(error) },
-            Ending::Unknown => Ended::Unknown,
+            AttemptEnding::Committed => Ended::Committed,
+            AttemptEnding::ByProgram => Ended::Aborted { by: Some(Aborter::Program), error: None },
+            AttemptEnding::ByDatabase(error) => Ended::Aborted { by: Some(Aborter::Database), error: Some(error) },
+            AttemptEnding::Unknown => Ended::Unknown,
         };
         let mut lines = events.lines;
-        let Ok(()) = lines.put_ending(&line::Ending { outcome, level: Some(level), times, note: Note::Nothing });
+        let Ok(()) = lines.put_ending(&line::Closing { outcome, level: Some(level), times, note: Note::Nothing });
         self.push(&lines);
     }
 
@@ -169,7 +169,7 @@ mod tests {
     use skew_history::format::{Format, Source, read};
     use skew_history::{History, Outcome};
 
-    fn end(recorder: &Recorder, events: Events, ending: Ending) {
+    fn end(recorder: &Recorder, events: Events, ending: AttemptEnding) {
         recorder.transaction(events, ending, IsolationLevel::Snapshot, Times { begin: Some(1), end: Some(2) });
     }
 
@@ -183,10 +183,10 @@ mod tests {
         let recorder = Recorder::new(true, true, true);
         recorder.header(&["x/1".to_owned(), "x/a\"\n\\".to_owned()], "two sessions");
         for (session, ending) in [
-            ("s1", Ending::Committed),
-            ("s1", Ending::ByProgram),
-            ("s2", Ending::ByDatabase("deadlock")),
-            ("s2", Ending::Unknown),
+            ("s1", AttemptEnding::Committed),
+            ("s1", AttemptEnding::ByProgram),
+            ("s2", AttemptEnding::ByDatabase("deadlock")),
+            ("s2", AttemptEnding::Unknown),
         ] {
             let mut events = recorder.events(session, "a \"name\"");
             events.read("x/1", Some(0), true);
@@ -212,7 +212,7 @@ mod tests {
             let (recorder, mut out) = (Recorder::new(true, locks, true), Vec::new());
             let mut events = recorder.events("s1", "a \"name\"");
             events.read("x/,\"lock\":true", Some(0), true);
-            end(&recorder, events, Ending::Committed);
+            end(&recorder, events, AttemptEnding::Committed);
             recorder.write(&mut out).expect("memory takes everything");
             String::from_utf8(out).expect("text")
         };

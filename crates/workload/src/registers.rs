@@ -70,7 +70,7 @@ pub struct Registers {
 
 /// One event of a transaction, as it was drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Step {
+enum DrawnEvent {
     Read(i64),
     Write(i64, i64),
 }
@@ -83,7 +83,7 @@ impl Registers {
     }
 
     /// The events of a transaction. Written values are unique: session, operation and place.
-    fn steps(&self, random: &mut Random, session: usize, number: u64) -> Vec<Step> {
+    fn steps(&self, random: &mut Random, session: usize, number: u64) -> Vec<DrawnEvent> {
         let events = u64::from(self.parameters.events.max(1));
         let mut read = BTreeSet::new();
         let mut steps = Vec::new();
@@ -92,10 +92,10 @@ impl Registers {
             let wants_read = random.chance(self.parameters.reads);
             if wants_read || self.parameters.blind_writes && read.contains(&key) {
                 read.insert(key);
-                steps.push(Step::Read(key));
+                steps.push(DrawnEvent::Read(key));
             } else {
                 let value = (session as i64 + 1) * 1_000_000_000 + (number * events + place) as i64 + 1;
-                steps.push(Step::Write(key, value));
+                steps.push(DrawnEvent::Write(key, value));
             }
         }
         steps
@@ -131,23 +131,23 @@ impl Workload for Registers {
     }
 }
 
-fn run_on_registers(steps: &[Step], transaction: &mut Transaction<'_>) -> Result<(), Failure> {
+fn run_on_registers(steps: &[DrawnEvent], transaction: &mut Transaction<'_>) -> Result<(), Failure> {
     for step in steps {
         match *step {
-            Step::Read(key) => drop(transaction.select(&REGISTERS, key, &["value"])?),
-            Step::Write(key, value) => drop(transaction.overwrite(&REGISTERS, key, "value = ?", value)?),
+            DrawnEvent::Read(key) => drop(transaction.select(&REGISTERS, key, &["value"])?),
+            DrawnEvent::Write(key, value) => drop(transaction.overwrite(&REGISTERS, key, "value = ?", value)?),
         }
     }
     Ok(())
 }
 
-fn run_on_lists(steps: &[Step], own: bool, transaction: &mut Transaction<'_>) -> Result<(), Failure> {
+fn run_on_lists(steps: &[DrawnEvent], own: bool, transaction: &mut Transaction<'_>) -> Result<(), Failure> {
     let mut appended = BTreeSet::new();
     for step in steps {
         match *step {
-            Step::Read(key) if !own && appended.contains(&key) => {}
-            Step::Read(key) => drop(transaction.read_list(&LISTS, key, "elements")?),
-            Step::Write(key, _) => {
+            DrawnEvent::Read(key) if !own && appended.contains(&key) => {}
+            DrawnEvent::Read(key) => drop(transaction.read_list(&LISTS, key, "elements")?),
+            DrawnEvent::Write(key, _) => {
                 appended.insert(key);
                 transaction.append(&LISTS, key, "elements")?;
             }
@@ -160,7 +160,7 @@ fn run_on_lists(steps: &[Step], own: bool, transaction: &mut Transaction<'_>) ->
 mod tests {
     use super::*;
 
-    fn steps(workload: &Registers, seed: u64) -> Vec<Vec<Step>> {
+    fn steps(workload: &Registers, seed: u64) -> Vec<Vec<DrawnEvent>> {
         let of =
             |session: usize, number| workload.steps(&mut Random::of_operation(seed, session, number), session, number);
         (0..4).flat_map(|session| (0..50).map(move |number| of(session, number))).collect()
@@ -180,7 +180,7 @@ mod tests {
             let workload = Registers::new(parameters.clone());
             let all = steps(&workload, 1).concat();
             let writes =
-                all.iter().filter_map(|step| if let Step::Write(_, value) = step { Some(value) } else { None });
+                all.iter().filter_map(|step| if let DrawnEvent::Write(_, value) = step { Some(value) } else { None });
             let (count, different) = (writes.clone().count(), writes.collect::<BTreeSet<_>>().len());
             assert_eq!(count, different);
             let share = 1.0 - count as f64 / all.len() as f64;
@@ -196,8 +196,8 @@ mod tests {
             let mut read = BTreeSet::new();
             for step in transaction {
                 match step {
-                    Step::Read(key) => drop(read.insert(key)),
-                    Step::Write(key, _) => assert!(!read.contains(&key)),
+                    DrawnEvent::Read(key) => drop(read.insert(key)),
+                    DrawnEvent::Write(key, _) => assert!(!read.contains(&key)),
                 }
             }
         }

@@ -13,9 +13,9 @@
 use crate::connection::{Connection, Settings, connect};
 use crate::failure::NOT_READY;
 use crate::histogram::Histogram;
-use crate::record::{Ending, Events, Recorder};
+use crate::record::{AttemptEnding, Events, Recorder};
 use crate::table::Names;
-use crate::transaction::{Notes, Versions};
+use crate::transaction::{Notes, VersionNumbers};
 use crate::workload::Observation;
 use crate::{Failure, Transaction, Url, Value};
 use skew_history::{IsolationLevel, Times};
@@ -53,7 +53,7 @@ impl<T> Outcome<T> {
 }
 
 /// What all sessions of a run have in common.
-pub(crate) struct Shared<'a> {
+pub(crate) struct SharedRun<'a> {
     pub(crate) names: &'a Names,
     pub(crate) recorder: &'a Recorder,
     pub(crate) level: IsolationLevel,
@@ -72,7 +72,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) latency: Option<Mutex<Histogram>>,
 }
 
-impl Shared<'_> {
+impl SharedRun<'_> {
     /// Whether sessions should end.
     pub(crate) fn is_over(&self) -> bool {
         self.failed.load(Ordering::Relaxed) || self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
@@ -95,18 +95,18 @@ pub(crate) struct Tally {
 
 /// A client of the database.
 pub struct Session<'a> {
-    shared: &'a Shared<'a>,
+    shared: &'a SharedRun<'a>,
     number: usize,
     name: String,
     url: &'a Url,
     connection: Option<Box<dyn Connection>>,
-    versions: Versions,
+    versions: VersionNumbers,
     pub(crate) tally: Tally,
 }
 
 impl<'a> Session<'a> {
-    pub(crate) fn new(shared: &'a Shared<'a>, number: usize, url: &'a Url) -> Session<'a> {
-        let (name, versions) = (format!("s{}", number + 1), Versions::of_session(number));
+    pub(crate) fn new(shared: &'a SharedRun<'a>, number: usize, url: &'a Url) -> Session<'a> {
+        let (name, versions) = (format!("s{}", number + 1), VersionNumbers::of_session(number));
         Session { shared, number, name, url, connection: None, versions, tally: Tally::default() }
     }
 
@@ -212,17 +212,17 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn record(&mut self, name: &'static str, events: Events, ending: Ending, begin: u64) {
+    fn record(&mut self, name: &'static str, events: Events, ending: AttemptEnding, begin: u64) {
         let (shared, end) = (self.shared, self.shared.recorder.now());
-        let unclaimed = ending == Ending::ByProgram
+        let unclaimed = ending == AttemptEnding::ByProgram
             && shared.level == IsolationLevel::Serializable
             && self.url.dialect == Dialect::Postgres;
         self.tally.notes.unclaimed += u64::from(unclaimed);
         // PostgreSQL: what a serializable transaction read is to be trusted only when it has committed.
-        let ending = if unclaimed { Ending::ByDatabase("rolled back by the program") } else { ending };
+        let ending = if unclaimed { AttemptEnding::ByDatabase("rolled back by the program") } else { ending };
         let times = Times { begin: Some(begin as i64), end: Some(end as i64) };
         shared.recorder.transaction(events, ending, shared.level, times);
-        if ending == Ending::Committed {
+        if ending == AttemptEnding::Committed {
             self.tally.latency.entry(name).or_default().add(end - begin);
             if let Some(all) = &shared.latency {
                 all.lock().unwrap_or_else(PoisonError::into_inner).add(end - begin);
@@ -241,15 +241,15 @@ impl<'a> Session<'a> {
     fn conclude<T>(
         &mut self,
         name: &'static str,
-        ending: Ending,
+        ending: AttemptEnding,
         outcome: Result<T, Failure>,
     ) -> Result<Outcome<T>, Failure> {
         match (ending, outcome) {
-            (Ending::Committed, Ok(value)) => {
+            (AttemptEnding::Committed, Ok(value)) => {
                 self.tally.committed += 1;
                 Ok(Outcome::Committed(value))
             }
-            (Ending::Unknown, _) => {
+            (AttemptEnding::Unknown, _) => {
                 self.tally.unknown += 1;
                 self.go_on_as_another();
                 Ok(Outcome::Unknown)
@@ -272,20 +272,20 @@ impl<'a> Session<'a> {
 const UNSURE: [&str; 3] = ["interrupted", NOT_READY, "statement timeout"];
 
 /// What the end of a commit means: most refusals are sure, silence is not.
-fn commit<T>(connection: &mut dyn Connection, value: T) -> (Ending, Result<T, Failure>) {
+fn commit<T>(connection: &mut dyn Connection, value: T) -> (AttemptEnding, Result<T, Failure>) {
     match connection.commit() {
-        Ok(()) => (Ending::Committed, Ok(value)),
+        Ok(()) => (AttemptEnding::Committed, Ok(value)),
         Err(failure @ (Failure::Refused(_) | Failure::Constraint(_))) if !UNSURE.contains(&failure.kind()) => {
             (ending_of(&failure), Err(failure))
         }
-        Err(failure) => (Ending::Unknown, Err(failure)),
+        Err(failure) => (AttemptEnding::Unknown, Err(failure)),
     }
 }
 
-fn ending_of(failure: &Failure) -> Ending {
+fn ending_of(failure: &Failure) -> AttemptEnding {
     match failure {
-        Failure::RolledBack => Ending::ByProgram,
-        failure => Ending::ByDatabase(failure.kind()),
+        Failure::RolledBack => AttemptEnding::ByProgram,
+        failure => AttemptEnding::ByDatabase(failure.kind()),
     }
 }
 

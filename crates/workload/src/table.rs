@@ -39,12 +39,12 @@ pub struct Column {
     /// Its name, a word that neither dialect reserves.
     pub name: &'static str,
     /// What is in it.
-    pub kind: Kind,
+    pub kind: ColumnKind,
 }
 
 /// What is in a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum ColumnKind {
     /// A whole number.
     Int,
     /// At most 255 letters.
@@ -55,17 +55,17 @@ pub enum Kind {
 
 /// A column of whole numbers.
 pub const fn int(name: &'static str) -> Column {
-    Column { name, kind: Kind::Int }
+    Column { name, kind: ColumnKind::Int }
 }
 
 /// A column of short texts.
 pub const fn text(name: &'static str) -> Column {
-    Column { name, kind: Kind::Text }
+    Column { name, kind: ColumnKind::Text }
 }
 
 /// A column of texts of any length.
 pub const fn long_text(name: &'static str) -> Column {
-    Column { name, kind: Kind::LongText }
+    Column { name, kind: ColumnKind::LongText }
 }
 
 impl Table {
@@ -143,13 +143,13 @@ impl Table {
     }
 }
 
-impl Kind {
+impl ColumnKind {
     fn sql(self, dialect: Dialect) -> &'static str {
         match (self, dialect) {
-            (Kind::Int, _) => "BIGINT",
-            (Kind::Text, _) => "VARCHAR(255)",
-            (Kind::LongText, Dialect::Postgres) => "TEXT",
-            (Kind::LongText, Dialect::MySql) => "LONGTEXT",
+            (ColumnKind::Int, _) => "BIGINT",
+            (ColumnKind::Text, _) => "VARCHAR(255)",
+            (ColumnKind::LongText, Dialect::Postgres) => "TEXT",
+            (ColumnKind::LongText, Dialect::MySql) => "LONGTEXT",
         }
     }
 }

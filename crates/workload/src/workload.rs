@@ -33,10 +33,10 @@ pub trait Workload: Sync {
 pub struct Operation {
     /// What reports and the history call it.
     pub name: &'static str,
-    run: Body,
+    run: OperationBody,
 }
 
-type Body = Box<dyn FnOnce(&mut Session<'_>) -> Result<(), Failure>>;
+type OperationBody = Box<dyn FnOnce(&mut Session<'_>) -> Result<(), Failure>>;
 
 impl Operation {
     /// An operation of one transaction. The code may run several times, when the database refuses; all that it needs was drawn before.

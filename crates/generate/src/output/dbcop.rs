@@ -18,13 +18,13 @@ const TIME: &str = "1970-01-01T00:00:00+00:00";
 
 /// The finished transactions of one session.
 #[derive(Clone, Default)]
-struct Session {
+struct SessionTransactions {
     transactions: u64,
     bytes: Vec<u8>,
 }
 
 pub(super) fn write(parameters: &Parameters, out: &mut dyn io::Write) -> Result<(), GenerateError> {
-    let mut sessions = vec![Session::default(); parameters.sessions as usize];
+    let mut sessions = vec![SessionTransactions::default(); parameters.sessions as usize];
     generate(parameters, &mut |transaction| {
         sessions[transaction.session as usize - 1].push(transaction);
         Ok(())
@@ -37,7 +37,7 @@ pub(super) fn write(parameters: &Parameters, out: &mut dyn io::Write) -> Result<
     Ok(out.flush()?)
 }
 
-fn header(parameters: &Parameters, sessions: &[Session]) -> Vec<u8> {
+fn header(parameters: &Parameters, sessions: &[SessionTransactions]) -> Vec<u8> {
     let longest = sessions.iter().map(|session| session.transactions).max().unwrap_or(0);
     let counts = [0, u64::from(parameters.sessions), parameters.keys, longest, u64::from(parameters.events)];
     let mut bytes: Vec<u8> = counts.iter().flat_map(|count| count.to_le_bytes()).collect();
@@ -49,7 +49,7 @@ fn header(parameters: &Parameters, sessions: &[Session]) -> Vec<u8> {
     bytes
 }
 
-impl Session {
+impl SessionTransactions {
     fn push(&mut self, transaction: &Generated<'_>) {
         self.transactions += 1;
         self.bytes.extend_from_slice(&(transaction.events.len() as u64).to_le_bytes());

@@ -10,7 +10,7 @@ use crate::parameters::Parameters;
 use crate::recorder::Generated;
 use crate::{GenerateError, generate};
 use skew_history::Name;
-use skew_history::line::{self, Ending, Header, HistorySink, LineWriter, Note, Opening, Operation};
+use skew_history::line::{self, Closing, Header, HistorySink, LineWriter, Note, Opening, Operation};
 use std::io;
 
 pub(super) fn write(parameters: &Parameters, out: &mut dyn io::Write) -> Result<(), GenerateError> {
@@ -43,5 +43,5 @@ pub(super) fn tell<S: HistorySink>(sink: &mut S, transaction: &Generated<'_>) ->
         };
         sink.put_operation(&Operation::new(*action, Name::Integer(*key as i64), content))?;
     }
-    sink.put_ending(&Ending { outcome: outcome.into(), level, times, note: Note::Nothing })
+    sink.put_ending(&Closing { outcome: outcome.into(), level, times, note: Note::Nothing })
 }

@@ -8,8 +8,10 @@
 //! scans become reads, and only now have all transactions been named, so only now is it clear whom a claim means.
 
 use super::pending::{PendingScan, RangeKeys};
-use super::{Draft, HistoryBuilder, PendingClaim, Place, Problem, Refusal};
-use crate::history::{Event, EventId, Features, History, KeyId, Scan, Transaction, TransactionId, UNNAMED, Writer};
+use super::{HistoryBuilder, PendingClaim, Place, Problem, Refusal, TransactionDraft};
+use crate::history::{
+    Event, EventId, Features, History, KeyId, Scan, TransactionEntry, TransactionId, UNNAMED, Writer,
+};
 use crate::name::Name;
 use crate::value::Value;
 
@@ -217,7 +219,7 @@ impl Finish {
 
 #[derive(Default)]
 struct Laid {
-    transactions: Vec<Transaction>,
+    transactions: Vec<TransactionEntry>,
     events: Vec<Event>,
     claims: Vec<(EventId, Writer)>,
     scans: Vec<Scan>,
@@ -225,9 +227,9 @@ struct Laid {
     transaction_notes: Vec<(TransactionId, Box<str>)>,
 }
 
-impl Draft {
-    fn finished(&self, first_event: u32) -> Transaction {
-        Transaction { first_event, session: self.session, outcome: self.outcome, level: self.level }
+impl TransactionDraft {
+    fn finished(&self, first_event: u32) -> TransactionEntry {
+        TransactionEntry { first_event, session: self.session, outcome: self.outcome, level: self.level }
     }
 }
 

@@ -152,7 +152,7 @@ pub(crate) enum PendingClaim {
     Named(u32),
 }
 
-struct Draft {
+struct TransactionDraft {
     first_event: u32,
     first_scan: u32,
     session: SessionId,
@@ -171,7 +171,7 @@ pub struct HistoryBuilder {
     /// Per id the draft that carries it, or `UNNAMED` while it is only claimed.
     draft_of_id: Vec<u32>,
     values: Values,
-    drafts: Vec<Draft>,
+    drafts: Vec<TransactionDraft>,
     events: Vec<Event>,
     /// Per claim: event, who, and where the claim stands.
     claims: Vec<(u32, PendingClaim, Place)>,
@@ -278,7 +278,7 @@ impl HistoryBuilder {
             Some(id) => self.define(id, draft, session)?,
             None => UNNAMED,
         };
-        self.drafts.push(Draft {
+        self.drafts.push(TransactionDraft {
             first_event: self.events.len() as u32,
             first_scan: self.scans.len() as u32,
             session,
@@ -447,7 +447,7 @@ impl HistoryBuilder {
         self.seals.len()
     }
 
-    fn current(&mut self) -> &mut Draft {
+    fn current(&mut self) -> &mut TransactionDraft {
         self.drafts.last_mut().expect("a transaction was begun")
     }
 

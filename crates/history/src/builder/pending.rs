@@ -19,23 +19,23 @@ pub(super) struct Seal {
 
 /// A bound on the rest of a key, owned.
 #[derive(Clone, PartialEq, Eq)]
-enum Bound {
+enum OwnedBound {
     Number(i64),
     Text(Box<str>),
 }
 
-impl Bound {
-    fn new(name: Name<'_>) -> Bound {
+impl OwnedBound {
+    fn new(name: Name<'_>) -> OwnedBound {
         match name.canonical() {
-            Name::Integer(number) => Bound::Number(number),
-            Name::Text(text) => Bound::Text(text.into()),
+            Name::Integer(number) => OwnedBound::Number(number),
+            Name::Text(text) => OwnedBound::Text(text.into()),
         }
     }
 
     fn name(&self) -> Name<'_> {
         match self {
-            Bound::Number(number) => Name::Integer(*number),
-            Bound::Text(text) => Name::Text(text),
+            OwnedBound::Number(number) => Name::Integer(*number),
+            OwnedBound::Text(text) => Name::Text(text),
         }
     }
 }
@@ -45,18 +45,18 @@ pub(super) struct PendingScan {
     /// It stands before this event.
     pub(super) before_event: u32,
     pub(super) prefix: Box<str>,
-    low: Option<Bound>,
-    high: Option<Bound>,
+    low: Option<OwnedBound>,
+    high: Option<OwnedBound>,
     sealed: usize,
     locking: bool,
     except: Box<[Box<str>]>,
     pub(super) note: Option<Box<str>>,
     /// Sorted by key.
-    listed: Vec<Listed>,
+    listed: Vec<ListedRead>,
     place: Place,
 }
 
-struct Listed {
+struct ListedRead {
     key: KeyId,
     value: Value,
     claim: Option<PendingClaim>,
@@ -77,8 +77,8 @@ impl PendingScan {
         let mut scan = PendingScan {
             before_event: builder.event_total(),
             prefix: spec.prefix.into(),
-            low: spec.low.map(Bound::new),
-            high: spec.high.map(Bound::new),
+            low: spec.low.map(OwnedBound::new),
+            high: spec.high.map(OwnedBound::new),
             sealed: spec.sealed.unwrap_or(builder.seal_total()),
             locking: spec.locking,
             except: spec.except.iter().map(|&key| key.into()).collect(),
@@ -101,7 +101,7 @@ impl PendingScan {
             }
             let claim = read.writer.map(|writer| builder.pending(writer));
             let key = builder.key(read.key);
-            scan.listed.push(Listed { key, value: read.value, claim });
+            scan.listed.push(ListedRead { key, value: read.value, claim });
         }
         scan.listed.sort_by_key(|listed| listed.key.0);
         if let Some(twice) = scan.listed.windows(2).find(|pair| pair[0].key == pair[1].key) {
@@ -119,7 +119,7 @@ impl PendingScan {
     }
 
     fn covers(&self, key: &str) -> bool {
-        covers(key, &self.prefix, self.low.as_ref().map(Bound::name), self.high.as_ref().map(Bound::name))
+        covers(key, &self.prefix, self.low.as_ref().map(OwnedBound::name), self.high.as_ref().map(OwnedBound::name))
     }
 
     fn leaves_out(&self, key: &str) -> bool {

@@ -10,20 +10,20 @@
 //!
 //! There are no implicit initial values: whatever is read should be written somewhere, usually by a first session.
 
-use super::known::{Known, Likeness, Read};
+use super::known::{FormatReader, KnownFormat, Likeness};
 use super::text::{NotAnInteger, excerpt, integer, lines, refuse};
 use crate::builder::{HistoryBuilder, Place, Refusal};
 use crate::history::{Action, Event};
 
 const ADVICE: &str = "a line is `r key value` or `w key value`; `-----` separates transactions and `=====` sessions";
 
-pub(super) const KNOWN: Known = Known {
+pub(super) const KNOWN: KnownFormat = KnownFormat {
     name: "awdit",
     aliases: &["awdit-test"],
     description: "AWDIT's tests, text",
     extension: None,
     likeness: |look| Likeness::strong(look.first_line(is_plausible)),
-    read: Read::Text(read),
+    read: FormatReader::Text(read),
     write: None,
 };
 

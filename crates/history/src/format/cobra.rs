@@ -12,7 +12,7 @@
 //! remembering it for every read would cost more memory than the reads themselves. A transaction that is open where its log
 //! ends has an unknown outcome.
 
-use super::known::{Known, Likeness, Read};
+use super::known::{FormatReader, KnownFormat, Likeness};
 use super::{ReadError, Source};
 use crate::builder::{ClaimedWriter, HistoryBuilder, Place, Problem, Refusal};
 use crate::history::{Action, Event, KeyId, Outcome, SessionId};
@@ -25,7 +25,7 @@ const NULL: i64 = 0xdead_beef;
 
 const ADVICE: &str = "check that the log is complete and is Cobra's";
 
-pub(super) const KNOWN: Known = Known {
+pub(super) const KNOWN: KnownFormat = KnownFormat {
     name: "cobra",
     aliases: &["cobra-log"],
     description: "Cobra, a folder of binary logs",
@@ -34,7 +34,7 @@ pub(super) const KNOWN: Known = Known {
     likeness: |look| {
         Likeness::strong(look.is_binary && look.first_line(|line| line.starts_with('S')) && look.bytes.len() >= 9)
     },
-    read: Read::Folder { has: |name| log_number(name).is_some(), read },
+    read: FormatReader::Folder { has: |name| log_number(name).is_some(), read },
     write: None,
 };
 

@@ -1,6 +1,6 @@
 //! A piece of JSON or EDN, opened: what the readers of the general formats walk over.
 //!
-//! JSON's objects and EDN's maps are both [`Kind::Map`]; a member is found by its name whether that is the text `"type"` or the
+//! JSON's objects and EDN's maps are both [`DatumKind::Map`]; a member is found by its name whether that is the text `"type"` or the
 //! keyword `:type`. Every datum knows where it stands, so that whoever dislikes it can say where.
 
 use super::text::{Lines, excerpt};
@@ -17,11 +17,11 @@ pub(super) struct Datum<'a> {
     pub(super) at: usize,
     /// Behind its last byte.
     pub(super) end: usize,
-    pub(super) kind: Kind<'a>,
+    pub(super) kind: DatumKind<'a>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Kind<'a> {
+pub(super) enum DatumKind<'a> {
     Nil,
     Boolean(bool),
     /// Of at most 64 bits.
@@ -46,31 +46,31 @@ pub(super) const TOO_MANY_ADVICE: &str = "check that the file is whole; put ever
 impl<'a> Datum<'a> {
     /// The member of a map with this name, when it is there and not nil.
     pub(super) fn member(&self, name: &str) -> Option<&Datum<'a>> {
-        let Kind::Map(members) = &self.kind else { return None };
+        let DatumKind::Map(members) = &self.kind else { return None };
         let found = members.iter().find(|(key, _)| key.word() == Some(name))?;
         (!found.1.is_nil()).then_some(&found.1)
     }
 
     pub(super) fn is_nil(&self) -> bool {
-        matches!(self.kind, Kind::Nil)
+        matches!(self.kind, DatumKind::Nil)
     }
 
     pub(super) fn is_map(&self) -> bool {
-        matches!(self.kind, Kind::Map(_))
+        matches!(self.kind, DatumKind::Map(_))
     }
 
     /// A text or a keyword.
     pub(super) fn word(&self) -> Option<&str> {
         match &self.kind {
-            Kind::Text(text) => Some(text),
-            Kind::Keyword(word) => Some(word),
+            DatumKind::Text(text) => Some(text),
+            DatumKind::Keyword(word) => Some(word),
             _ => None,
         }
     }
 
     pub(super) fn list(&self) -> Option<&[Datum<'a>]> {
         match &self.kind {
-            Kind::List(elements) => Some(elements),
+            DatumKind::List(elements) => Some(elements),
             _ => None,
         }
     }
@@ -78,12 +78,12 @@ impl<'a> Datum<'a> {
     /// A name, spelt as in the input: keywords keep their colon, so that `:x` and `"x"` stay two names.
     pub(super) fn name(&self) -> Option<OwnedName<'_>> {
         match &self.kind {
-            Kind::Integer(number) => Some(match i64::try_from(*number) {
+            DatumKind::Integer(number) => Some(match i64::try_from(*number) {
                 Ok(number) => OwnedName::Integer(number),
                 Err(_) => OwnedName::Text(number.to_string().into()),
             }),
-            Kind::Text(text) => Some(OwnedName::Text(Cow::Borrowed(text))),
-            Kind::Keyword(word) => Some(OwnedName::Text(format!(":{word}").into())),
+            DatumKind::Text(text) => Some(OwnedName::Text(Cow::Borrowed(text))),
+            DatumKind::Keyword(word) => Some(OwnedName::Text(format!(":{word}").into())),
             _ => None,
         }
     }
@@ -91,14 +91,14 @@ impl<'a> Datum<'a> {
     /// What it is, for messages.
     pub(super) fn noun(&self) -> &'static str {
         match self.kind {
-            Kind::Nil => "nothing",
-            Kind::Boolean(_) => "a truth value",
-            Kind::Integer(_) => "an integer",
-            Kind::Real(_) => "a number with a fraction",
-            Kind::Text(_) => "a text",
-            Kind::Keyword(_) => "a keyword",
-            Kind::List(_) => "a list",
-            Kind::Map(_) => "a map",
+            DatumKind::Nil => "nothing",
+            DatumKind::Boolean(_) => "a truth value",
+            DatumKind::Integer(_) => "an integer",
+            DatumKind::Real(_) => "a number with a fraction",
+            DatumKind::Text(_) => "a text",
+            DatumKind::Keyword(_) => "a keyword",
+            DatumKind::List(_) => "a list",
+            DatumKind::Map(_) => "a map",
         }
     }
 }
@@ -149,13 +149,13 @@ impl<'t> Taker<'t> {
     pub(super) fn scalar(&mut self, datum: &Datum<'_>) -> Result<Value, Refusal> {
         let values = self.builder.values();
         Ok(match &datum.kind {
-            Kind::Nil => Value::ABSENT,
-            Kind::Boolean(truth) => values.boolean(*truth),
-            Kind::Integer(number) => values.integer(*number),
-            Kind::Real(number) => values.real(*number),
-            Kind::Text(text) => values.text(text),
-            Kind::Keyword(word) => values.text(&format!(":{word}")),
-            Kind::List(_) | Kind::Map(_) => {
+            DatumKind::Nil => Value::ABSENT,
+            DatumKind::Boolean(truth) => values.boolean(*truth),
+            DatumKind::Integer(number) => values.integer(*number),
+            DatumKind::Real(number) => values.real(*number),
+            DatumKind::Text(text) => values.text(text),
+            DatumKind::Keyword(word) => values.text(&format!(":{word}")),
+            DatumKind::List(_) | DatumKind::Map(_) => {
                 let what = format!("{} where a number, a text, a truth value or nothing should be", datum.noun());
                 return Err(self.refuse(datum, what, "only reads of appended keys have lists, of plain elements"));
             }
@@ -172,7 +172,7 @@ impl<'t> Taker<'t> {
 
     /// What a read returned. A list without elements is one that nobody appended to: absent.
     pub(super) fn read_value(&mut self, datum: &Datum<'_>) -> Result<Value, Refusal> {
-        let Kind::List(elements) = &datum.kind else { return self.scalar(datum) };
+        let DatumKind::List(elements) = &datum.kind else { return self.scalar(datum) };
         if elements.is_empty() {
             return Ok(Value::ABSENT);
         }
@@ -183,7 +183,7 @@ impl<'t> Taker<'t> {
     /// An integer of 64 bits with sign, such as a time.
     pub(super) fn signed(&self, datum: &Datum<'_>, what: &str) -> Result<i64, Refusal> {
         match datum.kind {
-            Kind::Integer(number) => i64::try_from(number)
+            DatumKind::Integer(number) => i64::try_from(number)
                 .map_err(|_| self.refuse(datum, format!("{what} has more than 63 bits"), "use smaller numbers")),
             _ => {
                 let what = format!("{} as {what}, which should be an integer", datum.noun());

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   id  nodes  variables  transactions  events        five numbers about the run that made it, not needed
-//!   info  start  end                                   three texts: a length and so many bytes
+//!   info  start  end                                   three texts: a length and that many bytes
 //!   sessions × ( transactions × ( events × ( write? variable value success? )  success? ) )
 //! ```
 //!
@@ -11,7 +11,7 @@
 //! is dropped; a failed write is moved into an aborted transaction in a session of its own, so that whoever read its value
 //! read something aborted.
 
-use super::known::{Known, Likeness, Read, Written};
+use super::known::{FormatReader, FormatWriter, KnownFormat, Likeness};
 use super::plume_write;
 use crate::builder::{HistoryBuilder, Place, Problem, Refusal};
 use crate::history::{Action, Event, Outcome};
@@ -25,21 +25,21 @@ const EVENT: usize = 18;
 /// Failed writes stand in this session.
 const FAILED: &str = "failed writes";
 
-pub(super) const KNOWN: Known = Known {
+pub(super) const KNOWN: KnownFormat = KnownFormat {
     name: "dbcop",
     aliases: &["dbcop-bincode", "bincode"],
     description: "dbcop, binary",
     extension: Some("bincode"),
     likeness: |look| Likeness::strong(look.is_binary && is_plausible(look.bytes)),
-    read: Read::Bytes(read),
-    write: Some(Written { place: 3, write: plume_write::write_bincode }),
+    read: FormatReader::Bytes(read),
+    write: Some(FormatWriter { place: 3, write: plume_write::write_bincode }),
 };
 
 fn read(bytes: &[u8]) -> Result<HistoryBuilder, Refusal> {
     if bytes.is_empty() {
         return Err(Refusal { place: Place::Whole, problem: Problem::Empty });
     }
-    let mut reader = Reader { bytes, at: 0, builder: HistoryBuilder::new(), failed: Vec::new() };
+    let mut reader = DbcopReader { bytes, at: 0, builder: HistoryBuilder::new(), failed: Vec::new() };
     let zero = reader.builder.values().integer(0);
     reader.builder.default_initial(zero);
     reader.header()?;
@@ -57,18 +57,18 @@ fn read(bytes: &[u8]) -> Result<HistoryBuilder, Refusal> {
 
 /// Whether the bytes begin like such a file.
 fn is_plausible(bytes: &[u8]) -> bool {
-    let mut reader = Reader { bytes, at: 0, builder: HistoryBuilder::new(), failed: Vec::new() };
+    let mut reader = DbcopReader { bytes, at: 0, builder: HistoryBuilder::new(), failed: Vec::new() };
     reader.header().is_ok() && reader.length("sessions", 8).is_ok()
 }
 
-struct Reader<'a> {
+struct DbcopReader<'a> {
     bytes: &'a [u8],
     at: usize,
     builder: HistoryBuilder,
     failed: Vec<Event>,
 }
 
-impl Reader<'_> {
+impl DbcopReader<'_> {
     fn header(&mut self) -> Result<(), Refusal> {
         for what in ["id", "number of nodes", "number of variables", "number of transactions", "number of events"] {
             self.number(what)?;

@@ -8,21 +8,21 @@
 //! Sessions of transactions of events. In the new one `null` is the initial version; in the old one, which says the same as the
 //! bincode, it is the value 0. What the members beside `data` say about the run is not needed, apart from `info`.
 
-use super::datum::{Datum, Kind, Taker};
+use super::datum::{Datum, DatumKind, Taker};
 use super::json::Json;
-use super::known::{Known, Likeness, Read};
+use super::known::{FormatReader, KnownFormat, Likeness};
 use crate::builder::{HistoryBuilder, Refusal};
 use crate::history::{Action, Event, Outcome};
 
 const ADVICE: &str = "the file is one object like {\"data\":[[{\"events\":[{\"Write\":{\"variable\":0,\"version\":1}}],\"committed\":true}]]}";
 
-pub(super) const KNOWN: Known = Known {
+pub(super) const KNOWN: KnownFormat = KnownFormat {
     name: "dbcop-json",
     aliases: &["hist"],
     description: "dbcop, JSON",
     extension: None,
     likeness: |look| Likeness::weak(look.object_with(&["data"])),
-    read: Read::Text(read),
+    read: FormatReader::Text(read),
     write: None,
 };
 
@@ -33,7 +33,7 @@ fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
     }
     let file = json.value()?;
     json.end()?;
-    let mut reader = Reader { taker: Taker::new(text, 1), failed: Vec::new() };
+    let mut reader = DbcopJsonReader { taker: Taker::new(text, 1), failed: Vec::new() };
     if let Some(info) = file.member("info").and_then(Datum::word).filter(|info| !info.is_empty()) {
         reader.taker.builder.about(info);
     }
@@ -45,12 +45,12 @@ fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
     reader.finish()
 }
 
-struct Reader<'t> {
+struct DbcopJsonReader<'t> {
     taker: Taker<'t>,
     failed: Vec<Event>,
 }
 
-impl Reader<'_> {
+impl DbcopJsonReader<'_> {
     fn session(&mut self, number: i64, session: &Datum<'_>) -> Result<(), Refusal> {
         let id = self.taker.builder.session(number);
         for transaction in self.list(session, "transactions")? {
@@ -86,7 +86,7 @@ impl Reader<'_> {
             None if action == Action::Read => crate::value::Value::ABSENT,
             None => return Err(self.taker.refuse(event, format!("a write without `{value}`"), ADVICE)),
             // The old format's initial value is 0, the new one's is nothing.
-            Some(Datum { kind: Kind::Integer(0), .. }) if value == "value" && action == Action::Read => {
+            Some(Datum { kind: DatumKind::Integer(0), .. }) if value == "value" && action == Action::Read => {
                 crate::value::Value::ABSENT
             }
             Some(value) => self.taker.scalar(value)?,
@@ -113,7 +113,7 @@ impl Reader<'_> {
 
     fn truth(&self, datum: &Datum<'_>, names: [&str; 2]) -> Result<bool, Refusal> {
         match names.iter().find_map(|name| datum.member(name)).map(|found| &found.kind) {
-            Some(Kind::Boolean(truth)) => Ok(*truth),
+            Some(DatumKind::Boolean(truth)) => Ok(*truth),
             _ => Err(self.taker.refuse(datum, format!("no `{}` that is true or false", names[0]), ADVICE)),
         }
     }

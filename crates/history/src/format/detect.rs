@@ -10,7 +10,7 @@
 //!
 //! The file is looked at once; what the look means is for the formats, each in its module.
 
-use super::known::{Likeness, Look, Read, Start};
+use super::known::{FileStart, FormatReader, Likeness, Look};
 use super::{Format, ReadError, Source};
 use crate::builder::{Place, Problem, Refusal};
 
@@ -53,7 +53,7 @@ fn first_line(bytes: &[u8]) -> Place {
 
 /// The format of which a file of this name is a part.
 fn by_folder(name: &str) -> Option<Format> {
-    Format::ALL.into_iter().find(|format| matches!(format.known().read, Read::Folder { has, .. } if has(name)))
+    Format::ALL.into_iter().find(|format| matches!(format.known().read, FormatReader::Folder { has, .. } if has(name)))
 }
 
 fn by_name(name: &str) -> Option<Format> {
@@ -71,28 +71,28 @@ fn by_content(bytes: &[u8]) -> Option<Format> {
 }
 
 /// What a text begins with, if it is there.
-fn start(text: &[u8]) -> Option<Start<'_>> {
+fn start(text: &[u8]) -> Option<FileStart<'_>> {
     Some(match text.first()? {
-        b'{' if is_json_object(text) => Start::Object(member_names(text)),
-        b'{' | b'#' | b';' | b'(' => Start::Edn,
+        b'{' if is_json_object(text) => FileStart::Object(member_names(text)),
+        b'{' | b'#' | b';' | b'(' => FileStart::Edn,
         b'[' => {
             let inside = text[1..].trim_ascii_start();
             match inside.first() {
-                Some(b'{') if is_json_object(inside) => Start::ListOfObjects(member_names(inside)),
-                Some(b'{' | b'#' | b';' | b'(') => Start::Edn,
-                Some(b']') => Start::EmptyList,
-                _ => Start::OtherList,
+                Some(b'{') if is_json_object(inside) => FileStart::ListOfObjects(member_names(inside)),
+                Some(b'{' | b'#' | b';' | b'(') => FileStart::Edn,
+                Some(b']') => FileStart::EmptyList,
+                _ => FileStart::OtherList,
             }
         }
         _ => words(text),
     })
 }
 
-fn words(text: &[u8]) -> Start<'_> {
+fn words(text: &[u8]) -> FileStart<'_> {
     const LONGEST: usize = 4096;
     let end = text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len());
     let shown = |end: usize| String::from_utf8_lossy(&text[..end.min(LONGEST)]).into_owned();
-    Start::Words { line: shown(end).trim().to_owned(), text: shown(text.len()) }
+    FileStart::Words { line: shown(end).trim().to_owned(), text: shown(text.len()) }
 }
 
 fn is_json_object(text: &[u8]) -> bool {

@@ -9,7 +9,7 @@
 //! Maps, vectors, lists, sets, keywords, strings, characters, symbols, numbers, `nil`, `true`, `false`; commas are blanks.
 //! Vectors, lists and sets are all lists here. Nesting is bounded.
 
-use super::datum::{DEEPEST, Datum, Kind, MOST_AT_A_TIME, TOO_MANY_ADVICE};
+use super::datum::{DEEPEST, Datum, DatumKind, MOST_AT_A_TIME, TOO_MANY_ADVICE};
 use super::text::{BEYOND, Lines, NotAnInteger, excerpt, integer};
 use crate::builder::Refusal;
 use rustc_hash::FxHashSet;
@@ -52,9 +52,9 @@ impl<'a> Edn<'a> {
         }
         let kind = match self.peek() {
             Some(b'{') => self.map(depth)?,
-            Some(b'[') => Kind::List(self.sequence(depth, b']')?),
-            Some(b'(') => Kind::List(self.sequence(depth, b')')?),
-            Some(b'"') => Kind::Text(self.string()?),
+            Some(b'[') => DatumKind::List(self.sequence(depth, b']')?),
+            Some(b'(') => DatumKind::List(self.sequence(depth, b')')?),
+            Some(b'"') => DatumKind::Text(self.string()?),
             Some(b'#') => return self.dispatch(depth),
             Some(b'\\') => self.character()?,
             Some(b']' | b')' | b'}') => return Err(self.lines.refuse(at, "a bracket that closes nothing", ADVICE)),
@@ -90,7 +90,7 @@ impl<'a> Edn<'a> {
         self.lines.refuse(open, what, ADVICE)
     }
 
-    fn map(&mut self, depth: usize) -> Result<Kind<'a>, Refusal> {
+    fn map(&mut self, depth: usize) -> Result<DatumKind<'a>, Refusal> {
         let open = self.at;
         let mut forms = self.sequence(depth, b'}')?.into_iter();
         let mut members: Vec<(Datum<'a>, Datum<'a>)> = Vec::with_capacity(forms.len() / 2);
@@ -99,13 +99,13 @@ impl<'a> Edn<'a> {
             let Some(value) = forms.next() else {
                 return Err(self.lines.refuse(open, "a map with a key that has no value", ADVICE));
             };
-            if matches!(key.kind, Kind::Keyword(keyword) if is_repeated(keyword, &members, &mut seen)) {
+            if matches!(key.kind, DatumKind::Keyword(keyword) if is_repeated(keyword, &members, &mut seen)) {
                 let what = format!("the key :{} appears twice in one map", excerpt(key.word().unwrap_or_default()));
                 return Err(self.lines.refuse(key.at, what, "give every key once"));
             }
             members.push((key, value));
         }
-        Ok(Kind::Map(members))
+        Ok(DatumKind::Map(members))
     }
 
     /// `#{…}`, `#"…"`, `##Inf` and tags.
@@ -115,11 +115,11 @@ impl<'a> Edn<'a> {
         match self.peek() {
             Some(b'{') => {
                 let elements = self.sequence(depth, b'}')?;
-                Ok(Datum { at, end: self.at, kind: Kind::List(elements) })
+                Ok(Datum { at, end: self.at, kind: DatumKind::List(elements) })
             }
             Some(b'"') => {
                 let text = self.string()?;
-                Ok(Datum { at, end: self.at, kind: Kind::Text(text) })
+                Ok(Datum { at, end: self.at, kind: DatumKind::Text(text) })
             }
             _ => {
                 let tag = self.word();
@@ -163,7 +163,7 @@ impl<'a> Edn<'a> {
         Err(self.lines.refuse(open, "a text that begins here does not end", ADVICE))
     }
 
-    fn character(&mut self) -> Result<Kind<'a>, Refusal> {
+    fn character(&mut self) -> Result<DatumKind<'a>, Refusal> {
         let at = self.at;
         self.at += 1;
         let first = self.text[self.at..].chars().next();
@@ -172,10 +172,10 @@ impl<'a> Edn<'a> {
         };
         self.at += first.len_utf8();
         self.word();
-        Ok(Kind::Text(Cow::Borrowed(&self.text[at..self.at])))
+        Ok(DatumKind::Text(Cow::Borrowed(&self.text[at..self.at])))
     }
 
-    fn atom(&mut self) -> Result<Kind<'a>, Refusal> {
+    fn atom(&mut self) -> Result<DatumKind<'a>, Refusal> {
         let at = self.at;
         let word = self.word();
         if word.is_empty() {
@@ -183,20 +183,20 @@ impl<'a> Edn<'a> {
             return Err(self.lines.refuse(at, format!("expected a form, found `{shown}`"), ADVICE));
         }
         if let Some(keyword) = word.strip_prefix(':') {
-            return Ok(Kind::Keyword(keyword));
+            return Ok(DatumKind::Keyword(keyword));
         }
         Ok(match word {
-            "nil" => Kind::Nil,
-            "true" => Kind::Boolean(true),
-            "false" => Kind::Boolean(false),
+            "nil" => DatumKind::Nil,
+            "true" => DatumKind::Boolean(true),
+            "false" => DatumKind::Boolean(false),
             _ if is_number(word) => self.number(at, word)?,
-            _ => Kind::Text(Cow::Borrowed(word)),
+            _ => DatumKind::Text(Cow::Borrowed(word)),
         })
     }
 
-    fn number(&self, at: usize, word: &str) -> Result<Kind<'a>, Refusal> {
+    fn number(&self, at: usize, word: &str) -> Result<DatumKind<'a>, Refusal> {
         match integer(word.strip_suffix('N').unwrap_or(word)) {
-            Ok(number) => return Ok(Kind::Integer(number)),
+            Ok(number) => return Ok(DatumKind::Integer(number)),
             Err(NotAnInteger::Size) => {
                 let what = format!("the number {} has more than 64 bits", excerpt(word));
                 return Err(self.lines.refuse(at, what, BEYOND));
@@ -204,7 +204,7 @@ impl<'a> Edn<'a> {
             Err(NotAnInteger::Shape) => {}
         }
         match word.strip_suffix('M').unwrap_or(word).parse::<f64>() {
-            Ok(number) if number.is_finite() => Ok(Kind::Real(number)),
+            Ok(number) if number.is_finite() => Ok(DatumKind::Real(number)),
             _ => Err(self.lines.refuse(at, format!("`{}` is not a number", excerpt(word)), ADVICE)),
         }
     }
@@ -243,7 +243,7 @@ impl<'a> Edn<'a> {
 /// Most maps have a handful of members, which are quicker to compare than to hash.
 fn is_repeated<'a>(keyword: &'a str, members: &[(Datum<'a>, Datum<'a>)], seen: &mut FxHashSet<&'a str>) -> bool {
     let keywords = members.iter().filter_map(|(key, _)| match key.kind {
-        Kind::Keyword(keyword) => Some(keyword),
+        DatumKind::Keyword(keyword) => Some(keyword),
         _ => None,
     });
     if members.len() < 8 {
@@ -278,8 +278,8 @@ mod tests {
         let text = "nil true, 12 -3N 1.5M :k \"a\\\"b\" \\newline sym #{1 2} (1) #inst \"2020\" #_ #_ {:a 1} 2 ; end\n#x.Y{:a 1}";
         let forms = forms(text).unwrap();
         assert_eq!(forms.len(), 13);
-        assert!(matches!(forms[3].kind, Kind::Integer(-3)));
-        assert!(matches!(forms[4].kind, Kind::Real(real) if real == 1.5));
+        assert!(matches!(forms[3].kind, DatumKind::Integer(-3)));
+        assert!(matches!(forms[4].kind, DatumKind::Real(real) if real == 1.5));
         assert_eq!(forms[6].word(), Some("a\"b"));
         assert_eq!(forms[9].list().unwrap().len(), 2);
         assert!(forms[12].member("a").is_some());

@@ -13,7 +13,7 @@
 use super::datum::{Datum, OwnedName, Taker};
 use super::edn::Edn;
 use super::json::each_object;
-use super::known::{Known, Likeness, Read, Start, Written};
+use super::known::{FileStart, FormatReader, FormatWriter, KnownFormat, Likeness};
 use super::{Format, elle_write};
 use crate::builder::{HistoryBuilder, Place, Refusal};
 use crate::history::{Action, Event, Outcome, Times};
@@ -22,41 +22,41 @@ use rustc_hash::FxHashMap;
 const OPERATION: &str = "an operation is like {:type :ok, :process 0, :value [[:append 9 1] [:r 8 [1 2]]]}";
 const MICRO: &str = "a micro-operation is [:append key element], [:w key value] or [:r key value]";
 
-pub(super) const EDN: Known = Known {
+pub(super) const EDN: KnownFormat = KnownFormat {
     name: "elle-edn",
     aliases: &["elle", "edn", "jepsen", "jepsen-edn"],
     description: "Elle and Jepsen, EDN",
     extension: Some("edn"),
-    likeness: |look| Likeness::strong(matches!(look.start, Start::Edn)),
-    read: Read::Text(read_edn),
-    write: Some(Written { place: 5, write: |history, out| elle_write::write(history, Format::ElleEdn, out) }),
+    likeness: |look| Likeness::strong(matches!(look.start, FileStart::Edn)),
+    read: FormatReader::Text(read_edn),
+    write: Some(FormatWriter { place: 5, write: |history, out| elle_write::write(history, Format::ElleEdn, out) }),
 };
 
-pub(super) const JSON: Known = Known {
+pub(super) const JSON: KnownFormat = KnownFormat {
     name: "elle-json",
     aliases: &["elle-cli", "jepsen-json"],
     description: "Elle and Jepsen, JSON",
     extension: None,
     likeness: |look| {
-        let is_list = matches!(look.start, Start::ListOfObjects(_) | Start::EmptyList);
+        let is_list = matches!(look.start, FileStart::ListOfObjects(_) | FileStart::EmptyList);
         Likeness::weak(is_list || look.object_with(&["type"]))
     },
-    read: Read::Text(read_json),
-    write: Some(Written { place: 6, write: |history, out| elle_write::write(history, Format::ElleJson, out) }),
+    read: FormatReader::Text(read_json),
+    write: Some(FormatWriter { place: 6, write: |history, out| elle_write::write(history, Format::ElleJson, out) }),
 };
 
 fn read_json(text: &str) -> Result<HistoryBuilder, Refusal> {
-    let mut reader = Reader::new(text);
+    let mut reader = ElleReader::new(text);
     each_object(text, |operation| reader.operation(operation))?;
     reader.finish()
 }
 
 fn read_edn(text: &str) -> Result<HistoryBuilder, Refusal> {
-    let mut reader = Reader::new(text);
+    let mut reader = ElleReader::new(text);
     let mut edn = Edn::new(text);
     while let Some(form) = edn.form()? {
         match form.kind {
-            super::datum::Kind::List(operations) => {
+            super::datum::DatumKind::List(operations) => {
                 operations.into_iter().try_for_each(|operation| reader.operation(operation))?;
             }
             _ => reader.operation(form)?,
@@ -75,24 +75,24 @@ enum Type {
 
 /// An operation's place in time.
 #[derive(Clone, Copy)]
-struct Moment {
+struct OperationTime {
     position: i64,
     index: Option<i64>,
 }
 
-struct Draft<'a> {
+struct OperationDraft<'a> {
     place: Place,
     process: Option<Box<str>>,
-    invoked: Option<Moment>,
-    completed: Option<Moment>,
+    invoked: Option<OperationTime>,
+    completed: Option<OperationTime>,
     /// Nothing until it is known.
     outcome: Option<Outcome>,
     value: Datum<'a>,
 }
 
-struct Reader<'a> {
+struct ElleReader<'a> {
     taker: Taker<'a>,
-    drafts: Vec<Draft<'a>>,
+    drafts: Vec<OperationDraft<'a>>,
     /// Per process the draft that waits for its completion.
     open: FxHashMap<Box<str>, usize>,
     /// The drafts without a process that wait.
@@ -101,9 +101,9 @@ struct Reader<'a> {
     all_indexed: bool,
 }
 
-impl<'a> Reader<'a> {
-    fn new(text: &'a str) -> Reader<'a> {
-        Reader {
+impl<'a> ElleReader<'a> {
+    fn new(text: &'a str) -> ElleReader<'a> {
+        ElleReader {
             taker: Taker::new(text, 1),
             drafts: Vec::new(),
             open: FxHashMap::default(),
@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
         let kind = self.type_of(&operation)?;
         let index = operation.member("index").map(|index| self.taker.signed(index, "the index")).transpose()?;
         self.all_indexed &= index.is_some();
-        let moment = Moment { position: self.position, index };
+        let moment = OperationTime { position: self.position, index };
         self.position += 1;
         match kind {
             Type::Invoke => self.invoke(operation, process, moment),
@@ -152,7 +152,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn invoke(&mut self, operation: Datum<'a>, process: Option<Box<str>>, moment: Moment) -> Result<(), Refusal> {
+    fn invoke(
+        &mut self,
+        operation: Datum<'a>,
+        process: Option<Box<str>>,
+        moment: OperationTime,
+    ) -> Result<(), Refusal> {
         let place = self.taker.place(&operation);
         let value = take_value(operation);
         let draft = self.drafts.len();
@@ -161,7 +166,14 @@ impl<'a> Reader<'a> {
             Some(process) => drop(self.open.insert(process.clone(), draft)),
             None => self.open_without_process.push(draft),
         }
-        self.drafts.push(Draft { place, process, invoked: Some(moment), completed: None, outcome: None, value });
+        self.drafts.push(OperationDraft {
+            place,
+            process,
+            invoked: Some(moment),
+            completed: None,
+            outcome: None,
+            value,
+        });
         Ok(())
     }
 
@@ -169,7 +181,7 @@ impl<'a> Reader<'a> {
         &mut self,
         operation: Datum<'a>,
         process: Option<Box<str>>,
-        moment: Moment,
+        moment: OperationTime,
         kind: Type,
     ) -> Result<(), Refusal> {
         let place = self.taker.place(&operation);
@@ -179,13 +191,13 @@ impl<'a> Reader<'a> {
             None => self.open_draft_like(&value, place)?,
         };
         let draft = open.unwrap_or_else(|| {
-            self.drafts.push(Draft {
+            self.drafts.push(OperationDraft {
                 place,
                 process,
                 invoked: None,
                 completed: None,
                 outcome: None,
-                value: Datum { kind: super::datum::Kind::Nil, ..value },
+                value: Datum { kind: super::datum::DatumKind::Nil, ..value },
             });
             self.drafts.len() - 1
         });
@@ -225,9 +237,9 @@ impl<'a> Reader<'a> {
         Ok(self.taker.builder)
     }
 
-    fn transaction(&mut self, number: usize, draft: Draft<'a>) -> Result<(), Refusal> {
+    fn transaction(&mut self, number: usize, draft: OperationDraft<'a>) -> Result<(), Refusal> {
         let all_indexed = self.all_indexed;
-        let time = |moment: Moment| moment.index.filter(|_| all_indexed).unwrap_or(moment.position);
+        let time = |moment: OperationTime| moment.index.filter(|_| all_indexed).unwrap_or(moment.position);
         let outcome = draft.outcome.unwrap_or(Outcome::Unknown);
         self.taker.builder.at(draft.place);
         let session = match &draft.process {
@@ -276,8 +288,8 @@ impl<'a> Reader<'a> {
 /// The value of an operation; nothing where it has none.
 fn take_value(operation: Datum<'_>) -> Datum<'_> {
     let (at, end) = (operation.at, operation.end);
-    let nothing = Datum { at, end, kind: super::datum::Kind::Nil };
-    let super::datum::Kind::Map(members) = operation.kind else { return nothing };
+    let nothing = Datum { at, end, kind: super::datum::DatumKind::Nil };
+    let super::datum::DatumKind::Map(members) = operation.kind else { return nothing };
     members.into_iter().find(|(name, _)| name.word() == Some("value")).map_or(nothing, |(_, value)| value)
 }
 

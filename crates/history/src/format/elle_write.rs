@@ -9,7 +9,7 @@
 //!   b: t3
 //! ```
 
-use super::versions::{Origin, Versions, losses};
+use super::versions::{Origin, Origins, losses};
 use super::{Format, WriteError};
 use crate::history::{Action, Event, EventId, History, Outcome, Times, TransactionId};
 use crate::json;
@@ -23,7 +23,7 @@ pub(super) fn write(history: &History, format: Format, out: &mut dyn Write) -> R
     refuse_initial_lists(history, format)?;
     let mut losses = losses(history, true);
     let processes = processes(history, &mut losses);
-    let values = Values::new(history, format, &mut losses)?;
+    let values = WrittenValues::new(history, format, &mut losses)?;
     let writer = OperationWriter { history, values, is_edn: format == Format::ElleEdn };
     if !writer.is_edn {
         out.write_all(b"[")?;
@@ -122,16 +122,16 @@ fn completed_at(history: &History, transaction: TransactionId, next: Option<Tran
 }
 
 /// How values are written.
-enum Values {
+enum WrittenValues {
     /// As they are; reads of the initial state as nothing.
-    Own(Versions),
+    Own(Origins),
     /// As numbers, per event; reads of the initial state, 0, as nothing.
     Numbers(Vec<i64>),
 }
 
-impl Values {
-    fn new(history: &History, format: Format, losses: &mut Vec<String>) -> Result<Values, WriteError> {
-        let versions = Versions::new(history);
+impl WrittenValues {
+    fn new(history: &History, format: Format, losses: &mut Vec<String>) -> Result<WrittenValues, WriteError> {
+        let versions = Origins::new(history);
         let is_unclear = |number: EventId, event: &Event| match versions.origin(number) {
             _ if event.value.is_list() => false,
             Origin::NoRead => event.value.is_absent(),
@@ -155,20 +155,20 @@ impl Values {
             losses.push("Reads of the initial state by transactions of unknown outcome are left out.".to_owned());
         }
         if !(names_writers || unclear) {
-            return Ok(Values::Own(versions));
+            return Ok(WrittenValues::Own(versions));
         }
         if has_lists {
             let reason = "it has lists, and also reads that name their writer or values that are absent".to_owned();
             return Err(WriteError::Unsupported { format, reason, advice: "write native" });
         }
         losses.push("Values are numbered: every write has its own.".to_owned());
-        Ok(Values::Numbers(versions.numbers(history, format)?))
+        Ok(WrittenValues::Numbers(versions.numbers(history, format)?))
     }
 }
 
 struct OperationWriter<'a> {
     history: &'a History,
-    values: Values,
+    values: WrittenValues,
     is_edn: bool,
 }
 
@@ -227,13 +227,15 @@ impl OperationWriter<'_> {
         let is_unknown_yet = is_invocation && event.is_read();
         match &self.values {
             _ if is_unknown_yet => out.extend_from_slice(nothing),
-            Values::Numbers(numbers) if event.is_read() && numbers[number.index()] == 0 => {
+            WrittenValues::Numbers(numbers) if event.is_read() && numbers[number.index()] == 0 => {
                 out.extend_from_slice(nothing);
             }
-            Values::Numbers(numbers) => json::push_integer(out, numbers[number.index()]),
-            Values::Own(versions) if versions.origin(number) == Origin::Initial => out.extend_from_slice(nothing),
-            Values::Own(_) if self.is_edn => edn_value(self.history, event.value, out),
-            Values::Own(_) => json::push_value(out, self.history.values(), event.value),
+            WrittenValues::Numbers(numbers) => json::push_integer(out, numbers[number.index()]),
+            WrittenValues::Own(versions) if versions.origin(number) == Origin::Initial => {
+                out.extend_from_slice(nothing)
+            }
+            WrittenValues::Own(_) if self.is_edn => edn_value(self.history, event.value, out),
+            WrittenValues::Own(_) => json::push_value(out, self.history.values(), event.value),
         }
     }
 }

@@ -14,7 +14,7 @@
 //! whom it read from. A `From` that names somebody who did not write the key is a read out of thin air, for the verdict.
 
 use super::isopredict_write;
-use super::known::{Known, Likeness, Read, Written};
+use super::known::{FormatReader, FormatWriter, KnownFormat, Likeness};
 use super::text::{excerpt, lines, refuse};
 use crate::builder::{ClaimedWriter, HistoryBuilder, Place, Refusal};
 use crate::history::{Action, Event};
@@ -27,9 +27,9 @@ const ADVICE: &str = "a line is like `READ KEY[x] Txn(2, 0) From(1, 0)` or `WRIT
                       or INSERT, CONTAINS, DELETE on a Set";
 
 /// A session and a number in it, as spelt.
-type Transaction<'a> = (&'a str, &'a str);
+type TransactionLabel<'a> = (&'a str, &'a str);
 
-const INITIAL: Transaction<'static> = ("0", "0");
+const INITIAL: TransactionLabel<'static> = ("0", "0");
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verb {
@@ -40,22 +40,22 @@ enum Verb {
     Delete,
 }
 
-struct Line<'a> {
+struct TraceLine<'a> {
     verb: Verb,
     key: String,
-    transaction: Transaction<'a>,
-    from: Option<Transaction<'a>>,
+    transaction: TransactionLabel<'a>,
+    from: Option<TransactionLabel<'a>>,
     line: u64,
 }
 
-pub(super) const KNOWN: Known = Known {
+pub(super) const KNOWN: KnownFormat = KnownFormat {
     name: "isopredict",
     aliases: &["monkeydb"],
     description: "IsoPredict traces",
     extension: None,
     likeness: |look| Likeness::strong(look.first_line(is_plausible)),
-    read: Read::Text(read),
-    write: Some(Written { place: 4, write: isopredict_write::write }),
+    read: FormatReader::Text(read),
+    write: Some(FormatWriter { place: 4, write: isopredict_write::write }),
 };
 
 fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
@@ -75,7 +75,7 @@ fn is_plausible(line: &str) -> bool {
     parse(line.trim(), 0).is_some() || line.contains(" KEY[") || line.contains(" Set[")
 }
 
-fn parse(content: &str, line: u64) -> Option<Line<'_>> {
+fn parse(content: &str, line: u64) -> Option<TraceLine<'_>> {
     let (verb, rest) = [
         ("READ KEY[", Verb::Read),
         ("WRITE KEY[", Verb::Write),
@@ -114,23 +114,23 @@ fn parse(content: &str, line: u64) -> Option<Line<'_>> {
             (transaction, None, rest)
         }
     };
-    rest.is_empty().then_some(Line { verb, key, transaction, from, line })
+    rest.is_empty().then_some(TraceLine { verb, key, transaction, from, line })
 }
 
-fn pair<'a>(text: &'a str, word: &str) -> Option<(Transaction<'a>, &'a str)> {
+fn pair<'a>(text: &'a str, word: &str) -> Option<(TransactionLabel<'a>, &'a str)> {
     let (inside, rest) = text.strip_prefix(word)?.split_once(')')?;
     let (session, number) = inside.split_once(',')?;
     Some(((session.trim(), number.trim()), rest))
 }
 
 struct Trace<'a> {
-    lines: Vec<Line<'a>>,
+    lines: Vec<TraceLine<'a>>,
     /// Per transaction and key: whether its last write leaves it there.
-    leaves: FxHashMap<(Transaction<'a>, String), Verb>,
+    leaves: FxHashMap<(TransactionLabel<'a>, String), Verb>,
 }
 
 impl<'a> Trace<'a> {
-    fn new(lines: Vec<Line<'a>>) -> Trace<'a> {
+    fn new(lines: Vec<TraceLine<'a>>) -> Trace<'a> {
         let mut leaves = FxHashMap::default();
         for line in lines.iter().filter(|line| !matches!(line.verb, Verb::Read | Verb::Contains)) {
             leaves.insert((line.transaction, line.key.clone()), line.verb);
@@ -142,7 +142,7 @@ impl<'a> Trace<'a> {
         let mut builder = HistoryBuilder::new();
         // Sessions in order of first appearance, the transactions of each by number.
         let mut sessions: Vec<&str> = Vec::new();
-        let mut transactions: FxHashMap<&str, BTreeMap<(Name<'_>, &str), Vec<&Line<'_>>>> = FxHashMap::default();
+        let mut transactions: FxHashMap<&str, BTreeMap<(Name<'_>, &str), Vec<&TraceLine<'_>>>> = FxHashMap::default();
         for line in self.lines.iter().filter(|line| line.transaction != INITIAL) {
             let (session, number) = line.transaction;
             let of_session = transactions.entry(session).or_insert_with(|| {
@@ -174,7 +174,7 @@ impl<'a> Trace<'a> {
         }
     }
 
-    fn event(&self, builder: &mut HistoryBuilder, line: &Line<'_>) {
+    fn event(&self, builder: &mut HistoryBuilder, line: &TraceLine<'_>) {
         builder.at(Place::Line(line.line));
         let key = builder.key(line.key.as_str());
         let (action, value) = match line.verb {
@@ -186,7 +186,7 @@ impl<'a> Trace<'a> {
         builder.event(Event::new(action, key, value));
     }
 
-    fn read(&self, builder: &mut HistoryBuilder, line: &Line<'_>) {
+    fn read(&self, builder: &mut HistoryBuilder, line: &TraceLine<'_>) {
         let from = line.from.unwrap_or(INITIAL);
         let key = builder.key(line.key.as_str());
         let left = self.leaves.get(&(from, line.key.clone()));
@@ -207,12 +207,12 @@ impl<'a> Trace<'a> {
 }
 
 /// The id of a transaction, as the trace spells it.
-fn id((session, number): Transaction<'_>) -> String {
+fn id((session, number): TransactionLabel<'_>) -> String {
     format!("Txn({session}, {number})")
 }
 
 /// The value that a transaction writes.
-fn value((session, number): Transaction<'_>) -> String {
+fn value((session, number): TransactionLabel<'_>) -> String {
     format!("{session}, {number}")
 }
 

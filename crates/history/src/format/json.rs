@@ -4,7 +4,7 @@
 //! half of a surrogate pair are refused. Nesting is bounded. A file that is one long array is read element by element, so that
 //! it is never in memory as a whole.
 
-use super::datum::{DEEPEST, Datum, Kind, MOST_AT_A_TIME, TOO_MANY_ADVICE};
+use super::datum::{DEEPEST, Datum, DatumKind, MOST_AT_A_TIME, TOO_MANY_ADVICE};
 use super::text::{BEYOND, Lines, NotAnInteger, excerpt, integer};
 use crate::builder::Refusal;
 use rustc_hash::FxHashSet;
@@ -74,26 +74,26 @@ impl<'a> Json<'a> {
             return Err(self.lines.refuse(at, format!("more than {MOST_AT_A_TIME} values in one"), TOO_MANY_ADVICE));
         }
         let kind = match self.peek() {
-            Some(b'"') => Kind::Text(self.string()?),
+            Some(b'"') => DatumKind::Text(self.string()?),
             Some(b'{') => self.map(depth)?,
             Some(b'[') => self.list(depth)?,
             Some(b'-' | b'0'..=b'9') => self.number()?,
-            _ if self.skip_word("null") => Kind::Nil,
-            _ if self.skip_word("true") => Kind::Boolean(true),
-            _ if self.skip_word("false") => Kind::Boolean(false),
+            _ if self.skip_word("null") => DatumKind::Nil,
+            _ if self.skip_word("true") => DatumKind::Boolean(true),
+            _ if self.skip_word("false") => DatumKind::Boolean(false),
             _ => return Err(self.unexpected("a value")),
         };
         Ok(Datum { at, end: self.at, kind })
     }
 
-    fn list(&mut self, depth: usize) -> Result<Kind<'a>, Refusal> {
+    fn list(&mut self, depth: usize) -> Result<DatumKind<'a>, Refusal> {
         let open = self.at;
         self.at += 1;
         let mut elements = Vec::new();
         loop {
             self.skip_blanks();
             if self.skip(b']') {
-                return Ok(Kind::List(elements));
+                return Ok(DatumKind::List(elements));
             }
             self.refuse_end(open)?;
             if !elements.is_empty() && !self.skip(b',') {
@@ -103,7 +103,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    fn map(&mut self, depth: usize) -> Result<Kind<'a>, Refusal> {
+    fn map(&mut self, depth: usize) -> Result<DatumKind<'a>, Refusal> {
         let open = self.at;
         self.at += 1;
         let mut members: Vec<(Datum<'a>, Datum<'a>)> = Vec::new();
@@ -118,7 +118,7 @@ impl<'a> Json<'a> {
             }
             self.skip_blanks();
             let at = self.at;
-            let name = Kind::Text(self.string()?);
+            let name = DatumKind::Text(self.string()?);
             let name = Datum { at, end: self.at, kind: name };
             self.skip_blanks();
             if !self.skip(b':') {
@@ -127,7 +127,7 @@ impl<'a> Json<'a> {
             members.push((name, self.nested(depth + 1)?));
         }
         self.refuse_repeated(&members)?;
-        Ok(Kind::Map(members))
+        Ok(DatumKind::Map(members))
     }
 
     /// One meaning per member: whoever reads `{"v":1,"v":2}` guesses.
@@ -230,7 +230,7 @@ impl<'a> Json<'a> {
         u32::from_str_radix(digits, 16).ok()
     }
 
-    fn number(&mut self) -> Result<Kind<'a>, Refusal> {
+    fn number(&mut self) -> Result<DatumKind<'a>, Refusal> {
         let rest = &self.text[self.at..];
         let end = rest.find(|letter: char| !matches!(letter, '0'..='9' | '+' | '-' | '.' | 'e' | 'E'));
         let digits = &rest[..end.unwrap_or(rest.len())];
@@ -238,12 +238,12 @@ impl<'a> Json<'a> {
         self.at += digits.len();
         let leads_with_zero = matches!(digits.trim_start_matches('-').as_bytes(), [b'0', b'0'..=b'9', ..]);
         match integer(digits) {
-            Ok(number) if !leads_with_zero => Ok(Kind::Integer(number)),
+            Ok(number) if !leads_with_zero => Ok(DatumKind::Integer(number)),
             Err(NotAnInteger::Size) => {
                 Err(self.lines.refuse(at, format!("the number {} has more than 64 bits", excerpt(digits)), BEYOND))
             }
             _ => match digits.parse::<f64>() {
-                Ok(number) if number.is_finite() && !leads_with_zero => Ok(Kind::Real(number)),
+                Ok(number) if number.is_finite() && !leads_with_zero => Ok(DatumKind::Real(number)),
                 _ => Err(self.lines.refuse(at, format!("`{}` is not a number", excerpt(digits)), ADVICE)),
             },
         }
@@ -329,8 +329,8 @@ mod tests {
 
     #[test]
     fn numbers_are_integers_where_they_can_be() {
-        assert!(matches!(Json::new("-7", 1).value().unwrap().kind, Kind::Integer(-7)));
-        assert!(matches!(Json::new("1.5e1", 1).value().unwrap().kind, Kind::Real(number) if number == 15.0));
+        assert!(matches!(Json::new("-7", 1).value().unwrap().kind, DatumKind::Integer(-7)));
+        assert!(matches!(Json::new("1.5e1", 1).value().unwrap().kind, DatumKind::Real(number) if number == 15.0));
         assert!(mistake("99999999999999999999").contains("more than 64 bits"));
         assert!(mistake("1e999").contains("not a number"));
         assert!(mistake("1-2").contains("not a number"));

@@ -12,7 +12,7 @@ use crate::builder::{HistoryBuilder, Refusal};
 use crate::history::History;
 use std::io::Write;
 
-pub(super) struct Known {
+pub(super) struct KnownFormat {
     /// The name used on the command line.
     pub(super) name: &'static str,
     /// Other names that it goes by.
@@ -23,12 +23,12 @@ pub(super) struct Known {
     pub(super) extension: Option<&'static str>,
     /// How much a file looks like it.
     pub(super) likeness: fn(&Look<'_>) -> Likeness,
-    pub(super) read: Read,
-    pub(super) write: Option<Written>,
+    pub(super) read: FormatReader,
+    pub(super) write: Option<FormatWriter>,
 }
 
 /// How a format is read.
-pub(super) enum Read {
+pub(super) enum FormatReader {
     Text(fn(&str) -> Result<HistoryBuilder, Refusal>),
     Bytes(fn(&[u8]) -> Result<HistoryBuilder, Refusal>),
     /// One history is several files.
@@ -40,7 +40,7 @@ pub(super) enum Read {
 }
 
 /// How a format is written.
-pub(super) struct Written {
+pub(super) struct FormatWriter {
     /// Its place among those that are offered.
     pub(super) place: u8,
     /// Returns a sentence for each thing that the format could not carry.
@@ -72,11 +72,11 @@ pub(super) struct Look<'a> {
     pub(super) bytes: &'a [u8],
     /// Whether there are zeros in its first bytes, as in no text.
     pub(super) is_binary: bool,
-    pub(super) start: Start<'a>,
+    pub(super) start: FileStart<'a>,
 }
 
 /// What a file begins with, after blanks.
-pub(super) enum Start<'a> {
+pub(super) enum FileStart<'a> {
     /// An object of JSON; the names of its members.
     Object(Vec<&'a str>),
     /// A list of JSON with an object in it; the names of its members.
@@ -104,11 +104,11 @@ pub(super) fn has_any(names: &[&str], wanted: &[&str]) -> bool {
 impl Look<'_> {
     /// Whether the first line is one that this accepts.
     pub(super) fn first_line(&self, accepts: impl Fn(&str) -> bool) -> bool {
-        matches!(&self.start, Start::Words { line, .. } if accepts(line))
+        matches!(&self.start, FileStart::Words { line, .. } if accepts(line))
     }
 
     /// Whether it begins with an object of JSON that has one of these members.
     pub(super) fn object_with(&self, wanted: &[&str]) -> bool {
-        matches!(&self.start, Start::Object(names) if has_any(names, wanted))
+        matches!(&self.start, FileStart::Object(names) if has_any(names, wanted))
     }
 }

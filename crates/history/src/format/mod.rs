@@ -8,7 +8,7 @@
 //! folder. Whatever is wrong with an input is a [`ReadError`]: the file, the line or byte, what is there and what to do. A read
 //! of a value that nobody wrote is *not* wrong with the input; it is a history that no level allows, and a verdict.
 //!
-//! All that is known of a format stands in its own module, as a `Known`: its names, how it is recognised, how it is read and written.
+//! All that is known of a format stands in its own module, as a `KnownFormat`: its names, how it is recognised, how it is read and written.
 //! A line of the table below makes it one of them; the command line, the errors that list formats and the tests go by the table.
 
 mod awdit;
@@ -41,7 +41,7 @@ pub use detect::detect;
 
 use crate::builder::{HistoryBuilder, Place, Problem, Refusal};
 use crate::history::History;
-use known::{Known, Read};
+use known::{FormatReader, KnownFormat};
 use std::fmt;
 use std::io;
 use std::str::FromStr;
@@ -58,7 +58,7 @@ macro_rules! formats {
             /// All of them.
             pub const ALL: [Format; [$(Format::$format),*].len()] = [$(Format::$format),*];
 
-            fn known(self) -> &'static Known {
+            fn known(self) -> &'static KnownFormat {
                 match self {
                     $(Format::$format => &$known,)*
                 }
@@ -107,7 +107,7 @@ impl Format {
 
     /// Whether a history is text, which people may write by hand.
     pub fn is_text(self) -> bool {
-        matches!(self.known().read, Read::Text(_))
+        matches!(self.known().read, FormatReader::Text(_))
     }
 
     /// Those that can be written too, the most usual first.
@@ -213,9 +213,9 @@ pub fn take_in(files: &[Source<'_>], format: Format) -> Result<Unfinished, ReadE
         }
     };
     let builder = match format.known().read {
-        Read::Folder { read, .. } => read(files)?,
-        Read::Bytes(read) => one(&read)?,
-        Read::Text(read) => one(&|bytes| read(text::utf8(bytes)?))?,
+        FormatReader::Folder { read, .. } => read(files)?,
+        FormatReader::Bytes(read) => one(&read)?,
+        FormatReader::Text(read) => one(&|bytes| read(text::utf8(bytes)?))?,
     };
     Ok(Unfinished { builder, file: file.to_owned() })
 }

@@ -12,7 +12,7 @@
 //! holds them to it.
 
 use super::json::Json;
-use super::known::{Known, Likeness, Look, Read, Start, Written, has_any};
+use super::known::{FileStart, FormatReader, FormatWriter, KnownFormat, Likeness, Look, has_any};
 use super::native_line::LineReader;
 use super::native_scanner::Scanner;
 use super::native_write;
@@ -24,14 +24,14 @@ const SAMPLE: u64 = 1000;
 /// The most bytes of one transaction.
 const LONGEST_LINE: usize = 1 << 28;
 
-pub(super) const KNOWN: Known = Known {
+pub(super) const KNOWN: KnownFormat = KnownFormat {
     name: "native",
     aliases: &["skew", "jsonl"],
     description: "JSON Lines, a transaction per line",
     extension: None,
     likeness,
-    read: Read::Text(read),
-    write: Some(Written { place: 0, write: native_write::write }),
+    read: FormatReader::Text(read),
+    write: Some(FormatWriter { place: 0, write: native_write::write }),
 };
 
 fn likeness(look: &Look<'_>) -> Likeness {
@@ -39,7 +39,7 @@ fn likeness(look: &Look<'_>) -> Likeness {
     let is_ours = |names: &[&str]| {
         has_any(names, &["skew", "session", "sealed"]) || has_any(names, &["ops"]) && !has_any(names, &["sts"])
     };
-    Likeness::strong(matches!(&look.start, Start::Object(names) if is_ours(names)))
+    Likeness::strong(matches!(&look.start, FileStart::Object(names) if is_ours(names)))
 }
 
 pub(super) fn read(text: &str) -> Result<HistoryBuilder, Refusal> {

@@ -10,12 +10,14 @@
 //! state. Members that the format does not know are kept as they stand in the line. The JSON itself is read by
 //! [`super::json`]; the usual lines never get here.
 
-use super::datum::{Datum, Kind, NAMES, OwnedName, Taker};
+use super::datum::{Datum, DatumKind, NAMES, OwnedName, Taker};
 use super::text::{Lines, excerpt};
 use crate::builder::{HistoryBuilder, Refusal};
 use crate::history::{Action, Times};
 use crate::level::{IsolationLevel, spellings};
-use crate::line::{Aborter, ClaimedWriter, Ended, Ending, HistorySink, Note, Opening, Operation, ScanSpec, ScannedKey};
+use crate::line::{
+    Aborter, ClaimedWriter, Closing, Ended, HistorySink, Note, Opening, Operation, ScanSpec, ScannedKey,
+};
 use crate::name::Name;
 use std::sync::LazyLock;
 
@@ -56,7 +58,7 @@ impl<'t> LineReader<'t> {
         if !first {
             return Err(self.taker.refuse(line, "a header that is not the first line", HEADER));
         }
-        if !matches!(version.kind, Kind::Integer(1)) {
+        if !matches!(version.kind, DatumKind::Integer(1)) {
             let shown = excerpt(&self.content[version.at..version.end]);
             let what = format!("the header says version {shown} of the format, and this reads version 1");
             return Err(self.taker.refuse(version, what, "use the Skew that wrote the file"));
@@ -66,7 +68,7 @@ impl<'t> LineReader<'t> {
             self.taker.builder.about(text);
         }
         let Some(initial) = line.member("initial") else { return Ok(()) };
-        let Kind::Map(members) = &initial.kind else {
+        let DatumKind::Map(members) = &initial.kind else {
             return Err(self.taker.refuse(initial, "`initial` that is not an object of keys and values", HEADER));
         };
         for (key, value) in members {
@@ -78,7 +80,7 @@ impl<'t> LineReader<'t> {
 
     fn sealed(&mut self, sealed: &Datum<'_>) -> Result<(), Refusal> {
         const ADVICE: &str = "a seal is like {\"sealed\":{\"item/3\":\"t7\"}}";
-        let Kind::Map(members) = &sealed.kind else {
+        let DatumKind::Map(members) = &sealed.kind else {
             return Err(self.taker.refuse(sealed, "`sealed` that is not an object of keys and transactions", ADVICE));
         };
         let mut deletions = Vec::with_capacity(members.len());
@@ -92,7 +94,7 @@ impl<'t> LineReader<'t> {
     }
 
     fn transaction(&mut self, line: &Datum<'_>) -> Result<(), Refusal> {
-        let Kind::Map(members) = &line.kind else { return Ok(()) };
+        let DatumKind::Map(members) = &line.kind else { return Ok(()) };
         let session = line.member("session").ok_or_else(|| self.missing(line, "a transaction", "session", LINE))?;
         let session = self.name(session)?;
         let id = line.member("id").map(|id| self.name(id)).transpose()?;
@@ -105,7 +107,7 @@ impl<'t> LineReader<'t> {
         }
         let known = ["session", "id", "ops", "outcome", "by", "level", "begin", "end"];
         let extra = self.extra(members, &known);
-        let ending = Ending {
+        let ending = Closing {
             outcome: self.ended(line)?,
             level: self.level(line)?,
             times: self.times(line)?,
@@ -153,7 +155,7 @@ impl<'t> LineReader<'t> {
     }
 
     fn event(&mut self, op: &Datum<'_>) -> Result<(), Refusal> {
-        let Kind::Map(members) = &op.kind else {
+        let DatumKind::Map(members) = &op.kind else {
             return Err(self.taker.refuse(op, format!("{} where an event should be", op.noun()), EVENT));
         };
         let mut kinds = members.iter().filter(|(name, _)| matches!(name.word(), Some("r" | "w" | "a" | "scan")));
@@ -211,20 +213,20 @@ impl<'t> LineReader<'t> {
     fn locking(&self, op: &Datum<'_>) -> Result<bool, Refusal> {
         match op.member("lock").map(|lock| (lock, &lock.kind)) {
             None => Ok(false),
-            Some((_, Kind::Boolean(locking))) => Ok(*locking),
+            Some((_, DatumKind::Boolean(locking))) => Ok(*locking),
             Some((lock, _)) => Err(self.taker.refuse(lock, "`lock` that is neither true nor false", EVENT)),
         }
     }
 
     fn scan(&mut self, op: &Datum<'_>, members: &[(Datum<'_>, Datum<'_>)], prefix: &Datum<'_>) -> Result<(), Refusal> {
-        let Kind::Text(prefix) = &prefix.kind else {
+        let DatumKind::Text(prefix) = &prefix.kind else {
             return Err(self.taker.refuse(prefix, "`scan` that is not a text", SCAN));
         };
         let bound = |name| op.member(name).map(|bound| self.name(bound)).transpose();
         let (low, high) = (bound("lo")?, bound("hi")?);
         let sealed = match op.member("sealed").map(|sealed| (sealed, &sealed.kind)) {
             None => None,
-            Some((sealed, Kind::Integer(count))) => Some(usize::try_from(*count).map_err(|_| {
+            Some((sealed, DatumKind::Integer(count))) => Some(usize::try_from(*count).map_err(|_| {
                 self.taker.refuse(sealed, "`sealed` that is not a number of lines", "it counts the seals in force")
             })?),
             Some((sealed, _)) => return Err(self.taker.refuse(sealed, "`sealed` that is not an integer", SCAN)),
@@ -242,7 +244,7 @@ impl<'t> LineReader<'t> {
             note: note(&extra),
         };
         let listed = op.member("reads").map(|reads| self.listed(reads)).transpose()?.unwrap_or_default();
-        let listed: Vec<ScannedKey<'_>> = listed.iter().map(Listed::as_scanned).collect();
+        let listed: Vec<ScannedKey<'_>> = listed.iter().map(ListedKey::as_scanned).collect();
         self.taker.builder.scan(spec, &listed)
     }
 
@@ -254,13 +256,13 @@ impl<'t> LineReader<'t> {
         keys.iter().map(|key| Ok(self.name(key)?.as_name().to_string())).collect()
     }
 
-    fn listed<'d>(&mut self, reads: &'d Datum<'_>) -> Result<Vec<Listed<'d>>, Refusal> {
+    fn listed<'d>(&mut self, reads: &'d Datum<'_>) -> Result<Vec<ListedKey<'d>>, Refusal> {
         let Some(reads) = reads.list() else {
             return Err(self.taker.refuse(reads, "`reads` that is not a list", SCAN));
         };
         let mut listed = Vec::with_capacity(reads.len());
         for read in reads {
-            let Kind::Map(members) = &read.kind else {
+            let DatumKind::Map(members) = &read.kind else {
                 return Err(self.taker.refuse(read, format!("{} in `reads`", read.noun()), SCAN));
             };
             let key = read.member("k").ok_or_else(|| self.missing(read, "a scanned key", "k", SCAN))?;
@@ -268,7 +270,7 @@ impl<'t> LineReader<'t> {
             let value = given(members, "v").ok_or_else(|| self.missing(read, "a scanned key", "v", SCAN))?;
             let value = self.taker.read_value(value)?;
             let writer = self.writer(members)?;
-            listed.push(Listed { key: key.as_name().to_string(), value, writer });
+            listed.push(ListedKey { key: key.as_name().to_string(), value, writer });
         }
         Ok(listed)
     }
@@ -298,14 +300,14 @@ impl<'t> LineReader<'t> {
 }
 
 /// A key that a scan lists, before its names are handed on.
-struct Listed<'d> {
+struct ListedKey<'d> {
     key: String,
     value: crate::value::Value,
     /// Nothing said; the initial state; a transaction.
     writer: Option<Option<OwnedName<'d>>>,
 }
 
-impl Listed<'_> {
+impl ListedKey<'_> {
     fn as_scanned(&self) -> ScannedKey<'_> {
         ScannedKey { key: &self.key, value: self.value, writer: self.writer.as_ref().map(claimed) }
     }

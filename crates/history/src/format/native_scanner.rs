@@ -26,7 +26,7 @@ pub(super) struct Scanner<'a> {
 
 /// What a line said besides its events.
 #[derive(Default)]
-struct Line<'a> {
+struct LineMembers<'a> {
     session: Option<Name<'a>>,
     id: Option<Name<'a>>,
     has_events: bool,
@@ -96,11 +96,11 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn transaction(&mut self, builder: &mut HistoryBuilder) -> Option<Line<'a>> {
+    fn transaction(&mut self, builder: &mut HistoryBuilder) -> Option<LineMembers<'a>> {
         self.events.clear();
         self.keys.clear();
         self.claims.clear();
-        let mut line = Line::default();
+        let mut line = LineMembers::default();
         self.expect(b'{')?;
         loop {
             self.blanks();
@@ -121,7 +121,7 @@ impl<'a> Scanner<'a> {
         (line.session.is_some() && line.has_events).then_some(line)
     }
 
-    fn member(&mut self, member: &str, line: &mut Line<'a>, builder: &mut HistoryBuilder) -> Option<()> {
+    fn member(&mut self, member: &str, line: &mut LineMembers<'a>, builder: &mut HistoryBuilder) -> Option<()> {
         match member {
             "session" => set(&mut line.session, self.name()?),
             "id" => set(&mut line.id, self.name()?),

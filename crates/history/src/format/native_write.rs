@@ -7,7 +7,7 @@
 use super::WriteError;
 use crate::history::{Event, EventId, History, KeyId, Scan, TransactionId, TransactionName, Writer};
 use crate::line::{
-    ClaimedWriter, Content, Ending, Header, HistorySink, LineWriter, Note, Opening, Operation, ScanSpec, ScannedKey,
+    ClaimedWriter, Closing, Content, Header, HistorySink, LineWriter, Note, Opening, Operation, ScanSpec, ScannedKey,
 };
 use crate::name::Name;
 use crate::scan::{ascending, within};
@@ -57,7 +57,7 @@ impl<'a> Teller<'a> {
         let session = history.session_name(history.session_of(transaction));
         sink.put_opening(&Opening { session, id, note: Note::Nothing })?;
         self.events(transaction, sink)?;
-        sink.put_ending(&Ending {
+        sink.put_ending(&Closing {
             outcome: history.outcome(transaction).into(),
             level: history.declared_level(transaction),
             times: history.times(transaction),

@@ -11,7 +11,7 @@
 //! is the initial value, except of a key to which somebody writes 0: IsoVista's files begin with a transaction that does so for
 //! all keys, and it is like any other.
 
-use super::known::{Known, Likeness, Read, Written};
+use super::known::{FormatReader, FormatWriter, KnownFormat, Likeness};
 use super::native_scanner::digits;
 use super::plume_write;
 use super::text::{BEYOND, excerpt, integer, lines, refuse};
@@ -26,22 +26,22 @@ const ADVICE: &str = "a line is like r(0,4,1,3): r or w, then key, value, sessio
 /// The transaction number of aborted operations.
 const ABORTED: Number<'static> = Number::Small(-1);
 
-pub(super) const KNOWN: Known = Known {
+pub(super) const KNOWN: KnownFormat = KnownFormat {
     name: "plume",
     aliases: &["plume-text", "polysi", "isovista"],
     description: "Plume and PolySI text",
     extension: None,
     likeness: |look| Likeness::strong(look.first_line(is_plausible)),
-    read: Read::Text(read),
-    write: Some(Written { place: 2, write: plume_write::write_plume }),
+    read: FormatReader::Text(read),
+    write: Some(FormatWriter { place: 2, write: plume_write::write_plume }),
 };
 
 fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
     let mut stream = Stream::new();
     match stream.run(text) {
         Ok(()) => stream.finish(),
-        Err(Stop::Refused(refusal)) => Err(refusal),
-        Err(Stop::Interleaved) => read_interleaved(text),
+        Err(StreamStop::Refused(refusal)) => Err(refusal),
+        Err(StreamStop::Interleaved) => read_interleaved(text),
     }
 }
 
@@ -69,7 +69,7 @@ impl<'a> Number<'a> {
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Operation<'a> {
+pub(super) struct PlumeOperation<'a> {
     action: Action,
     key: Number<'a>,
     value: Number<'a>,
@@ -77,7 +77,7 @@ pub(super) struct Operation<'a> {
     transaction: Number<'a>,
 }
 
-enum Stop {
+enum StreamStop {
     Refused(Refusal),
     /// A transaction came back after another one began.
     Interleaved,
@@ -102,11 +102,11 @@ impl<'a> Stream<'a> {
         Stream { builder, current: None, events: Vec::new(), keys: Vec::new(), zero, zeroed: Vec::new() }
     }
 
-    fn run(&mut self, text: &'a str) -> Result<(), Stop> {
+    fn run(&mut self, text: &'a str) -> Result<(), StreamStop> {
         const BATCH: usize = 64;
         // So many lines tell how many transactions the others will have.
         const SAMPLE: u64 = 64 * BATCH as u64;
-        let mut batch: Vec<(u64, Operation<'a>)> = Vec::with_capacity(BATCH);
+        let mut batch: Vec<(u64, PlumeOperation<'a>)> = Vec::with_capacity(BATCH);
         let (mut at, mut line) = (0, 0);
         while at < text.len() {
             line += 1;
@@ -116,7 +116,7 @@ impl<'a> Stream<'a> {
                     Ok(operation) => operation,
                     Err(refusal) => {
                         self.take(&batch)?;
-                        return Err(Stop::Refused(refusal));
+                        return Err(StreamStop::Refused(refusal));
                     }
                 },
             };
@@ -132,7 +132,7 @@ impl<'a> Stream<'a> {
         self.take(&batch)
     }
 
-    fn take(&mut self, batch: &[(u64, Operation<'a>)]) -> Result<(), Stop> {
+    fn take(&mut self, batch: &[(u64, PlumeOperation<'a>)]) -> Result<(), StreamStop> {
         self.events.clear();
         self.keys.clear();
         for (_, operation) in batch {
@@ -157,15 +157,15 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
-    fn begin(&mut self, operation: Operation<'_>) -> Result<(), Stop> {
+    fn begin(&mut self, operation: PlumeOperation<'_>) -> Result<(), StreamStop> {
         let session = self.builder.session(operation.session.name());
         if operation.transaction == ABORTED {
-            return self.begin_aborted(session).map_err(Stop::Refused);
+            return self.begin_aborted(session).map_err(StreamStop::Refused);
         }
         let begun = self.builder.begin(session, Some(operation.transaction.name()));
         begun.map_err(|refusal| match &refusal.problem {
-            Problem::DuplicateTransaction { first, second, .. } if first == second => Stop::Interleaved,
-            _ => Stop::Refused(refusal),
+            Problem::DuplicateTransaction { first, second, .. } if first == second => StreamStop::Interleaved,
+            _ => StreamStop::Refused(refusal),
         })
     }
 
@@ -185,7 +185,7 @@ impl<'a> Stream<'a> {
 
 /// Groups the operations by transaction, in order of first appearance.
 fn read_interleaved(text: &str) -> Result<HistoryBuilder, Refusal> {
-    let mut groups: Vec<Vec<(u64, Operation<'_>)>> = Vec::new();
+    let mut groups: Vec<Vec<(u64, PlumeOperation<'_>)>> = Vec::new();
     let mut group_of: FxHashMap<(Number<'_>, Option<Number<'_>>), usize> = FxHashMap::default();
     let (mut at, mut line) = (0, 0);
     while at < text.len() {
@@ -211,15 +211,15 @@ fn read_interleaved(text: &str) -> Result<HistoryBuilder, Refusal> {
     let mut stream = Stream::new();
     for group in groups {
         stream.take(&group).map_err(|stop| match stop {
-            Stop::Refused(refusal) => refusal,
-            Stop::Interleaved => unreachable!("every transaction is one group"),
+            StreamStop::Refused(refusal) => refusal,
+            StreamStop::Interleaved => unreachable!("every transaction is one group"),
         })?;
     }
     stream.finish()
 }
 
 /// The operation of the line at `at`, when it is spelt exactly as all tools spell it; moves behind its line.
-fn scan<'a>(text: &'a str, at: &mut usize) -> Option<Operation<'a>> {
+fn scan<'a>(text: &'a str, at: &mut usize) -> Option<PlumeOperation<'a>> {
     let bytes = text.as_bytes();
     let action = match bytes.get(*at)? {
         b'r' => Action::Read,
@@ -240,7 +240,7 @@ fn scan<'a>(text: &'a str, at: &mut usize) -> Option<Operation<'a>> {
     }
     *at = next + 2;
     let [key, value, session, transaction] = [key, value, session, transaction].map(Number::Small);
-    Some(Operation { action, key, value, session, transaction })
+    Some(PlumeOperation { action, key, value, session, transaction })
 }
 
 /// An integer of 64 bits with sign, spelt canonically.
@@ -252,7 +252,7 @@ fn scan_integer(bytes: &[u8], next: &mut usize) -> Option<i64> {
 }
 
 /// The operation of the line at `at`, with blanks where they do no harm; nothing for an empty line; moves behind the line.
-fn parse_line<'a>(text: &'a str, at: &mut usize, number: u64) -> Result<Option<Operation<'a>>, Refusal> {
+fn parse_line<'a>(text: &'a str, at: &mut usize, number: u64) -> Result<Option<PlumeOperation<'a>>, Refusal> {
     let (_, content) = lines(&text[*at..]).next().unwrap_or_default();
     let rest = &text[*at..];
     *at += rest.find('\n').map_or(rest.len(), |newline| newline + 1);
@@ -263,7 +263,7 @@ fn parse_line<'a>(text: &'a str, at: &mut usize, number: u64) -> Result<Option<O
     parse(content, number).map(Some)
 }
 
-fn parse(content: &str, line: u64) -> Result<Operation<'_>, Refusal> {
+fn parse(content: &str, line: u64) -> Result<PlumeOperation<'_>, Refusal> {
     let shape = || refuse(line, format!("`{}` is not an operation", excerpt(content)), ADVICE);
     let (action, rest) = match content.split_at_checked(1) {
         Some(("r", rest)) => (Action::Read, rest),
@@ -287,7 +287,7 @@ fn parse(content: &str, line: u64) -> Result<Operation<'_>, Refusal> {
         return Err(shape());
     }
     let [key, value, session, transaction] = numbers;
-    Ok(Operation { action, key, value, session, transaction })
+    Ok(PlumeOperation { action, key, value, session, transaction })
 }
 
 /// Whether a line looks like an operation.

@@ -4,7 +4,7 @@
 //! only if they mean the same when read back: Plume takes a written 0 as a sign that 0 is not initial, dbcop does not. Unknown
 //! outcomes are decided as a checker decides them: committed if somebody read from it, aborted if not.
 
-use super::versions::{Versions, losses, natural, refuse_lists, refuse_nothing};
+use super::versions::{Origins, losses, natural, refuse_lists, refuse_nothing};
 use super::{Format, WriteError};
 use crate::history::{Action, History, KeyId, Outcome, SessionId, TransactionId, TransactionName};
 use crate::name::Name;
@@ -104,7 +104,7 @@ impl Numbers {
         let transactions = numbered(transactions, "Transactions", told);
         let has_unknown = history.transactions().any(|transaction| history.outcome(transaction) == Outcome::Unknown);
         let own = own_values(history, format);
-        let versions = (own.is_none() || has_unknown).then(|| Versions::new(history));
+        let versions = (own.is_none() || has_unknown).then(|| Origins::new(history));
         let committed = match &versions {
             Some(versions) if has_unknown => {
                 versions.refuse_ambiguous(history, format)?;

@@ -12,9 +12,9 @@
 //!   commit at 7  →  2r        start at 7  →  2r + 1        2r < 2r + 1: the commit is seen
 //! ```
 
-use super::datum::{Datum, Kind, OwnedName, Taker};
+use super::datum::{Datum, DatumKind, OwnedName, Taker};
 use super::json::each_object;
-use super::known::{Known, Likeness, Read, Start, has_any};
+use super::known::{FileStart, FormatReader, KnownFormat, Likeness, has_any};
 use super::text::integer;
 use crate::builder::{HistoryBuilder, Place, Refusal};
 use crate::history::{Action, Times};
@@ -25,23 +25,23 @@ const ADVICE: &str = "a transaction is like {\"tid\":67,\"sid\":19,\"sts\":{\"p\
 
 type Timestamp = (i128, i128);
 
-struct Draft<'a> {
+struct TimedTransaction<'a> {
     datum: Datum<'a>,
     start: Timestamp,
     commit: Timestamp,
 }
 
-pub(super) const KNOWN: Known = Known {
+pub(super) const KNOWN: KnownFormat = KnownFormat {
     name: "timekiller",
     aliases: &["timekiller-json"],
     description: "TimeKiller, JSON",
     extension: None,
     likeness: |look| {
         let is_list = |names: &[&str]| has_any(names, &["tid", "sid", "sts", "cts", "ops"]);
-        let is_listed = matches!(&look.start, Start::ListOfObjects(names) if is_list(names));
+        let is_listed = matches!(&look.start, FileStart::ListOfObjects(names) if is_list(names));
         Likeness::strong(is_listed || look.object_with(&["tid", "sts"]))
     },
-    read: Read::Text(read),
+    read: FormatReader::Text(read),
     write: None,
 };
 
@@ -50,7 +50,7 @@ fn read(text: &str) -> Result<HistoryBuilder, Refusal> {
     let mut drafts = Vec::new();
     each_object(text, |datum| {
         let (start, commit) = (timestamp(&taker, &datum, "sts")?, timestamp(&taker, &datum, "cts")?);
-        drafts.push(Draft { datum, start, commit });
+        drafts.push(TimedTransaction { datum, start, commit });
         Ok(())
     })?;
     let lists = drafts.iter().any(|draft| has_lists(&draft.datum));
@@ -75,8 +75,8 @@ fn timestamp(taker: &Taker<'_>, transaction: &Datum<'_>, name: &str) -> Result<T
     let refuse = || taker.refuse(transaction, format!("no timestamp `{name}` with numbers `p` and `l`"), ADVICE);
     let stamp = transaction.member(name).ok_or_else(refuse)?;
     let part = |part: &str| match stamp.member(part).map(|datum| &datum.kind) {
-        Some(Kind::Integer(number)) => Some(*number),
-        Some(Kind::Text(digits)) => integer(digits).ok(),
+        Some(DatumKind::Integer(number)) => Some(*number),
+        Some(DatumKind::Text(digits)) => integer(digits).ok(),
         None if part == "l" => Some(0),
         _ => None,
     };
@@ -97,7 +97,12 @@ fn session<'d>(taker: &Taker<'_>, transaction: &'d Datum<'_>) -> Result<OwnedNam
     session.ok_or_else(|| taker.refuse(transaction, "a transaction without a session `sid`", ADVICE))
 }
 
-fn transaction(taker: &mut Taker<'_>, draft: &Draft<'_>, ranks: &[Timestamp], initial: Value) -> Result<(), Refusal> {
+fn transaction(
+    taker: &mut Taker<'_>,
+    draft: &TimedTransaction<'_>,
+    ranks: &[Timestamp],
+    initial: Value,
+) -> Result<(), Refusal> {
     let place: Place = taker.place(&draft.datum);
     taker.builder.at(place);
     let session = session(taker, &draft.datum)?;

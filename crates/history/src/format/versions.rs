@@ -31,12 +31,12 @@ pub(super) enum Origin {
     },
 }
 
-pub(super) struct Versions {
+pub(super) struct Origins {
     origins: Vec<Origin>,
 }
 
-impl Versions {
-    pub(super) fn new(history: &History) -> Versions {
+impl Origins {
+    pub(super) fn new(history: &History) -> Origins {
         let mut writes: FxHashMap<(KeyId, Value), (EventId, bool)> = FxHashMap::default();
         for transaction in history.transactions() {
             for (number, event) in history.numbered_events_of(transaction).filter(|(_, event)| !event.is_read()) {
@@ -53,7 +53,7 @@ impl Versions {
                 origins[number.index()] = origin(history, transaction, number, writes.get(&(event.key, event.value)));
             }
         }
-        Versions { origins }
+        Origins { origins }
     }
 
     pub(super) fn origin(&self, read: EventId) -> Origin {

@@ -8,22 +8,22 @@
 //! client ran, so each line is a session of its own: ordering lines by their place would blame the database for an order that
 //! nobody promised. Value 0, or none, is the initial one, except of a key to which somebody writes 0.
 
-use super::datum::{Datum, Kind, Taker};
+use super::datum::{Datum, DatumKind, Taker};
 use super::json::each_object;
-use super::known::{Known, Likeness, Read};
+use super::known::{FormatReader, KnownFormat, Likeness};
 use crate::builder::{HistoryBuilder, Refusal};
 use crate::history::{Action, Event, KeyId};
 use crate::value::Value;
 
 const ADVICE: &str = "a line is like {\"value\":[[\"w\",1,5,true],[\"r\",2,0,false]]}";
 
-pub(super) const KNOWN: Known = Known {
+pub(super) const KNOWN: KnownFormat = KnownFormat {
     name: "viper",
     aliases: &["viper-json"],
     description: "Viper, JSON lines",
     extension: None,
     likeness: |look| Likeness::weak(look.object_with(&["value"])),
-    read: Read::Text(read),
+    read: FormatReader::Text(read),
     write: None,
 };
 
@@ -59,7 +59,7 @@ fn event(taker: &mut Taker<'_>, operation: &Datum<'_>, zero: Value) -> Result<Ev
     let shape = |taker: &Taker<'_>| taker.refuse(operation, "an operation of another shape", ADVICE);
     let (letter, key, value) = match operation.list() {
         Some([letter, key, value]) => (letter, key, value),
-        Some([letter, key, value, Datum { kind: Kind::Boolean(_), .. }]) => (letter, key, value),
+        Some([letter, key, value, Datum { kind: DatumKind::Boolean(_), .. }]) => (letter, key, value),
         _ => return Err(shape(taker)),
     };
     let action = match letter.word() {

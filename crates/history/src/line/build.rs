@@ -1,6 +1,6 @@
 //! Straight into memory: the history that the lines would be read as, without the lines.
 
-use super::{Content, Ended, Ending, Header, HistorySink, Note, Opening, Operation, ScanSpec, ScannedKey};
+use super::{Closing, Content, Ended, Header, HistorySink, Note, Opening, Operation, ScanSpec, ScannedKey};
 use crate::builder::{HistoryBuilder, Refusal};
 use crate::name::Name;
 use crate::value::{Value, ValueView, Values};
@@ -49,8 +49,8 @@ impl HistorySink for HistoryBuilder {
         self.scan(*scan, &listed)
     }
 
-    fn put_ending(&mut self, ending: &Ending<'_>) -> Result<(), Refusal> {
-        let Ending { outcome, level, times, note } = *ending;
+    fn put_ending(&mut self, ending: &Closing<'_>) -> Result<(), Refusal> {
+        let Closing { outcome, level, times, note } = *ending;
         self.outcome(outcome.outcome());
         if let Ended::Aborted { by: _, error: Some(error) } = outcome {
             self.note_transaction(Note::Text("error", error));

@@ -50,7 +50,7 @@ pub trait HistorySink {
     fn put_scan(&mut self, scan: &ScanSpec<'_>, listed: &[ScannedKey<'_, Content<'_>>]) -> Result<(), Self::Error>;
 
     /// The transaction has ended.
-    fn put_ending(&mut self, ending: &Ending<'_>) -> Result<(), Self::Error>;
+    fn put_ending(&mut self, ending: &Closing<'_>) -> Result<(), Self::Error>;
 
     /// From here on, the absence of these keys is the deletion by these transactions.
     fn put_seal(&mut self, deletions: &[(Name<'_>, Name<'_>)]) -> Result<(), Self::Error>;
@@ -85,7 +85,7 @@ pub struct Opening<'a> {
 
 /// What stands behind a transaction's events.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Ending<'a> {
+pub struct Closing<'a> {
     /// How it ended.
     pub outcome: Ended<'a>,
     /// The level that it declares.

@@ -4,7 +4,8 @@
 //! its bytes: the generator writes millions of transactions through this, and an event costs no allocation.
 
 use super::{
-    Aborter, ClaimedWriter, Content, Ended, Ending, Header, HistorySink, Note, Opening, Operation, ScanSpec, ScannedKey,
+    Aborter, ClaimedWriter, Closing, Content, Ended, Header, HistorySink, Note, Opening, Operation, ScanSpec,
+    ScannedKey,
 };
 use crate::history::{Action, Times};
 use crate::json::{push_integer, push_name, push_text, push_value};
@@ -237,8 +238,8 @@ impl HistorySink for LineWriter {
         Ok(())
     }
 
-    fn put_ending(&mut self, ending: &Ending<'_>) -> Result<(), Infallible> {
-        let Ending { outcome, level, times: Times { begin, end }, note } = *ending;
+    fn put_ending(&mut self, ending: &Closing<'_>) -> Result<(), Infallible> {
+        let Closing { outcome, level, times: Times { begin, end }, note } = *ending;
         self.push(b"]");
         self.ended(outcome);
         if let Some(level) = level {

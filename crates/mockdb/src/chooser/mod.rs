@@ -57,7 +57,7 @@ pub trait Chooser: Send {
 pub enum VersionWriter {
     /// The initial state.
     Initial,
-    /// The transaction of a session that has so many before it.
+    /// The transaction of a session that has this many before it.
     Transaction(SessionId, u32),
 }
 

@@ -14,9 +14,9 @@ mod savepoint;
 mod settings;
 
 use crate::database::Database;
-use crate::statement::Ending;
+use crate::statement::StatementEnding;
 use savepoint::Savepoint;
-use settings::Settings;
+use settings::SessionSettings;
 use skew_history::SessionId;
 use skew_sql::session::{Answer, Control, Modes, Prepared, Session};
 use skew_sql::{Catalog, Interrupt, NoStorage, SpaceId, Stop, Storage};
@@ -85,7 +85,7 @@ pub struct Connection {
     savepoints: Vec<Savepoint>,
     /// What the transaction was asked to be; outside of one, what the last one was.
     modes: Modes,
-    settings: Settings,
+    settings: SessionSettings,
 }
 
 impl Connection {
@@ -113,7 +113,7 @@ impl Connection {
             keeps_tables: false,
             savepoints: Vec::new(),
             modes: Modes::default(),
-            settings: Settings::default(),
+            settings: SessionSettings::default(),
         }
     }
 
@@ -240,7 +240,7 @@ impl Connection {
         let (id, session) = (self.id, &mut self.session);
         desk.database().store.begin_statement(id, Some(prepared.statement().text()))?;
         let result = desk.work(id, &mut |storage| session.execute(prepared, parameters, storage));
-        desk.database().store.end_statement(id, Ending::of(&result));
+        desk.database().store.end_statement(id, StatementEnding::of(&result));
         result
     }
 
@@ -348,7 +348,7 @@ impl Connection {
         }
     }
 
-    /// A statement has an answer; when it began so many transactions had committed.
+    /// A statement has an answer; when it began this many transactions had committed.
     fn answered(&mut self, database: &mut Database, answer: Answer, commits: u64) -> Result<Answer, Stop> {
         let answer = match answer {
             Answer::Transaction(control) => return self.control(database, control),

@@ -41,7 +41,7 @@ const FIXED: [&str; 8] = [
 
 /// What is remembered besides the settings themselves.
 #[derive(Default)]
-pub(super) struct Settings {
+pub(super) struct SessionSettings {
     /// What RESET comes back to.
     first: BTreeMap<String, String>,
     /// As they were before the open transaction set any.
@@ -56,7 +56,7 @@ pub(super) struct Settings {
     overruled: Option<DeclaredLevel>,
 }
 
-impl Settings {
+impl SessionSettings {
     /// What comes back after SET LOCAL, for a savepoint.
     pub(super) fn local(&self) -> &BTreeMap<String, Option<String>> {
         &self.local

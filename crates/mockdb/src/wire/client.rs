@@ -10,12 +10,12 @@
 //! goes away, somebody cancels it or its time is over; then it is run again from its beginning, which the store makes look like going on.
 
 use super::desk::WireDesk;
-use super::extended::{Portal, Statement};
+use super::extended::{Portal, PreparedStatement};
 use super::hall::{Hall, Member};
 use super::line::{Gone, Line};
-use super::message::{self, Format, Message};
+use super::message::{self, Message, ValueFormat};
 use super::reply::Severity;
-use super::running::Reason;
+use super::running::StopReason;
 use super::{settings, value};
 use crate::connection::{Connection, Desk, Status, error_of};
 use crate::shared::Bell;
@@ -29,7 +29,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A client.
-pub(crate) struct Client {
+pub(crate) struct WireClient {
     pub(crate) hall: Arc<Hall>,
     pub(crate) line: Line,
     pub(crate) process: i32,
@@ -40,7 +40,7 @@ pub(crate) struct Client {
     pub(crate) connection: Connection,
     /// The settings when the client was last told of them; they are shared until they change.
     told: Arc<BTreeMap<String, String>>,
-    pub(crate) statements: BTreeMap<String, Arc<Statement>>,
+    pub(crate) statements: BTreeMap<String, Arc<PreparedStatement>>,
     pub(crate) portals: BTreeMap<String, Portal>,
     /// After an error in a series of messages: nothing more is done until Sync.
     pub(crate) skipping: bool,
@@ -52,7 +52,7 @@ pub(crate) struct Client {
 struct Attempted<T> {
     result: Result<T, Stop>,
     /// Why it was stopped, if it was.
-    stopped: Option<Reason>,
+    stopped: Option<StopReason>,
     /// Whether it waits for nothing but a thread of its own.
     wants_aside: bool,
     /// Whether it did something that could not be recorded.
@@ -88,8 +88,8 @@ impl From<Gone> for Trouble {
     }
 }
 
-impl Client {
-    pub(crate) fn new(hall: Arc<Hall>, line: Line, process: i32, secret: i32, connection: Connection) -> Client {
+impl WireClient {
+    pub(crate) fn new(hall: Arc<Hall>, line: Line, process: i32, secret: i32, connection: Connection) -> WireClient {
         let (bell, session) = (Arc::new(Bell::default()), connection.id());
         hall.database.hang(session, &bell);
         let member = hall.enter(process, secret, Arc::clone(&bell));
@@ -98,7 +98,7 @@ impl Client {
             let name = hall.database.work().store.session_name(session).to_owned();
             gate.arrive(process, &name);
         }
-        Client {
+        WireClient {
             hall,
             line,
             process,
@@ -201,9 +201,9 @@ impl Client {
     async fn send(&mut self, answer: Answer, prepared: &Prepared) -> Result<(), Trouble> {
         let (tag, rows) = self.take_answer(answer, prepared)?;
         if let Some(rows) = rows {
-            self.line.replies.columns(&rows.columns, |_| Format::Text);
+            self.line.replies.columns(&rows.columns, |_| ValueFormat::Text);
             for row in &rows.rows {
-                self.send_row(row, &rows, |_| Format::Text).await?;
+                self.send_row(row, &rows, |_| ValueFormat::Text).await?;
             }
         }
         self.tell_settings();
@@ -216,7 +216,7 @@ impl Client {
         &mut self,
         row: &[Datum],
         rows: &Rows,
-        format: impl Fn(usize) -> Format,
+        format: impl Fn(usize) -> ValueFormat,
     ) -> Result<(), Trouble> {
         let start = self.line.replies.len();
         let mut failure = None;
@@ -469,10 +469,10 @@ impl Client {
                 self.wait_for_turn().await?;
                 Ok(None)
             }
-            Err(Stop::Interrupted(Interrupt::Cancelled)) if stopped == Some(Reason::Gone) => Err(Trouble::Gone),
+            Err(Stop::Interrupted(Interrupt::Cancelled)) if stopped == Some(StopReason::Gone) => Err(Trouble::Gone),
             Err(Stop::Interrupted(Interrupt::Cancelled)) => {
                 self.member.take_cancelled();
-                Err(stopped.unwrap_or(Reason::Cancelled).error().into())
+                Err(stopped.unwrap_or(StopReason::Cancelled).error().into())
             }
             Err(Stop::Interrupted(interrupt)) => Err(error_of(interrupt).into()),
         }
@@ -502,13 +502,13 @@ impl Client {
             biased;
             () = self.bell.rung() => {}
             () = self.line.hung_up() => return Err(Trouble::Gone),
-            () = until(deadline) => return Err(Reason::Late.error().into()),
+            () = until(deadline) => return Err(StopReason::Late.error().into()),
             () = until(patience) => {
                 return Err(SqlError::new(SqlState("55P03"), "canceling statement due to lock timeout").into());
             }
         }
         if self.member.take_cancelled() {
-            return Err(Reason::Cancelled.error().into());
+            return Err(StopReason::Cancelled.error().into());
         }
         Ok(())
     }
@@ -563,7 +563,7 @@ impl Client {
     }
 }
 
-impl Drop for Client {
+impl Drop for WireClient {
     fn drop(&mut self) {
         self.hall.leave(self.process);
         self.hall.database.take_down(self.session);

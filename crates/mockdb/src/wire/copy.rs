@@ -7,19 +7,19 @@
 //!
 //! The rows of a client are collected and inserted at once, so that they are checked, wait and are refused as one statement.
 
-use super::client::{Client, Trouble, protocol_violation};
+use super::client::{Trouble, WireClient, protocol_violation};
 use super::line::Gone;
-use super::message::{self, Format, Message};
+use super::message::{self, Message, ValueFormat};
 use super::value;
 use crate::connection::Status;
 use skew_sql::{copy::Copy, copy::CopyDirection, copy::CopyKind, copy::Fields};
 use skew_sql::{session::Answer, session::Prepared, session::Rows};
 use skew_value::{Datum, SqlError, SqlState};
 
-/// One COPY brings at most so many bytes.
+/// One COPY brings at most this many bytes.
 const MOST_COPIED: usize = 1 << 30;
 
-impl Client {
+impl WireClient {
     /// Carries out a COPY; its tag.
     pub(crate) async fn copy(&mut self, prepared: &Prepared, copy: &Copy) -> Result<String, Trouble> {
         match copy.direction {
@@ -106,7 +106,7 @@ impl Client {
         });
     }
 
-    fn fields_of(&self, row: &[Datum], rows: &Rows, format: Format) -> Result<Fields, SqlError> {
+    fn fields_of(&self, row: &[Datum], rows: &Rows, format: ValueFormat) -> Result<Fields, SqlError> {
         let field = |(datum, column): (&Datum, &skew_sql::session::ResultColumn)| {
             if datum.is_null() {
                 return Ok(None);
@@ -119,8 +119,8 @@ impl Client {
     }
 }
 
-fn format_of(copy: &Copy) -> Format {
-    if copy.format.kind == CopyKind::Binary { Format::Binary } else { Format::Text }
+fn format_of(copy: &Copy) -> ValueFormat {
+    if copy.format.kind == CopyKind::Binary { ValueFormat::Binary } else { ValueFormat::Text }
 }
 
 fn decoded(rows: Vec<Fields>, copy: &Copy) -> Result<Vec<Vec<Datum>>, SqlError> {

@@ -17,7 +17,7 @@
 //! Where somebody steers, one transaction runs at a time and each statement once: nobody is put aside, and nobody sleeps.
 
 use super::hall::{Hall, Member};
-use super::running::Reason;
+use super::running::StopReason;
 use crate::connection::Desk;
 use crate::database::Database;
 use crate::shared::Work;
@@ -30,7 +30,7 @@ use skew_sql::{
 use std::sync::{MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
-/// So long a statement keeps everybody waiting before it steps aside.
+/// How long a statement keeps everybody waiting before it steps aside.
 const SLICE: Duration = Duration::from_millis(2);
 /// A sleeper turns over so often, to look whether it should stop.
 const NAP: Duration = Duration::from_millis(20);
@@ -46,7 +46,7 @@ pub(crate) struct WireDesk<'a> {
     /// It is on a thread of its own.
     aside: bool,
     defining: Option<MutexGuard<'a, ()>>,
-    stopped: Option<Reason>,
+    stopped: Option<StopReason>,
     wants_aside: bool,
 }
 
@@ -68,8 +68,8 @@ impl<'a> WireDesk<'a> {
     }
 
     /// Why the statement was stopped, if it was.
-    pub(crate) fn stopped(&self) -> Option<Reason> {
-        self.stopped.or(self.hall.running.is_closing().then_some(Reason::Closing))
+    pub(crate) fn stopped(&self) -> Option<StopReason> {
+        self.stopped.or(self.hall.running.is_closing().then_some(StopReason::Closing))
     }
 
     /// Whether nothing can be recorded any more. Asked behind a statement without a break: what it committed was recorded, or was not.
@@ -125,13 +125,13 @@ impl<'a> WireDesk<'a> {
     /// Whether the statement should stop.
     fn look(&mut self) -> Result<(), Stop> {
         self.stopped = if self.hall.running.is_closing() {
-            Some(Reason::Closing)
+            Some(StopReason::Closing)
         } else if self.member.is_gone() {
-            Some(Reason::Gone)
+            Some(StopReason::Gone)
         } else if self.member.is_cancelled() {
-            Some(Reason::Cancelled)
+            Some(StopReason::Cancelled)
         } else {
-            self.deadline.filter(|deadline| Instant::now() >= *deadline).map(|_| Reason::Late)
+            self.deadline.filter(|deadline| Instant::now() >= *deadline).map(|_| StopReason::Late)
         };
         if self.stopped.is_some() { Err(Interrupt::Cancelled.into()) } else { Ok(()) }
     }

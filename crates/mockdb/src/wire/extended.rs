@@ -10,9 +10,9 @@
 //! All that is run up to a Sync is one transaction unless it says otherwise. After an error nothing is done until Sync. A portal is
 //! gone when its transaction is.
 
-use super::client::{Client, Trouble, protocol_violation};
+use super::client::{Trouble, WireClient, protocol_violation};
 use super::line::Gone;
-use super::message::{Format, Message, Target};
+use super::message::{Message, PreparedTarget, ValueFormat};
 use super::value;
 use crate::connection::Status;
 use skew_sql::{session::Prepared, session::Rows};
@@ -25,7 +25,7 @@ const MOST_STATEMENTS: usize = 10_000;
 const MOST_PORTALS: usize = 1_000;
 
 /// A prepared statement.
-pub(crate) struct Statement {
+pub(crate) struct PreparedStatement {
     text: String,
     /// Nothing, for a text without any statement.
     prepared: Option<Prepared>,
@@ -33,7 +33,7 @@ pub(crate) struct Statement {
     types: Vec<u32>,
 }
 
-impl Statement {
+impl PreparedStatement {
     fn check_counts(&self, name: &str, formats: usize, parameters: usize, results: usize) -> Result<(), SqlError> {
         let wanted = self.prepared.as_ref().map_or(0, |prepared| prepared.parameter_types().len());
         let columns = self.prepared.as_ref().and_then(Prepared::columns).map_or(0, |columns| columns.len());
@@ -54,13 +54,13 @@ impl Statement {
 
 /// A statement with its parameters.
 pub(crate) struct Portal {
-    statement: Arc<Statement>,
+    statement: Arc<PreparedStatement>,
     parameters: Vec<Datum>,
-    formats: Vec<Format>,
-    progress: Progress,
+    formats: Vec<ValueFormat>,
+    progress: PortalProgress,
 }
 
-enum Progress {
+enum PortalProgress {
     /// Not run yet.
     Ready,
     /// Some rows are still to be sent; the tag of a statement that changed something.
@@ -70,14 +70,14 @@ enum Progress {
 }
 
 /// None is text, one is for all, else one for each.
-fn format_at(formats: &[Format], place: usize) -> Format {
+fn format_at(formats: &[ValueFormat], place: usize) -> ValueFormat {
     match formats {
         [all] => *all,
-        formats => formats.get(place).copied().unwrap_or(Format::Text),
+        formats => formats.get(place).copied().unwrap_or(ValueFormat::Text),
     }
 }
 
-impl Client {
+impl WireClient {
     /// Answers a message of a series.
     pub(crate) async fn extended(&mut self, message: Message) -> Result<(), Gone> {
         let result = match message {
@@ -150,7 +150,7 @@ impl Client {
             None | Some(0) => value::description(found).0,
             Some(given) => *given,
         });
-        let statement = Statement { text: text.to_owned(), types: types.collect(), prepared };
+        let statement = PreparedStatement { text: text.to_owned(), types: types.collect(), prepared };
         if let Some(prepared) = statement.prepared.as_ref().filter(|_| !name.is_empty()) {
             // EXECUTE finds it, too.
             self.connection.session_mut().keep_statement(&name, prepared);
@@ -160,27 +160,27 @@ impl Client {
         Ok(())
     }
 
-    fn close(&mut self, target: &Target) {
+    fn close(&mut self, target: &PreparedTarget) {
         match target {
-            Target::Statement(name) => {
+            PreparedTarget::Statement(name) => {
                 self.statements.remove(name);
                 self.connection.session_mut().forget_statement(name);
             }
-            Target::Portal(name) => {
+            PreparedTarget::Portal(name) => {
                 self.portals.remove(name);
             }
         }
     }
 
     /// A statement by its name, prepared through the protocol or by PREPARE.
-    fn statement(&self, name: &str) -> Result<Arc<Statement>, SqlError> {
+    fn statement(&self, name: &str) -> Result<Arc<PreparedStatement>, SqlError> {
         if let Some(statement) = self.statements.get(name) {
             return Ok(Arc::clone(statement));
         }
         let prepared = self.connection.session().statement(name).ok_or_else(|| no_statement(name))?.clone();
         let types = prepared.parameter_types().iter().map(|found| value::description(found).0).collect();
         let text = prepared.statement().text().to_owned();
-        Ok(Arc::new(Statement { text, types, prepared: Some(prepared) }))
+        Ok(Arc::new(PreparedStatement { text, types, prepared: Some(prepared) }))
     }
 
     fn type_of(&self, oid: u32) -> Result<SqlType, SqlError> {
@@ -193,9 +193,9 @@ impl Client {
         &mut self,
         portal: String,
         name: &str,
-        formats: &[Format],
+        formats: &[ValueFormat],
         parameters: &[Option<Vec<u8>>],
-        results: Vec<Format>,
+        results: Vec<ValueFormat>,
     ) -> Result<(), SqlError> {
         if !portal.is_empty() && self.portals.contains_key(&portal) {
             return Err(SqlError::new(SqlState("42P03"), format!("cursor \"{portal}\" already exists")));
@@ -216,29 +216,31 @@ impl Client {
             });
             value::check_labels(&values[place], wanted, self.connection.session().catalog())?;
         }
-        self.portals
-            .insert(portal, Portal { statement, parameters: values, formats: results, progress: Progress::Ready });
+        self.portals.insert(
+            portal,
+            Portal { statement, parameters: values, formats: results, progress: PortalProgress::Ready },
+        );
         self.line.replies.empty(b'2');
         Ok(())
     }
 
-    fn describe(&mut self, target: &Target) -> Result<(), SqlError> {
+    fn describe(&mut self, target: &PreparedTarget) -> Result<(), SqlError> {
         match target {
-            Target::Statement(name) => {
+            PreparedTarget::Statement(name) => {
                 let statement = self.statement(name)?;
                 let replies = &mut self.line.replies;
                 replies.parameter_types(&statement.types);
                 match statement.prepared.as_ref().and_then(Prepared::columns) {
-                    Some(columns) => replies.columns(columns, |_| Format::Text),
+                    Some(columns) => replies.columns(columns, |_| ValueFormat::Text),
                     None => replies.empty(b'n'),
                 }
             }
-            Target::Portal(name) => {
+            PreparedTarget::Portal(name) => {
                 let replies = &mut self.line.replies;
                 let Some(portal) = self.portals.get(name) else {
                     // To clients that describe them, cursors of SQL are portals.
                     let columns = self.connection.session().cursor_columns(name).ok_or_else(|| no_portal(name))?;
-                    replies.columns(columns, |_| Format::Text);
+                    replies.columns(columns, |_| ValueFormat::Text);
                     return Ok(());
                 };
                 match portal.statement.prepared.as_ref().and_then(Prepared::columns) {
@@ -275,22 +277,22 @@ impl Client {
             self.line.replies.empty(b'I');
             return Ok(());
         };
-        if matches!(portal.progress, Progress::Ready) {
+        if matches!(portal.progress, PortalProgress::Ready) {
             self.connection.begin_block();
             if let Some(copy) = prepared.copy() {
                 let tag = self.copy(prepared, copy).await?;
-                portal.progress = Progress::Done;
+                portal.progress = PortalProgress::Done;
                 self.line.replies.complete(&tag);
                 return Ok(());
             }
             let answer = self.run(prepared, &portal.parameters).await?;
             let (tag, rows) = self.take_answer(answer, prepared)?;
             let Some(rows) = rows else {
-                portal.progress = Progress::Done;
+                portal.progress = PortalProgress::Done;
                 self.line.replies.complete(&tag);
                 return Ok(());
             };
-            portal.progress = Progress::Rows { rows, next: 0, tag };
+            portal.progress = PortalProgress::Rows { rows, next: 0, tag };
         }
         self.send_some(portal, most_rows).await
     }
@@ -298,7 +300,7 @@ impl Client {
     async fn send_some(&mut self, portal: &mut Portal, most_rows: u32) -> Result<(), Trouble> {
         let formats = &portal.formats;
         let format = |place: usize| format_at(formats, place);
-        let Progress::Rows { rows, next, tag } = &mut portal.progress else {
+        let PortalProgress::Rows { rows, next, tag } = &mut portal.progress else {
             let message = "portal cannot be run anymore";
             return Err(SqlError::new(SqlState::OBJECT_NOT_IN_STATE, message).into());
         };

@@ -22,7 +22,7 @@ pub struct Malformed(pub &'static str);
 
 /// How a value is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Format {
+pub enum ValueFormat {
     /// As people write it.
     Text,
     /// As machines do.
@@ -31,7 +31,7 @@ pub enum Format {
 
 /// A prepared statement or a portal, by name; the empty name is the unnamed one.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Target {
+pub enum PreparedTarget {
     /// A prepared statement.
     Statement(String),
     /// A portal: a statement with its parameters.
@@ -82,21 +82,21 @@ pub enum Message {
         /// The prepared statement.
         statement: String,
         /// How parameters are written: all alike, or one by one; none is text.
-        formats: Vec<Format>,
+        formats: Vec<ValueFormat>,
         /// The parameters.
         parameters: Vec<Option<Vec<u8>>>,
         /// How the columns of the answer are to be written.
-        results: Vec<Format>,
+        results: Vec<ValueFormat>,
     },
     /// What parameters and columns does it have?
-    Describe(Target),
+    Describe(PreparedTarget),
     /// It is not needed any more.
-    Close(Target),
+    Close(PreparedTarget),
     /// Run a portal.
     Execute {
         /// Which.
         portal: String,
-        /// After so many rows wait for the next Execute; 0 is never.
+        /// After this many rows wait for the next Execute; 0 is never.
         most_rows: u32,
     },
     /// Send what there is.
@@ -118,11 +118,11 @@ pub enum Message {
 }
 
 /// What is still to be read of a body.
-struct Body<'a>(&'a [u8]);
+struct MessageBody<'a>(&'a [u8]);
 
 const TRUNCATED: Malformed = Malformed("insufficient data left in message");
 
-impl<'a> Body<'a> {
+impl<'a> MessageBody<'a> {
     fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
         let (taken, rest) = self.0.split_at_checked(count).ok_or(TRUNCATED)?;
         self.0 = rest;
@@ -151,21 +151,21 @@ impl<'a> Body<'a> {
         String::from_utf8(bytes.to_vec()).map_err(|_| Malformed("invalid byte sequence for encoding \"UTF8\""))
     }
 
-    fn formats(&mut self) -> Result<Vec<Format>, Malformed> {
+    fn formats(&mut self) -> Result<Vec<ValueFormat>, Malformed> {
         let count = self.short()?;
         (0..count)
             .map(|_| match self.short()? {
-                0 => Ok(Format::Text),
-                1 => Ok(Format::Binary),
+                0 => Ok(ValueFormat::Text),
+                1 => Ok(ValueFormat::Binary),
                 _ => Err(Malformed("unsupported format code")),
             })
             .collect()
     }
 
-    fn target(&mut self) -> Result<Target, Malformed> {
+    fn target(&mut self) -> Result<PreparedTarget, Malformed> {
         match self.byte()? {
-            b'S' => Ok(Target::Statement(self.text()?)),
-            b'P' => Ok(Target::Portal(self.text()?)),
+            b'S' => Ok(PreparedTarget::Statement(self.text()?)),
+            b'P' => Ok(PreparedTarget::Portal(self.text()?)),
             _ => Err(Malformed("neither a statement nor a portal")),
         }
     }
@@ -208,7 +208,7 @@ pub(crate) fn is_known(letter: u8) -> bool {
 
 /// Reads the first message, its length included.
 pub fn decode_startup(bytes: &[u8]) -> Result<Startup, Malformed> {
-    let mut body = Body(bytes);
+    let mut body = MessageBody(bytes);
     body.take(4)?;
     let code = body.long()?;
     match (code >> 16, code & 0xffff) {
@@ -232,7 +232,7 @@ pub fn decode_startup(bytes: &[u8]) -> Result<Startup, Malformed> {
 
 /// Reads a message of a letter, of which this is the body.
 pub fn decode(letter: u8, body: &[u8]) -> Result<Message, Malformed> {
-    let mut body = Body(body);
+    let mut body = MessageBody(body);
     let message = match letter {
         b'Q' => Message::Query(body.text()?),
         b'P' => {
@@ -265,11 +265,11 @@ pub fn decode(letter: u8, body: &[u8]) -> Result<Message, Malformed> {
     if body.0.is_empty() { Ok(message) } else { Err(Malformed("invalid message format")) }
 }
 
-fn rest(body: &mut Body<'_>) -> Vec<u8> {
+fn rest(body: &mut MessageBody<'_>) -> Vec<u8> {
     std::mem::take(&mut body.0).to_vec()
 }
 
-fn decode_bind(body: &mut Body<'_>) -> Result<Message, Malformed> {
+fn decode_bind(body: &mut MessageBody<'_>) -> Result<Message, Malformed> {
     let (portal, statement, formats, count) = (body.text()?, body.text()?, body.formats()?, body.short()?);
     let parameters = (0..count).map(|_| body.value()).collect::<Result<_, _>>()?;
     Ok(Message::Bind { portal, statement, formats, parameters, results: body.formats()? })
@@ -295,7 +295,7 @@ mod tests {
         let expected = Message::Bind {
             portal: String::new(),
             statement: "s".into(),
-            formats: vec![Format::Binary],
+            formats: vec![ValueFormat::Binary],
             parameters: vec![None, Some(b"a".to_vec())],
             results: Vec::new(),
         };

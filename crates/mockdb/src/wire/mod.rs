@@ -73,12 +73,12 @@ pub enum Schedule {
     Interleaved,
     /// Whole transactions run one at a time.
     Serial {
-        /// After so long a silence inside a transaction the next goes on.
+        /// How long a client may be silent inside a transaction before the next goes on.
         patience: Duration,
     },
     /// Whole transactions run one at a time, in the order that whoever steers the store says.
     Steered {
-        /// After so long a silence of whose turn it is the run is given up.
+        /// How long the client whose turn it is may be silent before the run is given up.
         patience: Duration,
         /// Who takes part, as far as it is known.
         roll: Arc<Roll>,
@@ -137,7 +137,7 @@ const LAST_MOMENT: Duration = Duration::from_millis(500);
 const LONGEST_END: Duration = Duration::from_secs(5);
 /// So many threads there may be for statements that work for long; clients there are fewer.
 const MOST_ASIDE: usize = 10_000;
-/// After a failure to accept a connection, so long a pause: usually there are too many.
+/// The pause after a failure to accept a connection: usually there are too many.
 const BREATH: Duration = Duration::from_millis(50);
 
 impl WireServer {

@@ -6,7 +6,7 @@
 //!
 //! Messages are collected in a [`Replies`]; whoever owns the socket sends them, and stops making more while the client does not read.
 
-use super::message::Format;
+use super::message::ValueFormat;
 use crate::connection::Status;
 use skew_sql::session::ResultColumn;
 use skew_value::{Place, SqlError};
@@ -123,7 +123,7 @@ impl Replies {
         });
     }
 
-    pub(crate) fn columns(&mut self, columns: &[ResultColumn], format: impl Fn(usize) -> Format) {
+    pub(crate) fn columns(&mut self, columns: &[ResultColumn], format: impl Fn(usize) -> ValueFormat) {
         self.message(b'T', |body| {
             body.extend_from_slice(&(columns.len() as u16).to_be_bytes());
             for (place, column) in columns.iter().enumerate() {
@@ -140,7 +140,7 @@ impl Replies {
     }
 
     /// COPY begins: 'G' the client sends, 'H' the server does.
-    pub(crate) fn copy(&mut self, letter: u8, format: Format, columns: usize) {
+    pub(crate) fn copy(&mut self, letter: u8, format: ValueFormat, columns: usize) {
         self.message(letter, |body| {
             body.push(format as u8);
             body.extend_from_slice(&(columns as u16).to_be_bytes());

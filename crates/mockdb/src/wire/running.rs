@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Why a statement should stop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Reason {
+pub(crate) enum StopReason {
     /// Somebody asked for it.
     Cancelled,
     /// Its time is over.
@@ -28,14 +28,16 @@ pub(crate) enum Reason {
     Gone,
 }
 
-impl Reason {
+impl StopReason {
     /// What its client is told.
     pub(crate) fn error(self) -> SqlError {
         match self {
-            Reason::Cancelled => error_of(Interrupt::Cancelled),
-            Reason::Late => SqlError::new(SqlState("57014"), "canceling statement due to statement timeout"),
-            Reason::Closing => SqlError::new(SqlState("57P01"), "terminating connection due to administrator command"),
-            Reason::Gone => SqlError::new(SqlState("08006"), "connection to client lost"),
+            StopReason::Cancelled => error_of(Interrupt::Cancelled),
+            StopReason::Late => SqlError::new(SqlState("57014"), "canceling statement due to statement timeout"),
+            StopReason::Closing => {
+                SqlError::new(SqlState("57P01"), "terminating connection due to administrator command")
+            }
+            StopReason::Gone => SqlError::new(SqlState("08006"), "connection to client lost"),
         }
     }
 }

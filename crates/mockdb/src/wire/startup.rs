@@ -9,7 +9,7 @@
 //!
 //! Any user and any database are welcome: there is one database, whatever it is called.
 
-use super::client::{Client, protocol_violation};
+use super::client::{WireClient, protocol_violation};
 use super::hall::Hall;
 use super::line::{Gone, Line, ParkedLine};
 use super::message::{self, Malformed, Message, Startup};
@@ -42,7 +42,7 @@ pub(crate) async fn receive(hall: Arc<Hall>, stream: TcpStream, inside: Handle) 
 }
 
 /// Serves a client from its first message to its last.
-async fn serve(hall: Arc<Hall>, line: ParkedLine, minor: u16, parameters: Parameters) {
+async fn serve(hall: Arc<Hall>, line: ParkedLine, minor: u16, parameters: StartupParameters) {
     let Ok(line) = line.resume() else { return };
     if let Ok(mut client) = connect(hall, line, minor, &parameters).await {
         // Whichever way it goes, the client is dropped and what it left open is rolled back.
@@ -51,9 +51,9 @@ async fn serve(hall: Arc<Hall>, line: ParkedLine, minor: u16, parameters: Parame
     }
 }
 
-type Parameters = Vec<(String, String)>;
+type StartupParameters = Vec<(String, String)>;
 
-async fn first_message(hall: &Hall, line: &mut Line) -> Result<Option<(u16, Parameters)>, Gone> {
+async fn first_message(hall: &Hall, line: &mut Line) -> Result<Option<(u16, StartupParameters)>, Gone> {
     loop {
         let bytes = match line.receive(message::length_of_startup).await? {
             Ok(bytes) => bytes,
@@ -88,7 +88,12 @@ async fn wait_for_name(hall: &Hall, name: &str) {
     }
 }
 
-async fn connect(hall: Arc<Hall>, mut line: Line, minor: u16, parameters: &Parameters) -> Result<Client, Gone> {
+async fn connect(
+    hall: Arc<Hall>,
+    mut line: Line,
+    minor: u16,
+    parameters: &StartupParameters,
+) -> Result<WireClient, Gone> {
     let find = |name: &str| parameters.iter().find(|one| one.0 == name).map(|one| one.1.as_str());
     let Some(user) = find("user").filter(|user| !user.is_empty()) else {
         let message = "no PostgreSQL user name specified in startup packet";
@@ -119,7 +124,7 @@ async fn connect(hall: Arc<Hall>, mut line: Line, minor: u16, parameters: &Param
     };
     connection.session_mut().set_identity(user, database, process);
     let secret = i32::from_be_bytes(chance());
-    let mut client = Client::new(Arc::clone(&hall), line, process, secret, connection);
+    let mut client = WireClient::new(Arc::clone(&hall), line, process, secret, connection);
     let set = settings::begin(&mut client.connection, &mut hall.database.work(), user, &wanted_settings(parameters));
     if let Err(error) = set {
         return refuse(&mut client.line, &error).await;
@@ -130,8 +135,8 @@ async fn connect(hall: Arc<Hall>, mut line: Line, minor: u16, parameters: &Param
 }
 
 /// The settings of a startup message, those in `options` included.
-fn wanted_settings(parameters: &Parameters) -> Parameters {
-    let mut wanted = Parameters::new();
+fn wanted_settings(parameters: &StartupParameters) -> StartupParameters {
+    let mut wanted = StartupParameters::new();
     for (name, value) in parameters {
         match name.as_str() {
             "user" | "database" | "replication" => {}
@@ -144,7 +149,7 @@ fn wanted_settings(parameters: &Parameters) -> Parameters {
 }
 
 /// `-c name=value --name=value`; a backslash keeps a blank in a value.
-fn parse_options(text: &str) -> Parameters {
+fn parse_options(text: &str) -> StartupParameters {
     let mut words: Vec<String> = vec![String::new()];
     let mut letters = text.chars();
     while let Some(letter) = letters.next() {

@@ -12,7 +12,7 @@
 //!
 //! Texts are those of [`skew_value`]. Infinite dates and times are the largest and the smallest number in both worlds.
 
-use super::message::Format;
+use super::message::ValueFormat;
 use skew_sql::{Catalog, Session};
 use skew_value::{
     Datum, Dialect, IntegerWidth, Interval, SqlError, SqlState, SqlType, Style, input, number, output, temporal,
@@ -38,7 +38,7 @@ pub(crate) fn description(sql_type: &SqlType) -> (u32, i16, i32) {
 pub(crate) fn encode(
     datum: &Datum,
     sql_type: &SqlType,
-    format: Format,
+    format: ValueFormat,
     session: &Session,
     bytes: &mut Vec<u8>,
 ) -> Result<(), SqlError> {
@@ -58,12 +58,12 @@ pub(crate) fn encode(
 pub(crate) fn write(
     datum: &Datum,
     sql_type: &SqlType,
-    format: Format,
+    format: ValueFormat,
     session: &Session,
     bytes: &mut Vec<u8>,
 ) -> Result<(), SqlError> {
     match (format, datum, sql_type) {
-        (Format::Binary, ..) => return binary(datum, sql_type, session, bytes),
+        (ValueFormat::Binary, ..) => return binary(datum, sql_type, session, bytes),
         (_, Datum::Text(text), SqlType::Text(_)) => bytes.extend_from_slice(text.as_bytes()),
         _ => bytes.extend_from_slice(session.text_of(datum, sql_type).as_bytes()),
     }
@@ -184,7 +184,7 @@ fn array(
         bytes.extend_from_slice(&(elements.len() as u32).to_be_bytes());
         bytes.extend_from_slice(&first.to_be_bytes());
     }
-    elements.iter().try_for_each(|one| encode(one, element, Format::Binary, session, bytes))
+    elements.iter().try_for_each(|one| encode(one, element, ValueFormat::Binary, session, bytes))
 }
 
 /// The fields of a row: how many, then each with its type.
@@ -197,16 +197,16 @@ fn record(
     bytes.extend_from_slice(&(fields.len() as u32).to_be_bytes());
     for (value, (_, sql_type)) in values.iter().zip(fields) {
         bytes.extend_from_slice(&description(sql_type).0.to_be_bytes());
-        encode(value, sql_type, Format::Binary, session, bytes)?;
+        encode(value, sql_type, ValueFormat::Binary, session, bytes)?;
     }
     Ok(())
 }
 
 /// Reads a value; a text in the style of the session.
-pub(crate) fn decode(bytes: &[u8], sql_type: &SqlType, format: Format, style: Style) -> Result<Datum, SqlError> {
+pub(crate) fn decode(bytes: &[u8], sql_type: &SqlType, format: ValueFormat, style: Style) -> Result<Datum, SqlError> {
     match format {
-        Format::Text => input(text(bytes)?, sql_type, style),
-        Format::Binary => decode_binary(bytes, sql_type),
+        ValueFormat::Text => input(text(bytes)?, sql_type, style),
+        ValueFormat::Binary => decode_binary(bytes, sql_type),
     }
 }
 

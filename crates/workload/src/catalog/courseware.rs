@@ -41,49 +41,49 @@ impl Default for Courseware {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Call {
+enum CoursewareCall {
     Enroll(i64, i64),
     Deregister(i64),
     Remove(i64),
     List,
 }
 
-impl Call {
+impl CoursewareCall {
     fn name(self) -> &'static str {
         match self {
-            Call::Enroll(..) => "enroll",
-            Call::Deregister(_) => "deregister",
-            Call::Remove(_) => "remove",
-            Call::List => "list",
+            CoursewareCall::Enroll(..) => "enroll",
+            CoursewareCall::Deregister(_) => "deregister",
+            CoursewareCall::Remove(_) => "remove",
+            CoursewareCall::List => "list",
         }
     }
 }
 
 impl Courseware {
-    fn call(&self, random: &mut Random) -> Call {
+    fn call(&self, random: &mut Random) -> CoursewareCall {
         let kind = random.below(4);
         let (student, course) = (random.between(1, self.students), random.between(1, self.courses));
         match kind {
-            0 => Call::Enroll(student, course),
-            1 => Call::Deregister(student),
-            2 => Call::Remove(course),
-            _ => Call::List,
+            0 => CoursewareCall::Enroll(student, course),
+            1 => CoursewareCall::Deregister(student),
+            2 => CoursewareCall::Remove(course),
+            _ => CoursewareCall::List,
         }
     }
 }
 
 /// Runs an operation: what it changed, as the assertions want to know it.
-fn serve(transaction: &mut Transaction<'_>, call: Call) -> Result<Vec<Value>, Failure> {
+fn serve(transaction: &mut Transaction<'_>, call: CoursewareCall) -> Result<Vec<Value>, Failure> {
     match call {
-        Call::Enroll(student, course) => enroll(transaction, student, course),
-        Call::Deregister(student) => {
+        CoursewareCall::Enroll(student, course) => enroll(transaction, student, course),
+        CoursewareCall::Deregister(student) => {
             let registered = required(transaction.select(&STUDENTS, student, &["registered"])?)?.int(0)?;
             if registered != 0 {
                 transaction.overwrite(&STUDENTS, student, "registered = ?", 0)?;
             }
             Ok(Vec::new())
         }
-        Call::Remove(course) => {
+        CoursewareCall::Remove(course) => {
             let active = required(transaction.select(&COURSES, course, &["active"])?)?.int(0)?;
             if active == 0 || !transaction.scan_prefix(&ENROLLMENTS, course, &[])?.is_empty() {
                 return Ok(Vec::new());
@@ -91,7 +91,7 @@ fn serve(transaction: &mut Transaction<'_>, call: Call) -> Result<Vec<Value>, Fa
             transaction.overwrite(&COURSES, course, "active = ?", 0)?;
             Ok(vec![course.into()])
         }
-        Call::List => transaction.scan_prefix(&ENROLLMENTS, (), &[]).map(|_| Vec::new()),
+        CoursewareCall::List => transaction.scan_prefix(&ENROLLMENTS, (), &[]).map(|_| Vec::new()),
     }
 }
 

@@ -56,34 +56,34 @@ impl Default for Rubis {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Call {
+enum AuctionCall {
     RegisterItem { user: i64, id: i64, price: i64 },
     Bid { user: i64, id: i64, item: i64, raise: i64 },
     BuyNow { user: i64, id: i64, item: i64, pieces: i64 },
     ViewItem { item: i64 },
 }
 
-impl Call {
+impl AuctionCall {
     fn name(self) -> &'static str {
         match self {
-            Call::RegisterItem { .. } => "register-item",
-            Call::Bid { .. } => "bid",
-            Call::BuyNow { .. } => "buy-now",
-            Call::ViewItem { .. } => "view-item",
+            AuctionCall::RegisterItem { .. } => "register-item",
+            AuctionCall::Bid { .. } => "bid",
+            AuctionCall::BuyNow { .. } => "buy-now",
+            AuctionCall::ViewItem { .. } => "view-item",
         }
     }
 }
 
 impl Rubis {
-    fn call(&self, random: &mut Random, session: usize, number: u64) -> Call {
+    fn call(&self, random: &mut Random, session: usize, number: u64) -> AuctionCall {
         let procedure = pick(random, &SHARES);
         let (user, item) = (random.between(1, self.users.max(1)), random.between(1, self.items.max(1)));
         let (id, amount) = (fresh(session, number), random.between(1, 10));
         match procedure {
-            0 => Call::RegisterItem { user, id, price: PRICE * amount },
-            1 => Call::Bid { user, id, item, raise: amount },
-            2 => Call::BuyNow { user, id, item, pieces: 1 + amount % 3 },
-            _ => Call::ViewItem { item },
+            0 => AuctionCall::RegisterItem { user, id, price: PRICE * amount },
+            1 => AuctionCall::Bid { user, id, item, raise: amount },
+            2 => AuctionCall::BuyNow { user, id, item, pieces: 1 + amount % 3 },
+            _ => AuctionCall::ViewItem { item },
         }
     }
 }
@@ -97,15 +97,15 @@ struct House<'a, 'b> {
 }
 
 impl House<'_, '_> {
-    fn serve(&mut self, call: Call) -> Result<(), Failure> {
+    fn serve(&mut self, call: AuctionCall) -> Result<(), Failure> {
         match call {
-            Call::RegisterItem { user, id, price } => {
+            AuctionCall::RegisterItem { user, id, price } => {
                 required(self.transaction.select(&USERS, user, &["nickname"])?)?;
                 self.transaction.insert(&ITEMS, id, (format!("item {id}"), user, price, self.quantity, 0, 0))
             }
-            Call::Bid { user, id, item, raise } => self.bid(user, id, item, raise),
-            Call::BuyNow { user, id, item, pieces } => self.buy_now(user, id, item, pieces),
-            Call::ViewItem { item } => {
+            AuctionCall::Bid { user, id, item, raise } => self.bid(user, id, item, raise),
+            AuctionCall::BuyNow { user, id, item, pieces } => self.buy_now(user, id, item, pieces),
+            AuctionCall::ViewItem { item } => {
                 let row = required(self.transaction.select(&ITEMS, item, &["seller", "max_bid", "nb_of_bids"])?)?;
                 self.transaction.select(&USERS, row.int(0)?, &["nickname", "rating"])?;
                 self.transaction.scan(&BIDS, "item_id = ?", item, &["user_id", "bid"])?;

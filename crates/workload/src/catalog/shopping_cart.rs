@@ -38,62 +38,62 @@ impl Default for ShoppingCart {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Call {
+enum CartCall {
     Add,
     Delete,
     Change(i64),
     Get,
 }
 
-impl Call {
+impl CartCall {
     fn name(self) -> &'static str {
         match self {
-            Call::Add => "add",
-            Call::Delete => "delete",
-            Call::Change(_) => "change",
-            Call::Get => "get",
+            CartCall::Add => "add",
+            CartCall::Delete => "delete",
+            CartCall::Change(_) => "change",
+            CartCall::Get => "get",
         }
     }
 }
 
 impl ShoppingCart {
-    fn call(&self, random: &mut Random) -> Call {
+    fn call(&self, random: &mut Random) -> CartCall {
         match random.below(4) {
-            0 => Call::Add,
-            1 => Call::Delete,
-            2 => Call::Change(random.between(1, self.most)),
-            _ => Call::Get,
+            0 => CartCall::Add,
+            1 => CartCall::Delete,
+            2 => CartCall::Change(random.between(1, self.most)),
+            _ => CartCall::Get,
         }
     }
 }
 
 /// Runs an operation; how many there are after it.
-fn serve(transaction: &mut Transaction<'_>, call: Call) -> Result<i64, Failure> {
+fn serve(transaction: &mut Transaction<'_>, call: CartCall) -> Result<i64, Failure> {
     let before = required(transaction.select(&CART, KEY, &["quantity"])?)?.int(0)?;
     let after = match call {
-        Call::Add => before + 1,
-        Call::Delete => 0,
-        Call::Change(quantity) if before > 0 => quantity,
-        Call::Change(_) | Call::Get => return Ok(before),
+        CartCall::Add => before + 1,
+        CartCall::Delete => 0,
+        CartCall::Change(quantity) if before > 0 => quantity,
+        CartCall::Change(_) | CartCall::Get => return Ok(before),
     };
     transaction.overwrite(&CART, KEY, "quantity = ?", after)?;
     Ok(after)
 }
 
 /// What a session did and saw.
-struct Step {
+struct CartVisit {
     name: &'static str,
     changed: i64,
     shown: i64,
 }
 
-fn step(observation: &Observation) -> Step {
+fn step(observation: &Observation) -> CartVisit {
     let value = |place| if let Some(Value::Int(value)) = observation.values.get(place) { *value } else { 0 };
-    Step { name: observation.name, changed: value(0), shown: value(1) }
+    CartVisit { name: observation.name, changed: value(0), shown: value(1) }
 }
 
 /// The most that there can be, after there was nothing, when these operations happen in some order.
-fn most<'a>(steps: impl Iterator<Item = &'a Step>) -> i64 {
+fn most<'a>(steps: impl Iterator<Item = &'a CartVisit>) -> i64 {
     let (mut added, mut changed) = (0, 0);
     for step in steps {
         match step.name {
@@ -107,9 +107,9 @@ fn most<'a>(steps: impl Iterator<Item = &'a Step>) -> i64 {
 }
 
 /// What is seen too much after it was gone: the session, how many, and how many there can be.
-fn reappeared(sessions: &[Vec<Step>], at_end: i64) -> Option<(usize, i64, i64)> {
+fn reappeared(sessions: &[Vec<CartVisit>], at_end: i64) -> Option<(usize, i64, i64)> {
     for (session, steps) in sessions.iter().enumerate() {
-        let possible = |between: &[Step]| {
+        let possible = |between: &[CartVisit]| {
             let others = sessions.iter().enumerate().filter(|other| other.0 != session).flat_map(|other| other.1);
             most(others.chain(between))
         };
@@ -141,7 +141,7 @@ impl Workload for ShoppingCart {
 
     fn draw(&self, random: &mut Random, _session: usize, _number: u64) -> Operation {
         let call = self.call(random);
-        let changed = if let Call::Change(quantity) = call { quantity } else { 0 };
+        let changed = if let CartCall::Change(quantity) = call { quantity } else { 0 };
         Operation::observed(call.name(), move |transaction| Ok(vec![changed.into(), serve(transaction, call)?.into()]))
     }
 
@@ -150,7 +150,7 @@ impl Workload for ShoppingCart {
             return Ok(Vec::new());
         }
         let at_end = end.number("SELECT quantity FROM {cart}", ())?;
-        let mut sessions: Vec<Vec<Step>> = Vec::new();
+        let mut sessions: Vec<Vec<CartVisit>> = Vec::new();
         for observation in end.observations() {
             sessions.resize_with(sessions.len().max(observation.session + 1), Vec::new);
             sessions[observation.session].push(step(observation));

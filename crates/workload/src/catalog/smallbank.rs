@@ -54,7 +54,7 @@ impl Default for SmallBank {
 
 /// A call of a procedure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Call {
+enum BankCall {
     Amalgamate(i64, i64),
     Balance(i64),
     DepositChecking(i64),
@@ -63,15 +63,15 @@ enum Call {
     WriteCheck(i64),
 }
 
-impl Call {
+impl BankCall {
     fn name(self) -> &'static str {
         match self {
-            Call::Amalgamate(..) => "amalgamate",
-            Call::Balance(_) => "balance",
-            Call::DepositChecking(_) => "deposit-checking",
-            Call::SendPayment(..) => "send-payment",
-            Call::TransactSavings(_) => "transact-savings",
-            Call::WriteCheck(_) => "write-check",
+            BankCall::Amalgamate(..) => "amalgamate",
+            BankCall::Balance(_) => "balance",
+            BankCall::DepositChecking(_) => "deposit-checking",
+            BankCall::SendPayment(..) => "send-payment",
+            BankCall::TransactSavings(_) => "transact-savings",
+            BankCall::WriteCheck(_) => "write-check",
         }
     }
 }
@@ -81,43 +81,43 @@ impl SmallBank {
         self.customers.max(2)
     }
 
-    fn call(&self, random: &mut Random) -> Call {
+    fn call(&self, random: &mut Random) -> BankCall {
         let procedure = pick(random, &SHARES);
         let (one, other) = two_of(random, self.customers());
         match procedure {
-            0 => Call::Amalgamate(one, other),
-            1 => Call::Balance(one),
-            2 => Call::DepositChecking(one),
-            3 => Call::SendPayment(one, other),
-            4 => Call::TransactSavings(one),
-            _ => Call::WriteCheck(one),
+            0 => BankCall::Amalgamate(one, other),
+            1 => BankCall::Balance(one),
+            2 => BankCall::DepositChecking(one),
+            3 => BankCall::SendPayment(one, other),
+            4 => BankCall::TransactSavings(one),
+            _ => BankCall::WriteCheck(one),
         }
     }
 }
 
 /// An open transaction of the bank.
-struct Teller<'a, 'b> {
+struct BankTransaction<'a, 'b> {
     transaction: &'a mut Transaction<'b>,
     arithmetic: Arithmetic,
 }
 
-impl Teller<'_, '_> {
+impl BankTransaction<'_, '_> {
     /// Runs a procedure; by how much it changed the total.
-    fn serve(&mut self, call: Call) -> Result<i64, Failure> {
+    fn serve(&mut self, call: BankCall) -> Result<i64, Failure> {
         match call {
-            Call::Amalgamate(from, to) => self.amalgamate(from, to),
-            Call::Balance(customer) => {
+            BankCall::Amalgamate(from, to) => self.amalgamate(from, to),
+            BankCall::Balance(customer) => {
                 self.account(customer)?;
                 self.balance(&SAVINGS, customer)?;
                 self.balance(&CHECKING, customer)?;
                 Ok(0)
             }
-            Call::DepositChecking(customer) => {
+            BankCall::DepositChecking(customer) => {
                 self.account(customer)?;
                 self.add(&CHECKING, customer, DEPOSIT)?;
                 Ok(DEPOSIT)
             }
-            Call::SendPayment(from, to) => {
+            BankCall::SendPayment(from, to) => {
                 self.account(from)?;
                 self.account(to)?;
                 let balance = self.balance(&CHECKING, from)?;
@@ -126,14 +126,14 @@ impl Teller<'_, '_> {
                 self.add(&CHECKING, to, PAYMENT)?;
                 Ok(0)
             }
-            Call::TransactSavings(customer) => {
+            BankCall::TransactSavings(customer) => {
                 self.account(customer)?;
                 let balance = self.balance(&SAVINGS, customer)?;
                 self.enough(balance, WITHDRAWAL)?;
                 self.change(&SAVINGS, customer, balance, -WITHDRAWAL)?;
                 Ok(-WITHDRAWAL)
             }
-            Call::WriteCheck(customer) => {
+            BankCall::WriteCheck(customer) => {
                 self.account(customer)?;
                 let savings = self.balance(&SAVINGS, customer)?;
                 let checking = self.balance(&CHECKING, customer)?;
@@ -199,7 +199,7 @@ impl Workload for SmallBank {
     fn draw(&self, random: &mut Random, _session: usize, _number: u64) -> Operation {
         let (call, arithmetic) = (self.call(random), self.arithmetic);
         Operation::observed(call.name(), move |transaction| {
-            Ok(vec![Teller { transaction, arithmetic }.serve(call)?.into()])
+            Ok(vec![BankTransaction { transaction, arithmetic }.serve(call)?.into()])
         })
     }
 
@@ -233,8 +233,7 @@ mod tests {
         assert_eq!(calls(1, draw), calls(1, draw));
         assert_ne!(calls(1, draw), calls(2, draw));
         assert_shares(calls(1, draw).iter().map(|call| call.name()), &[("send-payment", 0.25), ("balance", 0.15)]);
-        let differ =
-            |call: &Call| !matches!(call, Call::SendPayment(one, other) | Call::Amalgamate(one, other) if one == other);
+        let differ = |call: &BankCall| !matches!(call, BankCall::SendPayment(one, other) | BankCall::Amalgamate(one, other) if one == other);
         assert!(calls(1, draw).iter().all(differ));
     }
 

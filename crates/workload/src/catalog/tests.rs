@@ -1,7 +1,7 @@
 //! What the tests of workloads share: many draws, and a database that holds what was loaded.
 
 use super::{ALL, Store, by_name};
-use crate::connection::{Answer, Connection};
+use crate::connection::{Connection, StatementAnswer};
 use crate::load::Setup;
 use crate::table::Names;
 use crate::value::number_or_text;
@@ -106,13 +106,13 @@ impl Connection for Loaded {
         true
     }
 
-    fn execute(&mut self, sql: &str, _: &[Value]) -> Result<Answer, Failure> {
+    fn execute(&mut self, sql: &str, _: &[Value]) -> Result<StatementAnswer, Failure> {
         let (columns, table) = sql.trim_start_matches("SELECT ").split_once(" FROM ").expect("a plain question");
         let table = &self.tables[table];
         let place = |name: &str| table.columns.iter().position(|column| column == name).expect(name);
         let places: Vec<usize> = columns.split(", ").map(place).collect();
         let rows = table.rows.iter().map(|row| Row(places.iter().map(|&place| row[place].clone()).collect()));
-        Ok(Answer { rows: rows.collect(), affected: 0 })
+        Ok(StatementAnswer { rows: rows.collect(), affected: 0 })
     }
 
     fn command(&mut self, _: &str) -> Result<(), Failure> {

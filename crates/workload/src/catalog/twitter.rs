@@ -36,7 +36,7 @@ impl Default for Twitter {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Call {
+enum TwitterCall {
     Follow(i64, i64),
     Unfollow(i64, i64),
     Tweet(i64, i64),
@@ -44,43 +44,43 @@ enum Call {
     Newsfeed(i64),
 }
 
-impl Call {
+impl TwitterCall {
     fn name(self) -> &'static str {
         match self {
-            Call::Follow(..) => "follow",
-            Call::Unfollow(..) => "unfollow",
-            Call::Tweet(..) => "tweet",
-            Call::Timeline(_) => "timeline",
-            Call::Newsfeed(_) => "newsfeed",
+            TwitterCall::Follow(..) => "follow",
+            TwitterCall::Unfollow(..) => "unfollow",
+            TwitterCall::Tweet(..) => "tweet",
+            TwitterCall::Timeline(_) => "timeline",
+            TwitterCall::Newsfeed(_) => "newsfeed",
         }
     }
 }
 
-type Set = BTreeSet<i64>;
+type NumberSet = BTreeSet<i64>;
 /// Tweets by author.
-type Feed = BTreeMap<i64, Set>;
+type Feed = BTreeMap<i64, NumberSet>;
 
 impl Twitter {
-    fn call(&self, random: &mut Random, session: usize, number: u64) -> Call {
+    fn call(&self, random: &mut Random, session: usize, number: u64) -> TwitterCall {
         let kind = random.below(5);
         let (user, other) = two_of(random, self.users.max(2));
         match kind {
-            0 => Call::Follow(user, other),
-            1 => Call::Unfollow(user, other),
-            2 => Call::Tweet(user, fresh(session, number)),
-            3 => Call::Timeline(user),
-            _ => Call::Newsfeed(user),
+            0 => TwitterCall::Follow(user, other),
+            1 => TwitterCall::Unfollow(user, other),
+            2 => TwitterCall::Tweet(user, fresh(session, number)),
+            3 => TwitterCall::Timeline(user),
+            _ => TwitterCall::Newsfeed(user),
         }
     }
 }
 
-fn parse(text: &str) -> Set {
+fn parse(text: &str) -> NumberSet {
     text.split_whitespace().filter_map(|number| number.parse().ok()).collect()
 }
 
-fn read(transaction: &mut Transaction<'_>, table: &Table, user: i64) -> Result<Set, Failure> {
+fn read(transaction: &mut Transaction<'_>, table: &Table, user: i64) -> Result<NumberSet, Failure> {
     let row = transaction.select(table, user, &["numbers"])?;
-    row.map_or(Ok(Set::new()), |row| row.text(0).map(parse))
+    row.map_or(Ok(NumberSet::new()), |row| row.text(0).map(parse))
 }
 
 /// Adds a number to a set or takes it away; the set afterwards.
@@ -90,7 +90,7 @@ fn change(
     user: i64,
     number: i64,
     present: bool,
-) -> Result<Set, Failure> {
+) -> Result<NumberSet, Failure> {
     let mut set = read(transaction, table, user)?;
     if if present { set.insert(number) } else { set.remove(&number) } {
         let words: Vec<String> = set.iter().map(i64::to_string).collect();
@@ -99,19 +99,21 @@ fn change(
     Ok(set)
 }
 
-fn serve(transaction: &mut Transaction<'_>, call: Call) -> Result<Feed, Failure> {
+fn serve(transaction: &mut Transaction<'_>, call: TwitterCall) -> Result<Feed, Failure> {
     Ok(match call {
-        Call::Follow(viewer, author) => {
+        TwitterCall::Follow(viewer, author) => {
             change(transaction, &FOLLOWING, viewer, author, true)?;
             Feed::new()
         }
-        Call::Unfollow(viewer, author) => {
+        TwitterCall::Unfollow(viewer, author) => {
             change(transaction, &FOLLOWING, viewer, author, false)?;
             Feed::new()
         }
-        Call::Tweet(author, number) => Feed::from([(author, change(transaction, &TWEETS, author, number, true)?)]),
-        Call::Timeline(author) => Feed::from([(author, read(transaction, &TWEETS, author)?)]),
-        Call::Newsfeed(viewer) => {
+        TwitterCall::Tweet(author, number) => {
+            Feed::from([(author, change(transaction, &TWEETS, author, number, true)?)])
+        }
+        TwitterCall::Timeline(author) => Feed::from([(author, read(transaction, &TWEETS, author)?)]),
+        TwitterCall::Newsfeed(viewer) => {
             let mut feed = Feed::new();
             for author in read(transaction, &FOLLOWING, viewer)? {
                 feed.insert(author, read(transaction, &TWEETS, author)?);
@@ -123,8 +125,9 @@ fn serve(transaction: &mut Transaction<'_>, call: Call) -> Result<Feed, Failure>
 
 /// A feed as a list of numbers: each author, how many tweets, the tweets.
 fn flat(feed: &Feed) -> Vec<Value> {
-    let of =
-        |(author, tweets): (&i64, &Set)| [*author, tweets.len() as i64].into_iter().chain(tweets.clone()).collect();
+    let of = |(author, tweets): (&i64, &NumberSet)| {
+        [*author, tweets.len() as i64].into_iter().chain(tweets.clone()).collect()
+    };
     feed.iter().flat_map(|part| -> Vec<i64> { of(part) }).map(Value::Int).collect()
 }
 
@@ -167,7 +170,7 @@ fn last_feeds(end: &mut FinalState<'_>) -> Result<Vec<Feed>, Failure> {
         rows.iter().map(|row| Ok((row.int(0)?, parse(row.text(1)?)))).collect()
     };
     let (tweets, following) = (sets("tweets", "author")?, sets("following", "viewer")?);
-    let feed = |authors: &Set| {
+    let feed = |authors: &NumberSet| {
         authors.iter().map(|author| (*author, tweets.get(author).cloned().unwrap_or_default())).collect()
     };
     Ok(following.values().map(feed).collect())
@@ -230,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_feed_is_the_same_after_it_was_written_down() {
-        let feed = Feed::from([(1, Set::from([7, 8])), (2, Set::new()), (3, Set::from([9]))]);
+        let feed = Feed::from([(1, NumberSet::from([7, 8])), (2, NumberSet::new()), (3, NumberSet::from([9]))]);
         let written = Observation { session: 0, name: "newsfeed", values: flat(&feed) };
         assert_eq!(feed_of(&written), feed);
     }

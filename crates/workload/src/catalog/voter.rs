@@ -51,22 +51,22 @@ impl Default for Voter {
 
 /// A call: number of the telephone and of the contestant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Call {
+struct PhoneCall {
     vote: i64,
     phone: i64,
     contestant: i64,
 }
 
 impl Voter {
-    fn call(&self, random: &mut Random, session: usize, number: u64) -> Call {
+    fn call(&self, random: &mut Random, session: usize, number: u64) -> PhoneCall {
         let caller = random.between(1, self.callers.max(1));
         let (area, _) = AREAS[caller as usize % AREAS.len()];
         let phone = area * SUBSCRIBERS + caller;
-        Call { vote: fresh(session, number), phone, contestant: random.between(1, self.contestants.max(1)) }
+        PhoneCall { vote: fresh(session, number), phone, contestant: random.between(1, self.contestants.max(1)) }
     }
 }
 
-fn vote(transaction: &mut Transaction<'_>, call: Call, limit: i64) -> Result<(), Failure> {
+fn vote(transaction: &mut Transaction<'_>, call: PhoneCall, limit: i64) -> Result<(), Failure> {
     required(transaction.select(&CONTESTANTS, call.contestant, &["contestant_name"])?)?;
     let votes = transaction.scan_prefix(&VOTES, call.phone, &[])?;
     if votes.len() as i64 >= limit {

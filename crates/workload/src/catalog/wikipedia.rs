@@ -106,7 +106,7 @@ impl Default for Wikipedia {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Call {
+enum WikipediaCall {
     AddWatchList(i64, i64),
     RemoveWatchList(i64, i64),
     GetPageAnonymous(i64),
@@ -114,14 +114,14 @@ enum Call {
     UpdatePage(i64, i64),
 }
 
-impl Call {
+impl WikipediaCall {
     fn name(self) -> &'static str {
         match self {
-            Call::AddWatchList(..) => "add-watch-list",
-            Call::RemoveWatchList(..) => "remove-watch-list",
-            Call::GetPageAnonymous(_) => "get-page-anonymous",
-            Call::GetPageAuthenticated(..) => "get-page-authenticated",
-            Call::UpdatePage(..) => "update-page",
+            WikipediaCall::AddWatchList(..) => "add-watch-list",
+            WikipediaCall::RemoveWatchList(..) => "remove-watch-list",
+            WikipediaCall::GetPageAnonymous(_) => "get-page-anonymous",
+            WikipediaCall::GetPageAuthenticated(..) => "get-page-authenticated",
+            WikipediaCall::UpdatePage(..) => "update-page",
         }
     }
 }
@@ -131,15 +131,15 @@ fn title(page: i64) -> String {
 }
 
 impl Wikipedia {
-    fn call(&self, random: &mut Random) -> Call {
+    fn call(&self, random: &mut Random) -> WikipediaCall {
         let procedure = pick(random, &SHARES);
         let (user, page) = (random.between(1, self.users.max(1)), random.between(1, self.pages.max(1)));
         match procedure {
-            0 => Call::AddWatchList(user, page),
-            1 => Call::RemoveWatchList(user, page),
-            2 => Call::GetPageAnonymous(page),
-            3 => Call::GetPageAuthenticated(user, page),
-            _ => Call::UpdatePage(user, page),
+            0 => WikipediaCall::AddWatchList(user, page),
+            1 => WikipediaCall::RemoveWatchList(user, page),
+            2 => WikipediaCall::GetPageAnonymous(page),
+            3 => WikipediaCall::GetPageAuthenticated(user, page),
+            _ => WikipediaCall::UpdatePage(user, page),
         }
     }
 
@@ -187,19 +187,19 @@ impl Workload for Wikipedia {
         let (call, now) = (self.call(random), fresh(session, number));
         let name = call.name();
         match call {
-            Call::AddWatchList(user, page) => {
+            WikipediaCall::AddWatchList(user, page) => {
                 Operation::new(name, move |transaction| add_watch_list(transaction, user, page, now))
             }
-            Call::RemoveWatchList(user, page) => {
+            WikipediaCall::RemoveWatchList(user, page) => {
                 Operation::new(name, move |transaction| remove_watch_list(transaction, user, page, now))
             }
-            Call::GetPageAnonymous(page) => {
+            WikipediaCall::GetPageAnonymous(page) => {
                 Operation::new(name, move |transaction| get_page(transaction, None, page).map(|_| ()))
             }
-            Call::GetPageAuthenticated(user, page) => {
+            WikipediaCall::GetPageAuthenticated(user, page) => {
                 Operation::new(name, move |transaction| get_page(transaction, Some(user), page).map(|_| ()))
             }
-            Call::UpdatePage(user, page) => {
+            WikipediaCall::UpdatePage(user, page) => {
                 let edit = Edit { user, page, now, arithmetic: self.arithmetic, counting: self.counting };
                 Operation::of_session(name, move |session| {
                     // The editor looks at the page in a transaction of its own.

@@ -25,7 +25,7 @@ pub trait Connection: Send {
     fn returns_deleted(&self) -> bool;
 
     /// Runs a statement with `?` where the arguments go.
-    fn execute(&mut self, sql: &str, arguments: &[Value]) -> Result<Answer, Failure>;
+    fn execute(&mut self, sql: &str, arguments: &[Value]) -> Result<StatementAnswer, Failure>;
 
     /// Runs statements without arguments whose answers nobody needs.
     fn command(&mut self, sql: &str) -> Result<(), Failure>;
@@ -42,7 +42,7 @@ pub trait Connection: Send {
 
 /// What a statement answered.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Answer {
+pub struct StatementAnswer {
     /// The rows that came back.
     pub rows: Vec<Row>,
     /// How many rows were changed.

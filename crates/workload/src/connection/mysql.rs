@@ -3,7 +3,7 @@
 //! The level belongs to the session and is set when it changes. Locks are not waited for longer than half of the timeout, so that the
 //! server refuses before we give up the connection.
 
-use super::{Answer, Connection, Settings, level_name};
+use super::{Connection, Settings, StatementAnswer, level_name};
 use crate::value::number_or_text;
 use crate::{Failure, Row, Url, Value};
 use mysql::consts::ColumnType;
@@ -58,7 +58,7 @@ impl Connection for MySql {
         self.is_mariadb
     }
 
-    fn execute(&mut self, sql: &str, arguments: &[Value]) -> Result<Answer, Failure> {
+    fn execute(&mut self, sql: &str, arguments: &[Value]) -> Result<StatementAnswer, Failure> {
         let arguments: Vec<mysql::Value> = arguments.iter().map(argument).collect();
         let parameters = if arguments.is_empty() { Params::Empty } else { Params::Positional(arguments) };
         let mut result = self.connection.exec_iter(sql, parameters).map_err(|error| failure(error, sql))?;
@@ -75,7 +75,7 @@ impl Connection for MySql {
                 .map(|(value, kind)| answered(value, kind))
                 .collect()));
         }
-        Ok(Answer { affected: affected.max(rows.len() as u64), rows })
+        Ok(StatementAnswer { affected: affected.max(rows.len() as u64), rows })
     }
 
     fn command(&mut self, sql: &str) -> Result<(), Failure> {

@@ -4,7 +4,7 @@
 //! time: a call that is not answered in time gives up the connection. Locks are not waited for longer than half of that, so that the
 //! server refuses before.
 
-use super::{Answer, Connection, Settings, level_name};
+use super::{Connection, Settings, StatementAnswer, level_name};
 use crate::{Failure, Row, Url, Value};
 use skew_history::IsolationLevel;
 use skew_value::Dialect;
@@ -84,14 +84,14 @@ impl Connection for Postgres {
         true
     }
 
-    fn execute(&mut self, sql: &str, arguments: &[Value]) -> Result<Answer, Failure> {
+    fn execute(&mut self, sql: &str, arguments: &[Value]) -> Result<StatementAnswer, Failure> {
         let statement = self.statement(sql, arguments)?;
         let arguments: Vec<&(dyn ToSql + Sync)> =
             arguments.iter().map(|argument| argument as &(dyn ToSql + Sync)).collect();
         if statement.columns().is_empty() {
             let executing = self.client.execute(&statement, &arguments);
             let affected = wait(&self.runtime, self.timeout, sql, executing)?;
-            return Ok(Answer { rows: Vec::new(), affected });
+            return Ok(StatementAnswer { rows: Vec::new(), affected });
         }
         let found = wait(&self.runtime, self.timeout, sql, self.client.query(&statement, &arguments))?;
         let row = |row: &tokio_postgres::Row| {
@@ -99,7 +99,7 @@ impl Connection for Postgres {
             values.collect::<Result<_, _>>().map(Row).map_err(|error| failure(&error, sql))
         };
         let rows = found.iter().map(row).collect::<Result<Vec<Row>, Failure>>()?;
-        Ok(Answer { affected: rows.len() as u64, rows })
+        Ok(StatementAnswer { affected: rows.len() as u64, rows })
     }
 
     fn command(&mut self, sql: &str) -> Result<(), Failure> {

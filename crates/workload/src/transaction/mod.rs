@@ -28,7 +28,7 @@ mod read;
 mod tests;
 mod write;
 
-pub use read::Found;
+pub use read::FoundRow;
 
 use crate::connection::Connection;
 use crate::record::Events;
@@ -41,13 +41,13 @@ const VERSIONS: i64 = 1_000_000_000;
 
 /// Numbers that no other write of the run uses.
 #[derive(Clone, Debug)]
-pub(crate) struct Versions {
+pub(crate) struct VersionNumbers {
     next: i64,
 }
 
-impl Versions {
-    pub(crate) fn of_session(session: usize) -> Versions {
-        Versions { next: (session as i64 + 1) * VERSIONS }
+impl VersionNumbers {
+    pub(crate) fn of_session(session: usize) -> VersionNumbers {
+        VersionNumbers { next: (session as i64 + 1) * VERSIONS }
     }
 
     fn next(&mut self) -> i64 {
@@ -84,7 +84,7 @@ impl Notes {
 pub struct Transaction<'a> {
     connection: &'a mut dyn Connection,
     names: &'a Names,
-    versions: &'a mut Versions,
+    versions: &'a mut VersionNumbers,
     notes: &'a mut Notes,
     events: Events,
     failure: Option<Failure>,
@@ -94,7 +94,7 @@ impl<'a> Transaction<'a> {
     pub(crate) fn new(
         connection: &'a mut dyn Connection,
         names: &'a Names,
-        versions: &'a mut Versions,
+        versions: &'a mut VersionNumbers,
         notes: &'a mut Notes,
         events: Events,
     ) -> Transaction<'a> {
@@ -114,7 +114,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// Runs a statement, unless one has failed already.
-    fn run(&mut self, sql: &str, arguments: &[Value]) -> Result<crate::connection::Answer, Failure> {
+    fn run(&mut self, sql: &str, arguments: &[Value]) -> Result<crate::connection::StatementAnswer, Failure> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }

@@ -6,7 +6,7 @@ use crate::{Failure, Row, Value, Values};
 
 /// A row that a scan found.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Found {
+pub struct FoundRow {
     /// Its key.
     pub key: Vec<Value>,
     /// The columns that were asked for.
@@ -50,7 +50,12 @@ impl Transaction<'_> {
     ///
     /// The history gets a range read, which also says that no other row was there. So a row that should have been seen and was not is a
     /// violation that can be found; see [`Transaction::scan`] for other conditions, whose history knows less.
-    pub fn scan_prefix(&mut self, table: &Table, prefix: impl Values, columns: &[&str]) -> Result<Vec<Found>, Failure> {
+    pub fn scan_prefix(
+        &mut self,
+        table: &Table,
+        prefix: impl Values,
+        columns: &[&str],
+    ) -> Result<Vec<FoundRow>, Failure> {
         let prefix = prefix.values();
         let key: Vec<&str> = table.key.iter().map(|column| column.name).collect();
         if prefix.len() >= key.len() {
@@ -62,7 +67,7 @@ impl Transaction<'_> {
         let name = self.names.table(table);
         let sql = format!("SELECT {list} FROM {name}{condition} ORDER BY {}", table.key_list());
         let rows = self.run(&sql, &prefix)?.rows;
-        let found: Vec<(Found, Option<i64>)> = rows.into_iter().map(|row| split(table, row)).collect();
+        let found: Vec<(FoundRow, Option<i64>)> = rows.into_iter().map(|row| split(table, row)).collect();
         let reads: Vec<(String, Option<i64>)> =
             found.iter().map(|(found, version)| (table.key_name(&found.key), *version)).collect();
         self.events.scan(&table.prefix_name(&prefix), &reads);
@@ -78,7 +83,7 @@ impl Transaction<'_> {
         condition: &str,
         arguments: impl Values,
         columns: &[&str],
-    ) -> Result<Vec<Found>, Failure> {
+    ) -> Result<Vec<FoundRow>, Failure> {
         self.scan_rows(table, condition, &arguments.values(), columns, false)
     }
 
@@ -89,7 +94,7 @@ impl Transaction<'_> {
         condition: &str,
         arguments: impl Values,
         columns: &[&str],
-    ) -> Result<Vec<Found>, Failure> {
+    ) -> Result<Vec<FoundRow>, Failure> {
         self.scan_rows(table, condition, &arguments.values(), columns, true)
     }
 
@@ -100,7 +105,7 @@ impl Transaction<'_> {
         arguments: &[Value],
         columns: &[&str],
         locking: bool,
-    ) -> Result<Vec<Found>, Failure> {
+    ) -> Result<Vec<FoundRow>, Failure> {
         self.notes.scans += 1;
         let list = selected(&format!("ver, {}", table.key_list()), columns);
         let condition =
@@ -111,7 +116,7 @@ impl Transaction<'_> {
         rows.into_iter().map(|row| self.found(table, row, locking)).collect()
     }
 
-    fn found(&mut self, table: &Table, row: Row, locking: bool) -> Result<Found, Failure> {
+    fn found(&mut self, table: &Table, row: Row, locking: bool) -> Result<FoundRow, Failure> {
         let version = version_of(&row, 0)?;
         let (found, _) = split(table, row);
         self.events.read(&table.key_name(&found.key), version, locking);
@@ -120,10 +125,10 @@ impl Transaction<'_> {
 }
 
 /// A row that begins with a version and the key.
-pub(super) fn split(table: &Table, row: Row) -> (Found, Option<i64>) {
+pub(super) fn split(table: &Table, row: Row) -> (FoundRow, Option<i64>) {
     let version = row.optional_int(0).ok().flatten();
     let mut key = row.0;
     key.drain(..1.min(key.len()));
     let rest = key.split_off(table.key.len().min(key.len()));
-    (Found { key, row: Row(rest) }, version)
+    (FoundRow { key, row: Row(rest) }, version)
 }

@@ -1,7 +1,7 @@
 //! What a transaction sends and writes down, against a server that answers what it is told to.
 
 use super::*;
-use crate::connection::Answer;
+use crate::connection::StatementAnswer;
 use crate::record::Events;
 use crate::table::{int, long_text};
 use skew_history::IsolationLevel;
@@ -14,7 +14,7 @@ const LISTS: Table = Table::new("lists", &[int("id")], &[long_text("elements")])
 struct Scripted {
     dialect: Dialect,
     returns_deleted: bool,
-    answers: VecDeque<Result<Answer, Failure>>,
+    answers: VecDeque<Result<StatementAnswer, Failure>>,
     statements: Vec<String>,
 }
 
@@ -27,7 +27,7 @@ impl Connection for Scripted {
         self.returns_deleted
     }
 
-    fn execute(&mut self, sql: &str, arguments: &[Value]) -> Result<Answer, Failure> {
+    fn execute(&mut self, sql: &str, arguments: &[Value]) -> Result<StatementAnswer, Failure> {
         let arguments: Vec<String> = arguments.iter().map(Value::to_string).collect();
         self.statements.push(format!("{sql} [{}]", arguments.join(" ")));
         self.answers.pop_front().unwrap_or_else(|| Err(Failure::Other("nothing more is known".to_owned())))
@@ -50,22 +50,22 @@ impl Connection for Scripted {
     }
 }
 
-fn rows(rows: &[&[i64]]) -> Result<Answer, Failure> {
+fn rows(rows: &[&[i64]]) -> Result<StatementAnswer, Failure> {
     let rows: Vec<Row> = rows.iter().map(|row| Row(row.iter().map(|value| Value::Int(*value)).collect())).collect();
-    Ok(Answer { affected: rows.len() as u64, rows })
+    Ok(StatementAnswer { affected: rows.len() as u64, rows })
 }
 
-fn affected(affected: u64) -> Result<Answer, Failure> {
-    Ok(Answer { rows: Vec::new(), affected })
+fn affected(affected: u64) -> Result<StatementAnswer, Failure> {
+    Ok(StatementAnswer { rows: Vec::new(), affected })
 }
 
 /// What was sent and what was recorded.
 fn sent<T>(
     mut server: Scripted,
-    answers: Vec<Result<Answer, Failure>>,
+    answers: Vec<Result<StatementAnswer, Failure>>,
     code: impl FnOnce(&mut Transaction<'_>) -> Result<T, Failure>,
 ) -> (Result<T, Failure>, Vec<String>, String, Notes) {
-    let (names, mut versions, mut notes) = (Names::default(), Versions::of_session(2), Notes::default());
+    let (names, mut versions, mut notes) = (Names::default(), VersionNumbers::of_session(2), Notes::default());
     server.answers = answers.into();
     let mut transaction = Transaction::new(&mut server, &names, &mut versions, &mut notes, Events::default());
     let result = code(&mut transaction);
@@ -140,7 +140,7 @@ fn lists_are_read_whole_and_appended_to() {
         assert_eq!(transaction.append(&LISTS, 1, "elements")?, Some(3_000_000_001));
         transaction.read_list(&LISTS, 1, "elements")
     };
-    let list = Answer { rows: vec![Row(vec!["7,3000000001,".into()])], affected: 1 };
+    let list = StatementAnswer { rows: vec![Row(vec!["7,3000000001,".into()])], affected: 1 };
     let (result, statements, events, _) = sent(mysql(), vec![affected(1), Ok(list)], code);
     assert_eq!(result, Ok(vec![7, 3_000_000_001]));
     assert!(statements[0].contains("CONCAT(elements, ?)") && statements[0].contains("[3000000001, 3000000001 1]"));

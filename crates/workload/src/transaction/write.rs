@@ -6,7 +6,7 @@
 //! A change that finds no row leaves no event. It may have looked at the latest version, as locking reads do, or at the one that its
 //! level shows; nothing tells which, and a read that claims the wrong one would accuse the server.
 
-use super::read::{Found, split};
+use super::read::{FoundRow, split};
 use super::{Transaction, check_key, joined, selected, version_of, without_first};
 use crate::table::Table;
 use crate::{Failure, Row, Value, Values};
@@ -193,7 +193,7 @@ impl Transaction<'_> {
     }
 
     /// The events of a change that answered with what it replaced.
-    fn replaced(&mut self, table: &Table, row: Row, version: Option<i64>) -> Found {
+    fn replaced(&mut self, table: &Table, row: Row, version: Option<i64>) -> FoundRow {
         let (found, previous) = split(table, row);
         let key_name = table.key_name(&found.key);
         self.events.read(&key_name, previous, true);

@@ -15,7 +15,7 @@
 use super::calls::District;
 use crate::catalog::Arithmetic;
 use crate::table::{Column, Table, int, text};
-use crate::{Failure, Found, Loader, Transaction, Value, Values};
+use crate::{Failure, FoundRow, Loader, Transaction, Value, Values};
 
 /// The three tables.
 #[derive(Debug)]
@@ -140,7 +140,7 @@ impl Book {
         transaction: &mut Transaction<'_>,
         order: [i64; 3],
         columns: &[&str],
-    ) -> Result<Vec<Found>, Failure> {
+    ) -> Result<Vec<FoundRow>, Failure> {
         if self.is_keyed {
             return transaction.scan_prefix(&self.lines, order, columns);
         }
@@ -155,13 +155,13 @@ impl Book {
         (warehouse, district): District,
         order: i64,
         columns: &[&str],
-    ) -> Result<Vec<Found>, Failure> {
+    ) -> Result<Vec<FoundRow>, Failure> {
         let key = [warehouse, district, order];
         if !self.is_keyed {
             return transaction.scan(&self.orders, "o_w_id = ? AND o_d_id = ? AND o_id = ?", key, columns);
         }
         let row = transaction.select(&self.orders, key, columns)?;
-        Ok(row.map(|row| Found { key: key.map(Value::from).to_vec(), row }).into_iter().collect())
+        Ok(row.map(|row| FoundRow { key: key.map(Value::from).to_vec(), row }).into_iter().collect())
     }
 
     /// Takes the new orders with a number out of the book; whether there was one.

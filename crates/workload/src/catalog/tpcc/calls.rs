@@ -13,7 +13,7 @@ pub(super) type District = (i64, i64);
 pub(super) const NO_ITEM: i64 = 0;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Call {
+pub(super) enum TpccCall {
     NewOrder(NewOrder),
     Payment(Payment),
     OrderStatus { district: District, customer: Who },
@@ -25,11 +25,11 @@ pub(super) enum Call {
 pub(super) struct NewOrder {
     pub(super) district: District,
     pub(super) customer: i64,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<OrderLine>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Line {
+pub(super) struct OrderLine {
     pub(super) item: i64,
     pub(super) warehouse: i64,
     pub(super) quantity: i64,
@@ -52,28 +52,28 @@ pub(super) enum Who {
     LastName(String),
 }
 
-impl Call {
+impl TpccCall {
     pub(super) fn name(&self) -> &'static str {
         match self {
-            Call::NewOrder(_) => "new-order",
-            Call::Payment(_) => "payment",
-            Call::OrderStatus { .. } => "order-status",
-            Call::Delivery { .. } => "delivery",
-            Call::StockLevel { .. } => "stock-level",
+            TpccCall::NewOrder(_) => "new-order",
+            TpccCall::Payment(_) => "payment",
+            TpccCall::OrderStatus { .. } => "order-status",
+            TpccCall::Delivery { .. } => "delivery",
+            TpccCall::StockLevel { .. } => "stock-level",
         }
     }
 }
 
-pub(super) fn draw(tpcc: &Tpcc, random: &mut Random) -> Call {
+pub(super) fn draw(tpcc: &Tpcc, random: &mut Random) -> TpccCall {
     let transaction = pick(random, &SHARES);
     let warehouse = random.between(1, tpcc.warehouses);
     let district = (warehouse, random.between(1, tpcc.districts));
     match transaction {
-        0 => Call::NewOrder(new_order(tpcc, random, district)),
-        1 => Call::Payment(payment(tpcc, random, district)),
-        2 => Call::OrderStatus { district, customer: who(tpcc, random) },
-        3 => Call::Delivery { warehouse, districts: tpcc.districts, carrier: random.between(1, 10) },
-        _ => Call::StockLevel { district, threshold: random.between(10, 20) },
+        0 => TpccCall::NewOrder(new_order(tpcc, random, district)),
+        1 => TpccCall::Payment(payment(tpcc, random, district)),
+        2 => TpccCall::OrderStatus { district, customer: who(tpcc, random) },
+        3 => TpccCall::Delivery { warehouse, districts: tpcc.districts, carrier: random.between(1, 10) },
+        _ => TpccCall::StockLevel { district, threshold: random.between(10, 20) },
     }
 }
 
@@ -81,8 +81,8 @@ pub(super) fn draw(tpcc: &Tpcc, random: &mut Random) -> Call {
 fn new_order(tpcc: &Tpcc, random: &mut Random, district: District) -> NewOrder {
     let customer = random.between(1, tpcc.customers);
     let count = random.between(tpcc.fewest_lines.max(1), tpcc.most_lines);
-    let mut lines: Vec<Line> = (0..count)
-        .map(|_| Line {
+    let mut lines: Vec<OrderLine> = (0..count)
+        .map(|_| OrderLine {
             item: random.between(1, tpcc.items),
             warehouse: if random.chance(0.01) { other_warehouse(tpcc, random, district.0) } else { district.0 },
             quantity: random.between(1, 10),
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(all, calls(1, drawn));
         assert_ne!(all, calls(2, drawn));
         assert_shares(
-            all.iter().map(Call::name),
+            all.iter().map(TpccCall::name),
             &[
                 ("new-order", 0.45),
                 ("payment", 0.43),
@@ -146,8 +146,10 @@ mod tests {
                 ("stock-level", 0.04),
             ],
         );
-        let orders: Vec<&NewOrder> =
-            all.iter().filter_map(|call| if let Call::NewOrder(order) = call { Some(order) } else { None }).collect();
+        let orders: Vec<&NewOrder> = all
+            .iter()
+            .filter_map(|call| if let TpccCall::NewOrder(order) = call { Some(order) } else { None })
+            .collect();
         assert!(orders.iter().all(|order| (5..=15).contains(&order.lines.len())));
         let wrong = orders.iter().filter(|order| order.lines.iter().any(|line| line.item == NO_ITEM)).count();
         assert!((1..=25).contains(&wrong), "{wrong} of {} roll back", orders.len());

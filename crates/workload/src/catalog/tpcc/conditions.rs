@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 
 type District = (i64, i64);
 /// An order or a customer: warehouse, district, number.
-type Place = (i64, i64, i64);
+type DistrictEntry = (i64, i64, i64);
 
 struct Order {
     customer: i64,
@@ -37,21 +37,21 @@ struct Contents {
     warehouses: Sums<i64>,
     district_paid: Sums<District>,
     next_order: Sums<District>,
-    balance: Sums<Place>,
-    customer_paid: Sums<Place>,
-    orders: Vec<(Place, Order)>,
-    new_orders: Vec<Place>,
+    balance: Sums<DistrictEntry>,
+    customer_paid: Sums<DistrictEntry>,
+    orders: Vec<(DistrictEntry, Order)>,
+    new_orders: Vec<DistrictEntry>,
     /// Order, whether it is delivered, amount.
-    lines: Vec<(Place, bool, i64)>,
+    lines: Vec<(DistrictEntry, bool, i64)>,
     /// Customer, where it was paid, amount.
-    payments: Vec<(Place, District, i64)>,
+    payments: Vec<(DistrictEntry, District, i64)>,
 }
 
-fn place(row: &Row) -> Result<Place, Failure> {
+fn place(row: &Row) -> Result<DistrictEntry, Failure> {
     Ok((row.int(0)?, row.int(1)?, row.int(2)?))
 }
 
-fn district((warehouse, district, _): Place) -> District {
+fn district((warehouse, district, _): DistrictEntry) -> District {
     (warehouse, district)
 }
 
@@ -72,7 +72,7 @@ impl Contents {
         let lines = all_rows(end, &KEYED.lines, &["ol_w_id", "ol_d_id", "ol_o_id", "ol_delivery_d", "ol_amount"])?;
         let columns = ["h_c_w_id", "h_c_d_id", "h_c_id", "h_w_id", "h_d_id", "h_amount"];
         let payments = all_rows(end, &HISTORY, &columns)?;
-        let order = |row: &Row| -> Result<(Place, Order), Failure> {
+        let order = |row: &Row| -> Result<(DistrictEntry, Order), Failure> {
             Ok((place(row)?, Order { customer: row.int(3)?, is_delivered: !row.is_null(4), lines: row.int(5)? }))
         };
         let of_district = |column| move |row: &Row| Ok(((row.int(0)?, row.int(1)?), row.int(column)?));
@@ -91,14 +91,14 @@ impl Contents {
     }
 
     /// The orders with each number.
-    fn by_number(&self) -> BTreeMap<Place, Vec<&Order>> {
-        let mut numbers: BTreeMap<Place, Vec<&Order>> = BTreeMap::new();
+    fn by_number(&self) -> BTreeMap<DistrictEntry, Vec<&Order>> {
+        let mut numbers: BTreeMap<DistrictEntry, Vec<&Order>> = BTreeMap::new();
         self.orders.iter().for_each(|(place, order)| numbers.entry(*place).or_default().push(order));
         numbers
     }
 
     /// What customers have to pay for what was delivered to them.
-    fn delivered(&self) -> Sums<Place> {
+    fn delivered(&self) -> Sums<DistrictEntry> {
         let orders = self.by_number();
         let lines = self.lines.iter().filter(|line| line.1);
         sums(lines.flat_map(|(place, _, amount)| {
@@ -107,11 +107,11 @@ impl Contents {
         }))
     }
 
-    fn lines_by_order(&self) -> Sums<Place> {
+    fn lines_by_order(&self) -> Sums<DistrictEntry> {
         sums(self.lines.iter().map(|line| (line.0, 1)))
     }
 
-    fn delivered_orders(&self) -> impl Iterator<Item = Place> + '_ {
+    fn delivered_orders(&self) -> impl Iterator<Item = DistrictEntry> + '_ {
         self.orders.iter().filter(|(_, order)| order.is_delivered).map(|(place, _)| *place)
     }
 }
@@ -130,7 +130,7 @@ fn by_district(one: &Sums<District>, other: &Sums<District>) -> Vec<String> {
 }
 
 /// For orders and customers.
-fn by_place(what: &str, one: &Sums<Place>, other: &Sums<Place>) -> Vec<String> {
+fn by_place(what: &str, one: &Sums<DistrictEntry>, other: &Sums<DistrictEntry>) -> Vec<String> {
     differences(one, other, |(warehouse, district, number), one, other| {
         format!("{what} {warehouse}/{district}/{number}: {one}, {other}")
     })
@@ -167,7 +167,7 @@ fn districts_of_warehouse(data: &Contents) -> Vec<String> {
 }
 
 fn next_order(data: &Contents) -> Vec<String> {
-    let greatest = |places: &mut dyn Iterator<Item = &Place>| {
+    let greatest = |places: &mut dyn Iterator<Item = &DistrictEntry>| {
         let mut greatest: Sums<District> = Sums::new();
         places.for_each(|place| {
             let number = greatest.entry(district(*place)).or_insert(place.2);
@@ -201,7 +201,7 @@ fn lines_of_district(data: &Contents) -> Vec<String> {
 /// Every order without a carrier has a new order with its number, every other none, and every new order an order.
 fn new_or_delivered(data: &Contents) -> Vec<String> {
     let new = sums(data.new_orders.iter().map(|new| (*new, 1)));
-    let mut open: Sums<Place> = Sums::new();
+    let mut open: Sums<DistrictEntry> = Sums::new();
     for (place, order) in &data.orders {
         // One that disagrees is enough.
         let (is_open, has_new) = (!order.is_delivered, new.contains_key(place));
@@ -216,7 +216,7 @@ fn new_or_delivered(data: &Contents) -> Vec<String> {
 /// Every order has as many lines with its number as it says.
 fn lines_of_order(data: &Contents) -> Vec<String> {
     let lines = data.lines_by_order();
-    let mut wanted: Sums<Place> = Sums::new();
+    let mut wanted: Sums<DistrictEntry> = Sums::new();
     for (place, order) in &data.orders {
         let entry = wanted.entry(*place).or_insert(order.lines);
         if lines.get(place) != Some(&order.lines) {
@@ -229,11 +229,12 @@ fn lines_of_order(data: &Contents) -> Vec<String> {
 /// All lines of a delivered order have a date, and none of another: how many, by number.
 fn delivery_dates(data: &Contents) -> Vec<String> {
     let orders = data.by_number();
-    let of_any = |place: &Place, is_delivered| {
+    let of_any = |place: &DistrictEntry, is_delivered| {
         orders.get(place).is_some_and(|orders| orders.iter().any(|order| order.is_delivered == is_delivered))
     };
-    let agrees =
-        |(place, has_date, _): &&(Place, bool, i64)| !of_any(place, !*has_date) && (!*has_date || of_any(place, true));
+    let agrees = |(place, has_date, _): &&(DistrictEntry, bool, i64)| {
+        !of_any(place, !*has_date) && (!*has_date || of_any(place, true))
+    };
     by_place("order", &data.lines_by_order(), &sums(data.lines.iter().filter(agrees).map(|line| (line.0, 1))))
 }
 

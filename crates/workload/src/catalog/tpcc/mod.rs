@@ -35,7 +35,7 @@ use crate::table::{Table, int, long_text, text};
 use crate::workload::{Assertion, FinalState, Operation, Workload};
 use crate::{Failure, Random};
 use book::{KEYED, LOOSE, Manner};
-use calls::Call;
+use calls::TpccCall;
 
 const WAREHOUSE: Table = Table::new("warehouse", &[int("w_id")], &[text("w_name"), int("w_tax"), int("w_ytd")]);
 const DISTRICT: Table = Table::new(
@@ -148,12 +148,12 @@ impl Workload for Tpcc {
             now: fresh(session, number),
         };
         Operation::new(call.name(), move |transaction| match &call {
-            Call::NewOrder(order) => order::place(transaction, order, manner),
-            Call::Payment(payment) => pay::pay(transaction, payment, manner),
-            Call::OrderStatus { district, customer } => order::status(transaction, *district, customer, manner),
-            Call::Delivery { warehouse, districts, carrier } => (1..=*districts)
+            TpccCall::NewOrder(order) => order::place(transaction, order, manner),
+            TpccCall::Payment(payment) => pay::pay(transaction, payment, manner),
+            TpccCall::OrderStatus { district, customer } => order::status(transaction, *district, customer, manner),
+            TpccCall::Delivery { warehouse, districts, carrier } => (1..=*districts)
                 .try_for_each(|number| deliver::deliver(transaction, (*warehouse, number), *carrier, manner)),
-            Call::StockLevel { district, threshold } => {
+            TpccCall::StockLevel { district, threshold } => {
                 deliver::stock_level(transaction, *district, *threshold, manner)
             }
         })

@@ -1,7 +1,7 @@
 //! New orders (clause 2.4) and the status of the last one (clause 2.6).
 
 use super::book::Manner;
-use super::calls::{District, Line, NewOrder, Who};
+use super::calls::{District, NewOrder, OrderLine, Who};
 use super::pay::find_customer;
 use super::{CUSTOMER, DISTRICT, ITEM, STOCK, WAREHOUSE};
 use crate::catalog::shared::{Arithmetic, required};
@@ -49,7 +49,7 @@ pub(super) fn place(transaction: &mut Transaction<'_>, order: &NewOrder, manner:
 }
 
 /// Takes the pieces of a line out of the stock; what the line says about the district.
-fn take(transaction: &mut Transaction<'_>, line: &Line, home: i64, manner: Manner) -> Result<String, Failure> {
+fn take(transaction: &mut Transaction<'_>, line: &OrderLine, home: i64, manner: Manner) -> Result<String, Failure> {
     let key = [line.warehouse, line.item];
     let columns = ["s_quantity", "s_ytd", "s_order_cnt", "s_remote_cnt", "s_dist", "s_data"];
     let row = read(transaction, &STOCK, key, &columns, manner.locking)?;
