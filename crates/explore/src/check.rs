@@ -4,13 +4,12 @@
 //! budget is counted, and never taken for one that passed.
 
 use crate::error::ExploreError;
-use crate::explorable::Place;
 use crate::final_state::FinalState;
 use crate::final_state::MOST_FINAL_STATES;
+use crate::outline::{Options, Place};
 use crate::program::{End, Program};
 use crate::run::{Answer, Run};
 use crate::search::Search;
-use crate::shape::Options;
 use crate::subtree::Subtree;
 use skew_check::{Budget, Verdict};
 use skew_history::{History, IsolationLevel, notation};

@@ -9,9 +9,10 @@
 //! Transactions come one at a time, in the order of the run; one that touches no row is not expected. Whatever is asked for has to be what
 //! the run asked for: the first difference is kept, and there are no answers after it.
 
-use crate::explorable::{Explorable, Place};
+use crate::explorable::Explorable;
 use crate::keys::reads_down;
 use crate::log::{Event, Kind, Log, Manner, Outcome};
+use crate::outline::Place;
 use crate::requests::whole_part;
 use crate::run::Run;
 use crate::sql::view::own_in;
@@ -81,13 +82,13 @@ pub struct Difference(String);
 impl<P: Explorable + ?Sized> Run<'_, P> {
     /// What follows this run. `ordinal` is a number for each transaction, from which sequences and clocks follow.
     pub fn follower(&self, ordinal: impl Fn(Place) -> u32) -> Follower {
-        let (history, shape) = (&self.node.history, &self.runner.shape);
+        let (history, outline) = (&self.node.history, &self.runner.outline);
         let transaction = |&number: &crate::set::Number| {
-            let place = shape.places[number as usize];
+            let place = outline.places[number as usize];
             let log = history.log(number);
             Transaction {
-                name: shape.transaction_name(number),
-                session: shape.session_names[place.session].clone(),
+                name: outline.transaction_name(number),
+                session: outline.session_names[place.session].clone(),
                 ordinal: ordinal(place),
                 requests: self.requests(log),
                 commits: log.outcome == Outcome::Committed,

@@ -28,17 +28,20 @@
 //!
 //! No clock, no threads, no files: a [`Search`] is explored by whoever holds it, and its [`Subtree`]s by as many as there are.
 
+mod base;
 mod check;
 mod consistency;
 mod error;
 mod explorable;
 mod final_state;
 mod follower;
+mod forced;
 mod keys;
-mod layout;
+mod lineup;
 mod log;
 mod ordered;
 mod orders;
+mod outline;
 mod program;
 mod record;
 mod remote;
@@ -47,25 +50,24 @@ mod run;
 mod runner;
 mod search;
 mod set;
-mod shape;
 mod sql;
 mod subtree;
 mod swap;
 mod value;
 
+pub use base::Base;
 pub use check::{Exploration, Failure, Report, Violation, explore};
-pub use consistency::Base;
 pub use error::ExploreError;
-pub use explorable::{Ending, Explorable, Interrupt, Place};
+pub use explorable::{Ending, Explorable};
 pub use final_state::{FinalState, MOST_FINAL_STATES};
 pub use follower::{Difference, Follower};
 pub use orders::{Baseline, every_run};
+pub use outline::{MOST_EVENTS, Options, Place};
 pub use program::{End, Program, Session, Stop, Transaction};
 pub use remote::{Learned, NoRemoteSchedule, Path, PathError, Remote, RemoteRun, RemoteSchedule, RemoteSearch};
-pub use requests::Requests;
+pub use requests::{Interrupt, Requests};
 pub use run::{Answer, Run};
 pub use search::{Progress, Search};
-pub use shape::{MOST_EVENTS, Options};
 pub use skew_history::IsolationLevel;
 pub use skew_sql::Granularity;
 pub use sql::{Abort, Left, SqlOptions, SqlProgram, Violated};

@@ -22,9 +22,10 @@
 //! `item/10`. A closure may be run many times, each time from its start, and must depend on nothing but what it reads (and what earlier
 //! transactions of its session returned): the explorer notices when it does not.
 
-use crate::explorable::{Ending, Explorable, Interrupt, Place};
+use crate::explorable::{Ending, Explorable};
 use crate::final_state::FinalState;
-use crate::requests::Requests;
+use crate::outline::Place;
+use crate::requests::{Interrupt, Requests};
 use crate::value::{FromValue, ToValue};
 use skew_history::{IsolationLevel, Name};
 use skew_sql::{KeyPart, KeyRange, Row, RowKey, SpaceId};

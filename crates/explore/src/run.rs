@@ -1,13 +1,15 @@
 //! A run of the program: a complete history, and what the transactions left.
 
-use crate::consistency::{Beginning, Known, NextRead};
-use crate::explorable::{Explorable, Place};
-use crate::layout;
+use crate::base::{Filter, way};
+use crate::consistency::{Beginning, NextRead};
+use crate::explorable::Explorable;
+use crate::forced::ForcedOrder;
+use crate::lineup;
 use crate::log::{Event, Kind, Manner, Outcome, Read};
+use crate::outline::Place;
 use crate::record::{Locked, Recorder};
 use crate::runner::{Node, Runner};
 use crate::set::{INITIAL, Number, Set};
-use crate::shape::base_of;
 use crate::subtree::Subtree;
 use skew_check::{Budget, Verdict};
 use skew_history::builder::Refusal;
@@ -50,8 +52,8 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
     }
 
     fn history_with(&self, locked: Locked) -> Result<History, Refusal> {
-        let Runner { program, shape, keys, .. } = self.runner;
-        Recorder::new(*program, shape, keys, &self.node.history, locked).record()
+        let Runner { program, outline, keys, .. } = self.runner;
+        Recorder::new(*program, outline, keys, &self.node.history, locked).record()
     }
 
     /// Which rows that were passed over it must have locked all the same, for its levels to hold: as few as possible.
@@ -65,7 +67,7 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
             return Locked::new();
         }
         let holds =
-            |locked: &Locked| self.checked_with(self.runner.shape.level(), locked.clone(), budget) == Answer::Holds;
+            |locked: &Locked| self.checked_with(self.runner.outline.level(), locked.clone(), budget) == Answer::Holds;
         self.guesses(&contested).0.into_iter().find(holds).unwrap_or_default()
     }
 
@@ -98,7 +100,7 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
                 _ => None,
             })
         };
-        let levels = &self.runner.shape.levels;
+        let levels = &self.runner.outline.levels;
         history.order.iter().filter(|&&number| weak(levels[number as usize])).flat_map(of).collect()
     }
 
@@ -114,7 +116,7 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
     /// Whether a version was there before the one that a transaction then read, and could be looked at: because it was the latest, while that
     /// other one was still being written, or because a plain read might have returned it.
     fn may_have_looked(&self, reader: Number, place: usize, read: &Read, looked: Number) -> bool {
-        let (history, bases) = (&self.node.history, &self.runner.shape.bases);
+        let (history, bases) = (&self.node.history, &self.runner.outline.bases);
         let past = history.past_of(looked);
         if read.source == INITIAL || past.contains(reader) || past.contains(read.source) {
             return false;
@@ -127,14 +129,14 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
         let next = NextRead { key: read.key, source: looked, kind: Kind::Plain };
         let beginning = Beginning { log, events: &log.events[..place], read: Some(next) };
         let members = history.past_of_all(read.past | Set::only(looked));
-        let mut known = Known::of(history, members, bases);
+        let mut known = ForcedOrder::of(history, members, bases);
         known.as_mut().is_some_and(|known| known.add_beginning(history, beginning, members, bases))
     }
 
     /// Whether it satisfies the levels that were asked for, and not only their bases.
     pub fn answer(&self, budget: Budget<'_>) -> Answer {
-        let shape = &self.runner.shape;
-        if shape.is_exact() && !self.locks() { Answer::Holds } else { self.answer_at(shape.level(), budget) }
+        let outline = &self.runner.outline;
+        if outline.is_exact() && !self.locks() { Answer::Holds } else { self.answer_at(outline.level(), budget) }
     }
 
     /// Whether its history satisfies a level, or, at the declared level, each transaction its own.
@@ -157,12 +159,14 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
         if self.locks() {
             return None;
         }
-        match level {
-            IsolationLevel::ReadCommitted | IsolationLevel::ReadAtomic | IsolationLevel::Causal => {
-                let bases = vec![base_of(level); self.runner.shape.bases.len()];
-                Some(Known::of(history, history.complete, &bases).is_some())
+        let way = way(level)?;
+        match way.filter {
+            Filter::Nobody => {
+                let bases = vec![way.base; self.runner.outline.bases.len()];
+                Some(ForcedOrder::of(history, history.complete, &bases).is_some())
             }
-            level => layout::satisfies(history, level),
+            Filter::Lineup(placing) => lineup::fits(history, placing),
+            Filter::Checker => None,
         }
     }
 
@@ -170,7 +174,7 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
     fn checked(&self, level: IsolationLevel, budget: Budget<'_>) -> Answer {
         match self.checked_with(level, self.locked(budget), budget) {
             // Another combination might have been within the level.
-            Answer::Fails if level == self.runner.shape.level() && !self.guesses(&self.contested()).1 => {
+            Answer::Fails if level == self.runner.outline.level() && !self.guesses(&self.contested()).1 => {
                 Answer::Unknown
             }
             answer => answer,
@@ -194,12 +198,12 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
 
     /// The places of its transactions, in an order in which they can run one after the other.
     pub fn order(&self) -> Vec<Place> {
-        self.node.history.order.iter().map(|&number| self.runner.shape.places[number as usize]).collect()
+        self.node.history.order.iter().map(|&number| self.runner.outline.places[number as usize]).collect()
     }
 
     /// What a transaction left.
     pub fn left(&self, place: Place) -> Option<&P::Left> {
-        self.node.left[self.runner.shape.number(place)? as usize].as_deref()
+        self.node.left[self.runner.outline.number(place)? as usize].as_deref()
     }
 
     /// The run written down: a search to which this is added finds this run and no other.
@@ -219,12 +223,12 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
     /// their patterns are.
     pub fn pattern(&self) -> String {
         let mut pattern = String::new();
-        let shape = &self.runner.shape;
-        let mut numbers: Vec<_> = shape.numbers().filter(|&number| self.node.history.has(number)).collect();
+        let outline = &self.runner.outline;
+        let mut numbers: Vec<_> = outline.numbers().filter(|&number| self.node.history.has(number)).collect();
         numbers.sort_unstable();
         for number in numbers {
             let log = self.node.history.log(number);
-            let _ = write!(pattern, "{}:", shape.transaction_name(number));
+            let _ = write!(pattern, "{}:", outline.transaction_name(number));
             for event in &log.events {
                 let name = |key| self.runner.program.key_name(self.runner.keys.key(key));
                 let _ = match event {
@@ -232,7 +236,7 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
                         let lock = if read.kind() == Kind::Locking { "lock " } else { "" };
                         let from = match read.source {
                             INITIAL => "init".to_owned(),
-                            source => shape.transaction_name(source),
+                            source => outline.transaction_name(source),
                         };
                         write!(pattern, " {lock}r({} from {from})", name(read.key))
                     }

@@ -15,16 +15,16 @@
 //! Transactions run one at a time, so a request belongs to the one that has begun. After an error there are no more answers: whoever
 //! runs the program lets it come to its end, and hands the path back.
 
-use super::memory::State;
+use super::habits::SessionState;
 use super::{Learned, Start, Waiting};
-use crate::consistency::Known;
 use crate::error::ExploreError;
-use crate::explorable::{Explorable, Interrupt};
+use crate::explorable::Explorable;
 use crate::final_state::{FinalState, MOST_FINAL_STATES};
+use crate::forced::ForcedOrder;
 use crate::keys::KeyNumber;
 use crate::log::{Event, Manner, Outcome, Read, Sought};
 use crate::ordered::Ordered;
-use crate::requests::{Branch, Guide, Reason, Requests};
+use crate::requests::{Branch, Guide, Interrupt, Reason, Requests};
 use crate::run::Answer;
 use crate::set::{INITIAL, MOST_TRANSACTIONS, Number, Set};
 use crate::sql::view::own_in;
@@ -128,7 +128,7 @@ pub struct Path {
     branches: Vec<Waiting>,
     share: f64,
     /// By session, what it was told so far.
-    states: BTreeMap<String, State>,
+    states: BTreeMap<String, SessionState>,
     /// The session that ran last where nothing was prescribed.
     last: Option<String>,
     disorder: Option<String>,
@@ -190,7 +190,7 @@ impl Path {
 
     /// A prescribed transaction does not come.
     fn misses<T>(&mut self, number: Number) -> Result<T, PathError> {
-        let transaction = self.learned.shape.transaction_name(number);
+        let transaction = self.learned.outline.transaction_name(number);
         let missing = ExploreError::Missing { transaction };
         self.fail(if self.is_written { ExploreError::ForeignSchedule } else { missing })
     }
@@ -223,8 +223,8 @@ impl Path {
     }
 
     fn session_of(&self, number: Number) -> &str {
-        let shape = &self.learned.shape;
-        &shape.session_names[shape.places[number as usize].session]
+        let outline = &self.learned.outline;
+        &outline.session_names[outline.places[number as usize].session]
     }
 
     /// Gives this history up: the program does not let it happen.
@@ -253,7 +253,7 @@ impl Path {
             self.disorder = self.disorder.take().or(late.then(|| session.to_owned()));
             self.last = Some(session.to_owned());
         }
-        self.history.begin(number, self.learned.shape.session_past(number));
+        self.history.begin(number, self.learned.outline.session_past(number));
         self.own.clear();
         self.memory = Memory::default();
         self.recall("another transaction", &())
@@ -263,9 +263,9 @@ impl Path {
     fn recall(&mut self, asked: &str, request: &dyn std::fmt::Debug) -> Result<(), PathError> {
         let Some(number) = self.history.pending() else { return Ok(()) };
         let session = self.session_of(number).to_owned();
-        let state = self.states.entry(session.clone()).or_insert_with(|| State::new(&session));
-        let Err(recorded) = self.learned.memory.ask(state, asked, request) else { return Ok(()) };
-        let transaction = self.learned.shape.transaction_name(number);
+        let state = self.states.entry(session.clone()).or_insert_with(|| SessionState::new(&session));
+        let Err(recorded) = self.learned.habits.ask(state, asked, request) else { return Ok(()) };
+        let transaction = self.learned.outline.transaction_name(number);
         self.fail(ExploreError::not_deterministic(transaction, self.place(), recorded, asked))
     }
 
@@ -368,8 +368,8 @@ impl Path {
             // Who rolls back may do so because the whole program ends, for reasons of others.
             self.recall("its commit", &())?;
         }
-        let mut known = Known::clone(&self.history.known);
-        let bases = &self.learned.shape.bases;
+        let mut known = ForcedOrder::clone(&self.history.forced);
+        let bases = &self.learned.outline.bases;
         let fits = known.add(&self.history, number, self.history.complete, bases);
         debug_assert!(fits, "what is pending was allowed read by read, and its end adds nothing");
         self.history.end(commits, known, &self.learned.keys);
@@ -463,7 +463,7 @@ impl Path {
         let event = self.current.as_ref().and_then(|it| it.event(place));
         let recorded = event.map_or_else(|| "its end".to_owned(), |event| self.words(event));
         let number = self.current.as_ref().map_or(INITIAL, |it| it.number);
-        let transaction = self.learned.shape.transaction_name(number);
+        let transaction = self.learned.outline.transaction_name(number);
         self.fail(ExploreError::not_deterministic(transaction, place, recorded, asked))
     }
 
@@ -481,8 +481,8 @@ impl Path {
             let is_free = told.is_empty() && self.current.as_ref().is_none_or(Prescribed::is_open);
             let guide = if is_free { Guide::Levels } else { Guide::List(told.iter()) };
             let names = |_: &RowKey| String::new();
-            let Learned { shape, keys, .. } = &mut self.learned;
-            let mut requests = Requests::new(&mut self.history, keys, shape, &names, guide).after(start);
+            let Learned { outline, keys, .. } = &mut self.learned;
+            let mut requests = Requests::new(&mut self.history, keys, outline, &names, guide).after(start);
             let answer = request(&mut requests);
             match (answer, requests.reason) {
                 (Ok(answer), None) => {
@@ -519,7 +519,7 @@ impl Path {
 
     /// What swaps with the transaction that has just ended lead to.
     fn branch_by_swaps(&mut self) {
-        let swaps = self.history.swaps(&self.learned.keys, &self.learned.shape.bases);
+        let swaps = self.history.swaps(&self.learned.keys, &self.learned.outline.bases);
         self.share /= (swaps.len() + 1) as f64;
         let share = self.share;
         let swapped = |history| Waiting { start: Start::History(history), final_state: 0, share };

@@ -15,8 +15,9 @@
 
 pub(crate) mod view;
 
-use crate::explorable::{Ending, Explorable, Interrupt, Place};
-use crate::requests::Requests;
+use crate::explorable::{Ending, Explorable};
+use crate::outline::Place;
+use crate::requests::{Interrupt, Requests};
 use skew_check::Updates;
 use skew_history::IsolationLevel;
 use skew_program::{
