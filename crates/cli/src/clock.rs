@@ -1,22 +1,16 @@
-//! Everything that looks at a clock: time limits, Ctrl-C, the stopwatch, the progress line, and when the time of a database begins.
+//! Everything that looks at a clock: time limits, Ctrl-C, the stopwatch, the progress line.
 //!
 //! The checker counts steps and looks at a flag; here the flag is raised, by a sleeping thread or by a signal. It also tells which
 //! phase it is in; here somebody looks at the time when it does.
 
+use skew_campaign::{Moment, StopFlags};
 use skew_check::Progress;
-use skew_sql::by_place::SECOND;
-use skew_value::{Datum, Dialect, SqlType};
 use skew_view::report::PhaseTime;
-use std::fmt;
 use std::io::{self, Write};
-use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
-
-/// Times from the year 1 to 9999, between which every text is read back as it was written.
-const LIFETIME: std::ops::Range<i64> = -62_135_596_800_000_000..253_402_300_800_000_000;
 
 static STOP: AtomicBool = AtomicBool::new(false);
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -26,6 +20,11 @@ static LAST_ACT: OnceLock<fn()> = OnceLock::new();
 /// The flag that ends a search early.
 pub(crate) fn stop_flag() -> &'static AtomicBool {
     &STOP
+}
+
+/// The flags that campaigns look at.
+pub(crate) fn flags() -> StopFlags<'static> {
+    StopFlags { stop: &STOP, interrupted: &INTERRUPTED }
 }
 
 /// Whether the flag is raised.
@@ -111,35 +110,10 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     parsed.ok_or_else(|| format!("`{text}` is not a time; write it like 30s, 500ms, 2m or 1h"))
 }
 
-/// A moment at which the time of a database begins, in microseconds since 1970.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Moment(pub(crate) i64);
-
-impl Moment {
-    /// Now, by the clock of this machine, without the fraction of a second: it has to be written down.
-    pub(crate) fn now() -> Moment {
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Moment(i64::try_from(since.as_secs()).unwrap_or_default() * SECOND)
-    }
-}
-
-impl FromStr for Moment {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Moment, String> {
-        match skew_value::input(text, &SqlType::TimestampZoned(None), Dialect::Postgres) {
-            Ok(Datum::TimestampZoned(moment)) if LIFETIME.contains(&moment) => Ok(Moment(moment)),
-            _ => Err(format!("`{text}` is not a time; write it like 2026-01-31T12:00:00Z or '2026-01-31 12:00:00+01'")),
-        }
-    }
-}
-
-impl fmt::Display for Moment {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let value = Datum::TimestampZoned(self.0);
-        let text = skew_value::output(&value, &SqlType::TimestampZoned(None), Dialect::Postgres);
-        write!(formatter, "{}", text.replacen(' ', "T", 1).replacen("+00", "Z", 1))
-    }
+/// Now, by the clock of this machine, without the fraction of a second: it has to be written down.
+pub(crate) fn now() -> Moment {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Moment::at_second(i64::try_from(since.as_secs()).unwrap_or_default())
 }
 
 /// How long each phase took.

@@ -3,6 +3,7 @@
 //! Several inputs are all processed, and then 2 beats 1 beats 3: whoever fixes the input first loses nothing, and a violation is a
 //! violation however many other files were too large.
 
+use skew_campaign::Conclusion;
 use std::process::ExitCode;
 
 /// How a command ended, least urgent first.
@@ -19,18 +20,19 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// Something failed, or something is open, or neither.
-    pub(crate) fn judged(failed: bool, open: bool) -> Exit {
-        match (failed, open) {
-            (true, _) => Exit::Found,
-            (false, true) => Exit::Inconclusive,
-            (false, false) => Exit::Holds,
-        }
-    }
-
     /// Keeps the more urgent of two.
     pub(crate) fn combine(&mut self, other: Exit) {
         *self = (*self).max(other);
+    }
+}
+
+impl From<Conclusion> for Exit {
+    fn from(conclusion: Conclusion) -> Exit {
+        match conclusion {
+            Conclusion::Holds => Exit::Holds,
+            Conclusion::Found => Exit::Found,
+            Conclusion::Inconclusive => Exit::Inconclusive,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What every small database here can do, and the table of rows that all of them use.
 
 use crate::attempt::{Attempt, Content, GeneratedEvent};
-use crate::random::Random;
+use skew_chance::Random;
 
 /// A database that transactions run on, step by step.
 pub(crate) trait Database {

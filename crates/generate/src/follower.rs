@@ -17,7 +17,7 @@
 use crate::attempt::{Attempt, GeneratedEvent};
 use crate::database::{Database, Rows};
 use crate::parameters::Parameters;
-use crate::random::Random;
+use skew_chance::Random;
 use std::collections::VecDeque;
 
 /// A primary and its follower.

@@ -16,7 +16,7 @@
 
 use crate::attempt::Attempt;
 use crate::database::{Database, Rows};
-use crate::random::Random;
+use skew_chance::Random;
 
 /// One version of every key.
 #[derive(Default)]

@@ -33,13 +33,11 @@
 mod anomaly;
 mod attempt;
 mod database;
-mod distribution;
 mod follower;
+mod inject;
 mod latest;
 mod output;
 mod parameters;
-mod preset;
-mod random;
 mod recorder;
 mod schedule;
 mod sites;
@@ -48,11 +46,8 @@ mod workload;
 
 pub use anomaly::{InjectedAnomaly, UnknownAnomaly};
 pub use attempt::{Content, GeneratedEvent};
-pub use distribution::KeyChooser;
 pub use output::{OutputFormat, UnknownFormat, to_history, write};
-pub use parameters::{Distribution, ParameterError, Parameters, UnknownDistribution};
-pub use preset::{Preset, UnknownPreset};
-pub use random::Random;
+pub use parameters::{ParameterError, Parameters};
 pub use recorder::Generated;
 
 use database::Database;
@@ -87,7 +82,7 @@ pub fn generate(
     };
     let before = parameters.transactions / 2;
     schedule.run(before, &mut *database, &mut workload, &mut recorder)?;
-    anomaly::inject(anomaly, parameters, &mut workload, &mut recorder)?;
+    inject::inject(anomaly, parameters, &mut workload, &mut recorder)?;
     Ok(schedule.run(parameters.transactions - before, &mut *database, &mut workload, &mut recorder)?)
 }
 

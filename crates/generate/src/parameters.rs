@@ -1,57 +1,8 @@
 //! What a history should look like, and which wishes contradict each other.
 
 use crate::anomaly::InjectedAnomaly;
+use skew_chance::{Distribution, Mix, Preset};
 use skew_history::IsolationLevel;
-use std::fmt;
-use std::str::FromStr;
-
-/// How often each key is used.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Distribution {
-    /// All alike.
-    Uniform,
-    /// In proportion to 1 / rank^theta, with theta between 0 and 1.
-    Zipfian {
-        /// How steep.
-        theta: f64,
-    },
-    /// Four fifths of the accesses go to a fifth of the keys.
-    Hotspot,
-}
-
-/// A distribution's name that is none.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("`{0}` is not a distribution; use uniform, zipfian, zipfian:THETA (0 < THETA < 1) or hotspot")]
-pub struct UnknownDistribution(pub String);
-
-impl FromStr for Distribution {
-    type Err = UnknownDistribution;
-
-    fn from_str(text: &str) -> Result<Self, UnknownDistribution> {
-        let unknown = || UnknownDistribution(text.to_owned());
-        match text.split_once(':') {
-            None if text == "uniform" => Ok(Distribution::Uniform),
-            None if text == "hotspot" => Ok(Distribution::Hotspot),
-            None if text == "zipfian" => Ok(Distribution::Zipfian { theta: 0.99 }),
-            Some(("zipfian", theta)) => {
-                let theta = theta.parse().ok().filter(|theta| 0.0 < *theta && *theta < 1.0);
-                Ok(Distribution::Zipfian { theta: theta.ok_or_else(unknown)? })
-            }
-            _ => Err(unknown()),
-        }
-    }
-}
-
-/// As it is written on the command line.
-impl fmt::Display for Distribution {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Distribution::Uniform => out.write_str("uniform"),
-            Distribution::Zipfian { theta } => write!(out, "zipfian:{theta}"),
-            Distribution::Hotspot => out.write_str("hotspot"),
-        }
-    }
-}
 
 /// What to generate. The default is the history of the speed benchmarks, with a thousand transactions.
 #[derive(Clone, PartialEq, Debug)]
@@ -128,6 +79,32 @@ impl Default for Parameters {
             anomaly: None,
             seed: 0,
         }
+    }
+}
+
+impl Parameters {
+    /// A mix of the literature, as PolySI's tables have it: 20 sessions × 100 transactions on a database at snapshot isolation.
+    pub fn preset(preset: Preset) -> Parameters {
+        let Mix { events, keys, reads, distribution, blind_writes } = preset.mix();
+        Parameters {
+            sessions: 20,
+            transactions: 2000,
+            events,
+            keys,
+            reads,
+            distribution,
+            distinct_keys: false,
+            blind_writes,
+            level: IsolationLevel::Snapshot,
+            ..Parameters::default()
+        }
+    }
+
+    /// The history of the speed benchmarks: eight events on distinct keys, half of them reads, as many keys as transactions, and
+    /// 20 sessions, or 50 above 10,000 transactions. `Serializable` is its serial mode, `Snapshot` its concurrent one.
+    pub fn speed(level: IsolationLevel, transactions: u64) -> Parameters {
+        let sessions = if transactions > 10_000 { 50 } else { 20 };
+        Parameters { sessions, transactions, keys: transactions.max(8), level, ..Parameters::default() }
     }
 }
 
@@ -277,15 +254,17 @@ impl Parameters {
 
     /// The parameters in one line, for the header of the file.
     pub fn describe(&self) -> String {
-        let distribution = match self.distribution {
-            Distribution::Uniform => "uniform".to_owned(),
-            Distribution::Hotspot => "hotspot".to_owned(),
-            Distribution::Zipfian { theta } => format!("zipfian:{theta}"),
-        };
         let anomaly = self.anomaly.map_or(String::new(), |anomaly| format!(", with {anomaly}"));
         format!(
-            "generated at {}: {} sessions, {} transactions of {} events, {} {distribution} keys, {} reads, seed {}{anomaly}",
-            self.level, self.sessions, self.transactions, self.events, self.keys, self.reads, self.seed
+            "generated at {}: {} sessions, {} transactions of {} events, {} {} keys, {} reads, seed {}{anomaly}",
+            self.level,
+            self.sessions,
+            self.transactions,
+            self.events,
+            self.keys,
+            self.distribution,
+            self.reads,
+            self.seed
         )
     }
 }
@@ -331,9 +310,10 @@ mod tests {
     }
 
     #[test]
-    fn distributions_are_read_by_name() {
-        assert_eq!("zipfian:0.5".parse(), Ok(Distribution::Zipfian { theta: 0.5 }));
-        assert_eq!("hotspot".parse(), Ok(Distribution::Hotspot));
-        assert!("pareto".parse::<Distribution>().is_err());
+    fn every_preset_can_be_generated() {
+        for preset in Preset::ALL {
+            assert_eq!(Parameters::preset(preset).validate(), Ok(()));
+        }
+        assert_eq!(Parameters::speed(IsolationLevel::Snapshot, 10_001).sessions, 50);
     }
 }

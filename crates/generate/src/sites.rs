@@ -23,7 +23,7 @@
 use crate::attempt::{Attempt, Content};
 use crate::database::{Database, Rows};
 use crate::parameters::Parameters;
-use crate::random::Random;
+use skew_chance::Random;
 use skew_history::Action;
 use std::rc::Rc;
 

@@ -11,9 +11,8 @@
 //! ```
 
 use crate::attempt::{Attempt, Step};
-use crate::distribution::KeyChooser;
 use crate::parameters::Parameters;
-use crate::random::Random;
+use skew_chance::{KeyChooser, Random};
 use skew_history::{Action, Outcome};
 use std::collections::BTreeMap;
 

@@ -1,8 +1,9 @@
 //! What every generated history has in common, and the files it is written to.
 
+use skew_chance::Preset;
 use skew_generate::{
-    Content, GenerateError, GeneratedEvent, InjectedAnomaly, OutputFormat, ParameterError, Parameters, Preset,
-    generate, to_history, write,
+    Content, GenerateError, GeneratedEvent, InjectedAnomaly, OutputFormat, ParameterError, Parameters, generate,
+    to_history, write,
 };
 use skew_history::{Action, IsolationLevel, Outcome, notation};
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,7 +53,7 @@ fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
 fn the_bytes_of_a_seed_are_those_of_every_other_machine() {
     let pinned = [PINNED_UNIFORM, PINNED_ZIPFIAN];
     let uniform = Parameters::speed(IsolationLevel::Snapshot, 500);
-    let now = [uniform, Preset::GeneralRw.parameters()]
+    let now = [uniform, Parameters::preset(Preset::GeneralRw)]
         .map(|parameters| fingerprint(&bytes(&parameters, OutputFormat::Native)));
     assert_eq!(now, pinned);
 }

@@ -69,7 +69,7 @@
 //! | [`registers`] | the first workload: reads and writes of single values, and lists |
 //! | [`catalog`] | all workloads by name, and what they must keep |
 //!
-//! Chance is that of `skew-generate`. Operations that need several transactions use [`Operation::of_session`]; what sessions saw and assertions need is kept by
+//! Chance is that of `skew-chance`. Operations that need several transactions use [`Operation::of_session`]; what sessions saw and assertions need is kept by
 //! [`Operation::observed`] or [`Session::observe`]. Whether a history is right is for `skew-check` to say.
 
 // The driver of MySQL needs one backend of it; see Cargo.toml.
@@ -101,7 +101,7 @@ pub use load::{Loader, Setup};
 pub use registers::Registers;
 pub use report::{End, Report};
 pub use session::{Outcome, Session};
-pub use skew_generate::Random;
+pub use skew_chance::Random;
 pub use table::{Names, Table};
 pub use transaction::{Found, Notes, Transaction};
 pub use url::{BadUrl, Url};

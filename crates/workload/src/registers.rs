@@ -14,7 +14,7 @@ use crate::load::Loader;
 use crate::table::{Table, int, long_text};
 use crate::workload::{Operation, Workload};
 use crate::{Failure, Random, Transaction};
-use skew_generate::{Distribution, KeyChooser, Preset};
+use skew_chance::{Distribution, KeyChooser, Mix, Preset};
 use std::collections::BTreeSet;
 
 const REGISTERS: Table = Table::new("registers", &[int("id")], &[int("value")]);
@@ -57,15 +57,8 @@ impl Default for Parameters {
 impl Parameters {
     /// What generated histories of this name are like: 15 events on 10,000 keys, zipfian.
     pub fn preset(preset: Preset) -> Parameters {
-        let same = preset.parameters();
-        Parameters {
-            events: same.events,
-            keys: same.keys,
-            reads: same.reads,
-            distribution: same.distribution,
-            blind_writes: same.blind_writes,
-            ..Parameters::default()
-        }
+        let Mix { events, keys, reads, distribution, blind_writes } = preset.mix();
+        Parameters { events, keys, reads, distribution, blind_writes, ..Parameters::default() }
     }
 }
 

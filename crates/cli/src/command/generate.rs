@@ -7,7 +7,8 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
 use crate::output::{OutputFile, Stoppable, unwritable};
-use skew_generate::{Distribution, GenerateError, InjectedAnomaly, OutputFormat, Parameters, Preset};
+use skew_chance::{Distribution, Preset};
+use skew_generate::{GenerateError, InjectedAnomaly, OutputFormat, Parameters};
 use skew_history::IsolationLevel;
 use std::path::{Path, PathBuf};
 
@@ -109,7 +110,7 @@ impl Arguments {
 
     /// The preset, with what was asked for changed.
     fn parameters(&self) -> Parameters {
-        let start = self.preset.map_or_else(Parameters::default, Preset::parameters);
+        let start = self.preset.map_or_else(Parameters::default, Parameters::preset);
         Parameters {
             sessions: self.sessions.unwrap_or(start.sessions),
             transactions: self.transactions.unwrap_or(start.transactions),

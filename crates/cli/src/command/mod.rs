@@ -3,12 +3,10 @@
 //! A command is a struct of raw arguments that clap fills, and a `run` that turns them into checked settings, does the work and
 //! says how it ended. A new one is a module of its own and a line in each of the two lists below.
 
-mod anomalies;
 mod check;
 mod convert;
 mod explore;
 mod generate;
-mod judge;
 mod play;
 mod program;
 mod replay;

@@ -1,226 +1,317 @@
-//! The line that shows a run again.
+//! The line that shows a run again, made from the arguments that the command was given.
 //!
 //! ```text
 //!   skew serve --level causal --budget 5000 --replay 3 -- pytest -q
-//!              └── every flag that changes what a run does, or what is said about it, if it was given
+//!              └── every flag that changes what a run does, or what is said about it, unless its value is the usual one
 //! ```
 //!
-//! Each command fills such a line from its arguments. Which flags it may leave out stands below, with the reason; the test goes through all
-//! flags that clap knows and insists that every other one comes back, so that a new flag cannot be forgotten.
+//! A command declares its flags to clap and says here only what is special: which flags its lines leave out, and why; the order where it
+//! is not that of the declaration; values that are written otherwise than they were given, such as passwords. So a new flag comes back in
+//! every line by itself. [`Given`] is a field of the arguments, the first one, because clap takes the values of the others away:
+//!
+//! ```text
+//!   clap ── Given: every flag, its value in words, whether that is the usual one ── line() ── set, insist, without ── end()
+//! ```
 
-use super::check::quote;
-use super::program::UpdatesArgument;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
+use skew_campaign::Moment;
+use skew_chance::Distribution;
+use skew_history::IsolationLevel;
 use std::fmt::{Display, Write};
-use std::path::Path;
+use std::marker::PhantomData;
+use std::net::IpAddr;
 use std::time::Duration;
 
-/// A line that grows.
-pub(super) struct ReplayLine(String);
+/// A command whose runs can be had again.
+pub(super) trait Replayed: Args {
+    /// How its lines begin.
+    const COMMAND: &'static str;
+    /// Flags that lines leave out, and why.
+    const LEFT_OUT: &'static [(&'static str, &'static str)];
+    /// The order of flags in a line; those that are not named come where [`REST`] stands, as they are declared.
+    const ORDER: &'static [&'static str];
+    /// Flags whose values are written otherwise than they were given, in a shell's words.
+    const WRITTEN: &'static [(&'static str, Written)] = &[];
+}
+
+/// What stands in a line for a value; nothing if it is no value.
+pub(super) type Written = fn(&str) -> Option<String>;
+
+/// All flags without a place of their own.
+pub(super) const REST: &str = "…";
+
+pub(super) const ONE_RUN: &str = "there is one run, whatever else was made with it";
+pub(super) const SHOWN: &str = "how a run is shown or kept is for whoever looks at it";
+
+/// What a command was given, for lines that show its runs again.
+pub(super) struct Given<A> {
+    line: ReplayLine,
+    of: PhantomData<fn() -> A>,
+}
+
+impl<A> Given<A> {
+    /// A line with every flag that was given, as far as the command does not leave it out.
+    pub(super) fn line(&self) -> ReplayLine {
+        self.line.clone()
+    }
+}
+
+/// It brings no flags of its own.
+impl<A: Replayed> Args for Given<A> {
+    fn augment_args(command: Command) -> Command {
+        command
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        command
+    }
+}
+
+impl<A: Replayed> FromArgMatches for Given<A> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Given<A>, Error> {
+        // What is required is missing there; all that matters are the defaults.
+        let command = A::augment_args(Command::new("skew").no_binary_name(true).ignore_errors(true));
+        let usual = command.clone().try_get_matches_from(None::<&str>)?;
+        let is_left_out = |argument: &&Arg| A::LEFT_OUT.iter().any(|(id, _)| *id == argument.get_id().as_str());
+        let kept = command.get_arguments().filter(|argument| !is_left_out(argument));
+        let mut flags: Vec<Flag> = kept.map(|argument| Flag::new::<A>(argument, matches, &usual)).collect();
+        let place = |id: &str| A::ORDER.iter().position(|known| *known == id);
+        flags.sort_by_key(|flag| place(&flag.id).or_else(|| place(REST)));
+        Ok(Given { line: ReplayLine { command: A::COMMAND, flags }, of: PhantomData })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Given::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// A flag, or a word that stands for itself, with its values.
+#[derive(Clone, Debug)]
+struct Flag {
+    id: String,
+    kind: Kind,
+    /// As a shell wants them.
+    values: Vec<String>,
+    is_shown: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    /// `--bare`
+    Switch(String),
+    /// `--level causal`
+    Valued(String),
+    /// `program.sql`
+    Word,
+    /// `-- pytest -q`
+    Behind,
+}
+
+impl Flag {
+    fn new<A: Replayed>(argument: &Arg, matches: &ArgMatches, usual: &ArgMatches) -> Flag {
+        let values = values::<A>(argument, matches);
+        let kind = match argument.get_long() {
+            Some(long) if matches!(argument.get_action(), ArgAction::SetTrue) => Kind::Switch(format!("--{long}")),
+            Some(long) => Kind::Valued(format!("--{long}")),
+            None if argument.is_last_set() => Kind::Behind,
+            None => Kind::Word,
+        };
+        let is_shown = !values.is_empty() && values != self::values::<A>(argument, usual);
+        Flag { id: argument.get_id().as_str().to_owned(), kind, values, is_shown }
+    }
+
+    fn write(&self, line: &mut String) {
+        let _ = match &self.kind {
+            Kind::Switch(name) => write!(line, " {name}"),
+            Kind::Valued(name) => self.values.iter().try_for_each(|value| write!(line, " {name} {value}")),
+            Kind::Word => self.values.iter().try_for_each(|value| write!(line, " {value}")),
+            Kind::Behind => write!(line, " -- {}", self.values.join(" ")),
+        };
+    }
+}
+
+/// The values of a flag, as a shell wants them; several that are given as one are one.
+fn values<A: Replayed>(argument: &Arg, matches: &ArgMatches) -> Vec<String> {
+    let id = argument.get_id().as_str();
+    let texts = texts(argument, matches);
+    let written = A::WRITTEN.iter().find(|(known, _)| *known == id);
+    let words: Vec<String> = match (written, argument.get_value_delimiter()) {
+        (Some((_, written)), _) => texts.iter().filter_map(|text| written(text)).collect(),
+        (None, None) => return texts.iter().map(|text| quote(text)).collect(),
+        (None, Some(_)) => texts,
+    };
+    match argument.get_value_delimiter() {
+        Some(delimiter) if !words.is_empty() => vec![quote(&words.join(&delimiter.to_string()))],
+        _ => words,
+    }
+}
+
+/// The values of a flag: one text for one value, whichever of its names was given; of the rest, what was given.
+fn texts(argument: &Arg, matches: &ArgMatches) -> Vec<String> {
+    let id = argument.get_id().as_str();
+    let name_of = |given: &str| {
+        let mut possible = argument.get_possible_values().into_iter();
+        let found = possible.find(|value| value.matches(given, argument.is_ignore_case_set()));
+        found.map_or_else(|| given.to_owned(), |value| value.get_name().to_owned())
+    };
+    let given = || matches.get_raw(id).into_iter().flatten().map(|given| name_of(&given.to_string_lossy())).collect();
+    KNOWN.iter().find_map(|known| known(matches, id)).unwrap_or_else(given)
+}
+
+/// Types of values that can be given by several texts.
+const KNOWN: [fn(&ArgMatches, &str) -> Option<Vec<String>>; 10] = [
+    typed::<IsolationLevel>,
+    typed::<Moment>,
+    typed::<Distribution>,
+    typed::<IpAddr>,
+    typed::<u64>,
+    typed::<u32>,
+    typed::<u16>,
+    typed::<usize>,
+    typed::<f64>,
+    times,
+];
+
+fn typed<T: Display + Clone + Send + Sync + 'static>(matches: &ArgMatches, id: &str) -> Option<Vec<String>> {
+    let values = matches.try_get_many::<T>(id).ok()?;
+    Some(values.into_iter().flatten().map(T::to_string).collect())
+}
+
+fn times(matches: &ArgMatches, id: &str) -> Option<Vec<String>> {
+    let values = matches.try_get_many::<Duration>(id).ok()?;
+    Some(values.into_iter().flatten().map(|time| format!("{}ms", time.as_secs_f64() * 1000.0)).collect())
+}
+
+/// A line that is still open.
+#[derive(Clone, Debug)]
+pub(super) struct ReplayLine {
+    command: &'static str,
+    flags: Vec<Flag>,
+}
 
 impl ReplayLine {
-    /// Begins with a command.
-    pub(super) fn new(command: &str) -> ReplayLine {
-        ReplayLine(command.to_owned())
+    fn flag(&mut self, id: &str) -> Option<&mut Flag> {
+        let flag = self.flags.iter_mut().find(|flag| flag.id == id);
+        debug_assert!(flag.is_some(), "{id} is no flag, or one that lines leave out");
+        flag
     }
 
-    /// A word that stands for itself, such as a file.
-    pub(super) fn word(&mut self, word: &str) {
-        let _ = write!(self.0, " {}", quote(word));
+    /// Shows a flag even with its usual value.
+    pub(super) fn insist(&mut self, id: &str) {
+        self.flag(id).into_iter().for_each(|flag| flag.is_shown = true);
     }
 
-    /// Words that are as a command line has them.
-    pub(super) fn words(&mut self, words: impl IntoIterator<Item = String>) {
-        words.into_iter().for_each(|words| {
-            let _ = write!(self.0, " {words}");
-        });
+    /// Leaves a flag out.
+    pub(super) fn without(&mut self, id: &str) {
+        self.flag(id).into_iter().for_each(|flag| flag.is_shown = false);
     }
 
-    /// A flag without a value, if it was given.
-    pub(super) fn flag(&mut self, name: &str, is_given: bool) {
-        if is_given {
-            let _ = write!(self.0, " {name}");
+    /// Gives a flag this value, whatever was given.
+    pub(super) fn set(&mut self, id: &str, value: impl Display) {
+        self.set_words(id, quote(&value.to_string()));
+    }
+
+    /// The same in words that are as a command line has them.
+    pub(super) fn set_words(&mut self, id: &str, words: String) {
+        if let Some(flag) = self.flag(id) {
+            (flag.values, flag.is_shown) = (vec![words], true);
         }
     }
 
-    /// A flag with its value.
-    pub(super) fn value(&mut self, name: &str, value: impl Display) {
-        let _ = write!(self.0, " {name} {}", quote(&value.to_string()));
-    }
-
-    /// A flag with its value, if it was given.
-    pub(super) fn given(&mut self, name: &str, value: Option<impl Display>) {
-        if let Some(value) = value {
-            self.value(name, value);
-        }
-    }
-
-    /// A flag with its value, unless that is the usual one.
-    pub(super) fn unusual<T: Display + PartialEq>(&mut self, name: &str, value: T, usual: T) {
-        if value != usual {
-            self.value(name, value);
-        }
-    }
-
-    /// `--updates`, unless updates are as usual.
-    pub(super) fn updates(&mut self, updates: UpdatesArgument) {
-        self.flag("--updates plain", updates == UpdatesArgument::Plain);
-    }
-
-    /// A flag with a file, if one was given.
-    pub(super) fn file(&mut self, name: &str, path: Option<&Path>) {
-        self.given(name, path.map(Path::to_string_lossy));
-    }
-
-    /// A flag with a time, if it was given.
-    pub(super) fn time(&mut self, name: &str, time: Option<Duration>) {
-        self.given(name, time.map(|time| format!("{}ms", time.as_secs_f64() * 1000.0)));
-    }
-
-    /// Ends with a command that is run.
-    pub(super) fn behind(mut self, command: &[String]) -> String {
-        self.0.push_str(" --");
-        command.iter().for_each(|word| self.word(word));
-        self.0
-    }
-
-    /// Ends here.
+    /// The whole line.
     pub(super) fn end(self) -> String {
-        self.0
+        let mut line = self.command.to_owned();
+        let (behind, before): (Vec<&Flag>, Vec<&Flag>) =
+            self.flags.iter().filter(|flag| flag.is_shown).partition(|flag| matches!(flag.kind, Kind::Behind));
+        before.into_iter().chain(behind).for_each(|flag| flag.write(&mut line));
+        line
     }
+}
+
+/// The word as a shell wants it.
+pub(super) fn quote(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:=@%,".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::{explore, play, run, serve};
-    use clap::{Arg, Args, FromArgMatches};
+    use super::*;
 
-    /// A command whose runs can be had again.
-    struct Replayed {
+    /// A command with which lines are tried.
+    struct Tried {
         name: &'static str,
-        command: fn() -> clap::Command,
+        command: fn() -> Command,
         /// What every line of it needs, in front of the flag that is tried and behind it.
         before: &'static [&'static str],
         after: &'static [&'static str],
-        replay: fn(&clap::ArgMatches) -> String,
-        /// Flags that lines leave out, and why.
+        replay: fn(&ArgMatches) -> String,
         left_out: &'static [(&'static str, &'static str)],
+        /// Flags that cannot be given with these.
+        elsewhere: &'static [&'static str],
     }
 
-    fn clap_of<A: Args>() -> clap::Command {
-        A::augment_args(clap::Command::new("skew").no_binary_name(true))
+    fn clap_of<A: Args>() -> Command {
+        A::augment_args(Command::new("skew").no_binary_name(true))
     }
 
-    fn of<A: FromArgMatches>(matches: &clap::ArgMatches) -> A {
+    fn of<A: FromArgMatches>(matches: &ArgMatches) -> A {
         A::from_arg_matches(matches).unwrap()
     }
 
-    const ONE_RUN: &str = "there is one run, whatever else was made with it";
-    const SHOWN: &str = "how a run is shown or kept is for whoever looks at it";
-
-    const PLAY: Replayed = Replayed {
+    const PLAY: Tried = Tried {
         name: "play",
         command: clap_of::<play::Arguments>,
         before: &["program.sql"],
         after: &[],
         replay: |matches| of::<play::Arguments>(matches).replay(7),
-        left_out: &[
-            ("stop_at_first", ONE_RUN),
-            ("record", SHOWN),
-            ("record_errors", SHOWN),
-            ("save", SHOWN),
-            ("format", SHOWN),
-        ],
+        left_out: play::Arguments::LEFT_OUT,
+        elsewhere: &[],
     };
 
-    const SERVE: Replayed = Replayed {
+    const SERVE: Tried = Tried {
         name: "serve",
         command: clap_of::<serve::Arguments>,
         before: &[],
         after: &["--", "true"],
         replay: |matches| of::<serve::Arguments>(matches).replay_command(7, true),
-        left_out: &[
-            ("http", "without a command there are no runs"),
-            ("lock_wait", "only of --http"),
-            ("idle", "only of --http"),
-            ("seed", "the line has --replay"),
-            ("runs", ONE_RUN),
-            ("jobs", ONE_RUN),
-            ("stop_at_first", ONE_RUN),
-            ("record", SHOWN),
-            ("record_errors", SHOWN),
-            ("choices", SHOWN),
-            ("verbose", SHOWN),
-        ],
+        left_out: serve::Arguments::LEFT_OUT,
+        elsewhere: &[],
     };
 
-    const RUN: Replayed = Replayed {
+    const RUN: Tried = Tried {
         name: "run",
         command: clap_of::<run::Arguments>,
         before: &["registers"],
         after: &[],
         replay: |matches| of::<run::Arguments>(matches).replay(7),
-        left_out: &[
-            ("list", "no run at all"),
-            ("runs", ONE_RUN),
-            ("jobs", ONE_RUN),
-            ("timeout", "a run that it stopped is not told of"),
-            ("record", SHOWN),
-            ("record_errors", SHOWN),
-            ("format", SHOWN),
-        ],
+        left_out: run::Arguments::LEFT_OUT,
+        elsewhere: &[],
     };
 
-    const EXPLORE: Replayed = Replayed {
+    const EXPLORE: Tried = Tried {
         name: "explore",
         command: clap_of::<explore::Arguments>,
         before: &["program.sql"],
         after: &[],
         replay: |matches| of::<explore::Arguments>(matches).replay_line("causal", &["a[1]".to_owned()], "1:0"),
-        left_out: &[
-            ("algorithm", "a run is found by its schedule, however it was found first"),
-            ("stop_at_first", ONE_RUN),
-            ("budget", ONE_RUN),
-            ("timeout", ONE_RUN),
-            ("jobs", ONE_RUN),
-            ("resume", ONE_RUN),
-            ("split", ONE_RUN),
-            ("part", ONE_RUN),
-            ("merge", ONE_RUN),
-            ("list", SHOWN),
-            ("wire", SHOWN),
-            ("save", SHOWN),
-            ("format", SHOWN),
-            ("init", "only of commands"),
-            ("stall", "only of commands"),
-            ("command", "only of commands"),
-        ],
+        left_out: explore::Arguments::LEFT_OUT,
+        elsewhere: &["init", "stall", "command"],
     };
 
-    const EXPLORE_COMMAND: Replayed = Replayed {
+    const EXPLORE_COMMAND: Tried = Tried {
         name: "explore a command",
         command: clap_of::<explore::Arguments>,
         before: &[],
         after: &["--", "true"],
         replay: |matches| of::<explore::Arguments>(matches).replay_line("causal", &[], "1:0"),
-        left_out: &[
-            ("file", "only of programs"),
-            ("algorithm", "only of programs"),
-            ("granularity", "only of programs"),
-            ("without", "only of programs"),
-            ("max_steps", "only of programs"),
-            ("resume", "only of programs"),
-            ("split", "only of programs"),
-            ("part", "only of programs"),
-            ("merge", "only of programs"),
-            ("wire", "only of programs"),
-            ("stop_at_first", ONE_RUN),
-            ("budget", ONE_RUN),
-            ("timeout", ONE_RUN),
-            ("jobs", ONE_RUN),
-            ("list", SHOWN),
-            ("save", SHOWN),
-            ("format", SHOWN),
-        ],
+        left_out: explore::Arguments::LEFT_OUT,
+        elsewhere: &["file", "granularity", "without", "max_steps"],
     };
 
     /// A value of a flag that is not the usual one, and what else has to be said with it.
@@ -251,40 +342,67 @@ mod tests {
         }
     }
 
-    fn line_with(replayed: &Replayed, argument: &Arg) -> String {
+    fn line_with(tried: &Tried, argument: &Arg) -> String {
         let id = argument.get_id().as_str();
         let (value, others) = sample(id);
         // Of run the patience is for every schedule.
-        let others = if replayed.name == "run" && id == "patience" { &[] } else { others };
-        let mut words: Vec<String> = replayed.before.iter().chain(others).map(|word| (*word).to_owned()).collect();
+        let others = if tried.name == "run" && id == "patience" { &[] } else { others };
+        let mut words: Vec<String> = tried.before.iter().chain(others).map(|word| (*word).to_owned()).collect();
         if let Some(long) = argument.get_long() {
             words.push(format!("--{long}"));
             words.extend(argument.get_action().takes_values().then(|| value.to_owned()));
         }
-        words.extend(replayed.after.iter().map(|word| (*word).to_owned()));
-        let matches = (replayed.command)().try_get_matches_from(&words);
-        (replayed.replay)(&matches.unwrap_or_else(|error| panic!("{words:?}: {error}")))
+        words.extend(tried.after.iter().map(|word| (*word).to_owned()));
+        let matches = (tried.command)().try_get_matches_from(&words);
+        (tried.replay)(&matches.unwrap_or_else(|error| panic!("{words:?}: {error}")))
     }
 
     #[test]
     fn every_flag_comes_back_in_the_line_of_a_replay_or_is_listed_with_a_reason() {
-        for replayed in [PLAY, SERVE, RUN, EXPLORE, EXPLORE_COMMAND] {
-            let command = (replayed.command)();
+        for tried in [PLAY, SERVE, RUN, EXPLORE, EXPLORE_COMMAND] {
+            let command = (tried.command)();
             let known: Vec<&str> = command.get_arguments().map(|argument| argument.get_id().as_str()).collect();
-            for (left_out, _) in replayed.left_out {
-                assert!(known.contains(left_out), "{} has no flag {left_out}", replayed.name);
+            for (left_out, _) in tried.left_out {
+                assert!(known.contains(left_out), "{} has no flag {left_out}", tried.name);
             }
-            let is_left_out = |argument: &&Arg| replayed.left_out.iter().any(|it| it.0 == argument.get_id().as_str());
+            let left_out: Vec<&str> =
+                tried.left_out.iter().map(|it| it.0).chain(tried.elsewhere.iter().copied()).collect();
+            let is_left_out = |argument: &&Arg| left_out.contains(&argument.get_id().as_str());
             for argument in command.get_arguments().filter(|argument| !is_left_out(argument)) {
-                let line = line_with(&replayed, argument);
+                let line = line_with(&tried, argument);
                 let id = argument.get_id().as_str();
                 let wanted = match argument.get_long() {
                     Some(long) => format!(" --{long} "),
-                    None => format!(" {} ", replayed.before.first().or(replayed.after.last()).copied().unwrap_or("")),
+                    None => format!(" {} ", tried.before.first().or(tried.after.last()).copied().unwrap_or("")),
                 };
-                assert!(format!("{line} ").contains(&wanted), "{}: {id} is forgotten in `{line}`", replayed.name);
+                assert!(format!("{line} ").contains(&wanted), "{}: {id} is forgotten in `{line}`", tried.name);
             }
         }
+    }
+
+    #[test]
+    fn what_was_given_is_told_by_one_text_and_the_usual_not_at_all() {
+        let line = |words: &str| {
+            let matches = clap_of::<play::Arguments>().try_get_matches_from(words.split(' ')).unwrap();
+            of::<play::Arguments>(&matches).replay(3)
+        };
+        assert_eq!(
+            line("a.sql --level rc --budget 1000000 --updates atomic --runs 9"),
+            line("a.sql --level read-committed")
+        );
+        let all = "a.sql --against si --max-steps 07 --schedule serial --clock 2026-01-31T13:00:00+01 --save here";
+        let clock = "--clock 2026-01-31T12:00:00Z";
+        let expected = format!(
+            "skew play a.sql --level causal {clock} --schedule serial --max-steps 7 --against snapshot --seed 3 --runs 1"
+        );
+        assert_eq!(line(all), expected);
+    }
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_stumble() {
+        assert_eq!(quote("a/b-1.json"), "a/b-1.json");
+        assert_eq!(quote("it's here"), "'it'\\''s here'");
+        assert_eq!(quote(""), "''");
     }
 
     #[test]

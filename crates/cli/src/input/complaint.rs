@@ -1,70 +1,28 @@
-//! What is wrong with an input: the file, the place, the problem, what stands there, and what to do.
+//! What is wrong with an input, and what stands at that place.
 //!
 //! ```text
 //!   error: a.jsonl: line 3: expected an event at `q(x,1)`
 //!     3 | b: q(x,1)
-//!     write a session per line, like `a: r(x,init) w(x,1) | r(x,1)`
 //! ```
 
 use super::{Input, NamedBytes};
+use skew_campaign::Complaint;
 use skew_history::Place;
 use skew_history::format::ReadError;
 use skew_view::words::clean;
-use std::fmt;
 
 /// How much of a line is shown.
 const LONGEST_EXCERPT: usize = 100;
 
-/// Bad news about an input.
-#[derive(Debug)]
-pub(crate) struct Complaint {
-    pub(crate) file: String,
-    pub(crate) place: Place,
-    pub(crate) message: String,
-    pub(crate) advice: String,
-    /// What stands at the place.
-    pub(crate) excerpt: Option<String>,
-}
-
-impl Complaint {
-    /// About a file as a whole.
-    pub(crate) fn new(file: &str, message: String, advice: &str) -> Complaint {
-        let advice = advice.to_owned();
-        Complaint { file: file.to_owned(), place: Place::Whole, message, advice, excerpt: None }
-    }
-
-    /// A reader's error, with what stands at its place.
-    pub(crate) fn of_input(input: &Input, error: &ReadError) -> Complaint {
-        let at_fault = input.files.iter().find(|file| file.name == error.file);
-        let is_log = super::archive::is_cobra_log(&error.file);
-        Complaint {
-            // A packed file has lost its ending in the reader's eyes; the user knows it by the whole name.
-            file: if input.files.len() == 1 && !is_log { input.name.clone() } else { error.file.clone() },
-            place: error.place,
-            message: error.problem.to_string(),
-            advice: error.problem.advice().to_owned(),
-            excerpt: at_fault.or(input.files.first()).and_then(|file| excerpt(file, error.place)),
-        }
-    }
-
-    /// An error of a file that was read whole.
-    pub(crate) fn of_file(error: &ReadError) -> Complaint {
-        Complaint {
-            file: error.file.clone(),
-            place: error.place,
-            message: error.problem.to_string(),
-            advice: error.problem.advice().to_owned(),
-            excerpt: None,
-        }
-    }
-}
-
-impl fmt::Display for Complaint {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.place {
-            Place::Whole => write!(out, "{}: {}", self.file, self.message),
-            place => write!(out, "{}: {place}: {}", self.file, self.message),
-        }
+/// A reader's error, with what stands at its place.
+pub(super) fn of_input(input: &Input, error: &ReadError) -> Complaint {
+    let at_fault = input.files.iter().find(|file| file.name == error.file);
+    let is_log = super::archive::is_cobra_log(&error.file);
+    Complaint {
+        // A packed file has lost its ending in the reader's eyes; the user knows it by the whole name.
+        file: if input.files.len() == 1 && !is_log { input.name.clone() } else { error.file.clone() },
+        excerpt: at_fault.or(input.files.first()).and_then(|file| excerpt(file, error.place)),
+        ..Complaint::of_file(error)
     }
 }
 

@@ -14,7 +14,7 @@ mod archive;
 mod complaint;
 mod unpack;
 
-pub(crate) use complaint::Complaint;
+pub(crate) use skew_campaign::Complaint;
 
 use crate::clock;
 use crate::output::note_input;
@@ -83,7 +83,7 @@ impl Input {
     /// The history, and the format it was in.
     pub(crate) fn read(&self, from: Option<Format>) -> Result<(Format, History), Complaint> {
         let (format, unfinished) = self.take_in(from)?;
-        let history = unfinished.finish().map_err(|error| Complaint::of_input(self, &error))?;
+        let history = unfinished.finish().map_err(|error| complaint::of_input(self, &error))?;
         Ok((format, history))
     }
 
@@ -94,7 +94,7 @@ impl Input {
         if self.files.iter().map(|file| file.bytes.len()).sum::<usize>() > LARGE {
             self.files.iter_mut().for_each(|file| file.bytes = Vec::new());
         }
-        let history = unfinished.finish().map_err(|error| Complaint::of_input(&self, &error))?;
+        let history = unfinished.finish().map_err(|error| complaint::of_input(&self, &error))?;
         Ok((format, history))
     }
 
@@ -103,7 +103,7 @@ impl Input {
             self.files.iter().map(|file| Source { name: &file.name, bytes: &file.bytes }).collect();
         let outcome = from.map_or_else(|| format::detect(&sources), Ok);
         let outcome = outcome.and_then(|format| Ok((format, format::take_in(&sources, format)?)));
-        outcome.map_err(|error| Complaint::of_input(self, &error))
+        outcome.map_err(|error| complaint::of_input(self, &error))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What levels promise, and what recorded histories say.
 
 use crate::{finished, holds, installed};
-use skew_generate::Distribution;
+use skew_chance::Distribution;
 use skew_history::IsolationLevel::{self, ReadCommitted, Serializable, Snapshot};
 use skew_workload::registers::Parameters;
 use skew_workload::servers::{MariaDbServer, PostgresServer};

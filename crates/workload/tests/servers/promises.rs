@@ -4,8 +4,8 @@
 //! 20,000 transactions of registers and of SmallBank, 2,000 of every other workload, at each level.
 
 use crate::{command, finished, holds, installed};
+use skew_chance::Distribution;
 use skew_check::{AnomalyKind, Budget, Verdict, check, explain};
-use skew_generate::Distribution;
 use skew_history::{History, IsolationLevel};
 use skew_workload::catalog::{ALL, Entry};
 use skew_workload::registers::Parameters;

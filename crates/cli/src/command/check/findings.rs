@@ -1,8 +1,8 @@
 //! `--save DIR`: every counterexample as `DIR/<n>-<anomaly>.json`, numbered in the order of the inputs.
 
 use super::Subject;
-use super::settings::quote;
 use crate::command::Show;
+use crate::command::replay::quote;
 use crate::console::Console;
 use crate::input::Complaint;
 use crate::output::{unwritable, write_whole};

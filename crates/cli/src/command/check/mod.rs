@@ -24,7 +24,6 @@ use certificates::CertificateFile;
 use findings::Findings;
 use output::Output;
 use settings::Settings;
-pub(super) use settings::quote;
 use skew_check::{Budget, Counterexample, LevelReport, Verdict};
 use skew_history::format::Format;
 use skew_history::{History, IsolationLevel};

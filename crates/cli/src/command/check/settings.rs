@@ -2,6 +2,7 @@
 
 use super::Arguments;
 use crate::command::Show;
+use crate::command::replay::quote;
 use crate::input::Limits;
 use skew_check::Options;
 use skew_history::format::Format;
@@ -65,26 +66,5 @@ impl Settings {
     pub(super) fn replay(&self, name: &str, level: IsolationLevel) -> String {
         let from = self.from.map_or(String::new(), |format| format!(" --from {}", format.name()));
         format!("skew check --level {level}{from} {}", quote(name))
-    }
-}
-
-/// The word as a shell wants it.
-pub(in crate::command) fn quote(word: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:=@%,".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quote;
-
-    #[test]
-    fn words_are_quoted_where_a_shell_would_stumble() {
-        assert_eq!(quote("a/b-1.json"), "a/b-1.json");
-        assert_eq!(quote("it's here"), "'it'\\''s here'");
-        assert_eq!(quote(""), "''");
     }
 }

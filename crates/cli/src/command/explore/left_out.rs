@@ -5,8 +5,8 @@
 //! ```
 
 use super::Arguments;
-use crate::command::program::ProgramFile;
 use crate::input::Complaint;
+use skew_campaign::ProgramFile;
 use skew_explore::Place;
 use skew_program::Program;
 use std::collections::BTreeSet;

@@ -20,7 +20,7 @@ use super::left_out::calls;
 use super::tally::{Questions, Smallest, Tally};
 use super::{Arguments, STEPS};
 use crate::clock;
-use crate::command::program::ProgramFile;
+use skew_campaign::ProgramFile;
 use skew_check::Counterexample;
 use skew_explore::{Options, Place, Search};
 use std::cell::Cell;

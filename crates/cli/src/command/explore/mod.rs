@@ -23,19 +23,18 @@ mod unfinished;
 mod wire;
 mod workers;
 
-use super::program::{Format, GranularityArgument, ProgramFile, UpdatesArgument};
-use super::replay::ReplayLine;
-use crate::clock::{self, Moment};
+use super::program::{self, Format, GranularityArgument, UpdatesArgument};
+use super::replay::{Given, ONE_RUN, REST, Replayed, SHOWN};
+use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
 use crate::output::unwritable;
-use clap::ValueEnum;
 use left_out::CallName;
+use skew_campaign::{Conclusion, Moment, ProgramFile};
 use skew_explore::{Base, ExploreError, NoSchedule, Options, Place, Search, SqlOptions, SqlProgram, Subtree};
 use skew_history::IsolationLevel;
 use skew_program::MOST_STEPS;
-use skew_sql::by_place::EPOCH;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,9 +46,6 @@ use workers::Work;
 /// So many steps the checker may take for one question about one run.
 const STEPS: u64 = 1_000_000;
 
-/// How patient the exploration of a command is unless told otherwise.
-const STALL: Duration = Duration::from_secs(2);
-
 /// Explore every run of a program that an isolation level allows, each exactly once
 #[derive(clap::Args)]
 #[command(after_help = "Example (two people take money out of one account):\n  \
@@ -58,6 +54,8 @@ const STALL: Duration = Duration::from_secs(2);
     skew explore --level snapshot --init schema.sql -- ./run-tests\n\n\
     Exit codes: 0 nothing fails in any run, 1 an assertion fails or a run violates --against, 2 bad usage or input, 3 inconclusive")]
 pub(crate) struct Arguments {
+    #[command(flatten)]
+    given: Given<Arguments>,
     /// The program: schema, procedures, sessions, assertions; `-` is standard input
     #[arg(value_name = "FILE", required_unless_present = "command")]
     file: Option<PathBuf>,
@@ -77,7 +75,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t = GranularityArgument::Row)]
     granularity: GranularityArgument,
     /// When the database's clock starts; a transaction's time follows from its place in the program, or in its session
-    #[arg(long, default_value_t = Moment(EPOCH), value_name = "TIME")]
+    #[arg(long, default_value_t = Moment::USUAL, value_name = "TIME")]
     clock: Moment,
     /// Compare runs with this level; given, a run that violates it is a failure [default: serializable]
     #[arg(long, value_name = "LEVEL")]
@@ -167,6 +165,40 @@ enum Algorithm {
     Dfs,
 }
 
+impl Replayed for Arguments {
+    const COMMAND: &'static str = "skew explore";
+    const LEFT_OUT: &'static [(&'static str, &'static str)] = &[
+        ("algorithm", "a run is found by its schedule, however it was found first"),
+        ("stop_at_first", ONE_RUN),
+        ("budget", ONE_RUN),
+        ("timeout", ONE_RUN),
+        ("jobs", ONE_RUN),
+        ("resume", ONE_RUN),
+        ("split", ONE_RUN),
+        ("part", ONE_RUN),
+        ("merge", ONE_RUN),
+        ("list", SHOWN),
+        ("wire", SHOWN),
+        ("save", SHOWN),
+        ("format", SHOWN),
+    ];
+    const ORDER: &'static [&'static str] = &[
+        "file",
+        "level",
+        "base",
+        "updates",
+        "granularity",
+        "max_steps",
+        "init",
+        "stall",
+        "clock",
+        "against",
+        "without",
+        REST,
+        "replay",
+    ];
+}
+
 impl Arguments {
     pub(crate) fn run(self, console: &mut Console) -> Exit {
         let outcome = self.explore(console);
@@ -179,7 +211,7 @@ impl Arguments {
             self.refuse_for_commands()?;
             return self.explore_command(console);
         };
-        let file = ProgramFile::read(file, self.clock)?;
+        let file = program::read(file, self.clock)?;
         file.warnings().for_each(|warning| console.note(&warning));
         self.refuse_for_programs(&file)?;
         self.refuse_unknown_calls(&file)?;
@@ -310,26 +342,15 @@ impl Arguments {
 
     /// The command that shows one run again.
     pub(super) fn replay_line(&self, level: &str, without: &[String], schedule: &str) -> String {
-        let mut line = ReplayLine::new("skew explore");
-        if let Some(file) = &self.file {
-            line.word(&file.to_string_lossy());
+        let mut line = self.given.line();
+        line.set("level", level);
+        if without.is_empty() {
+            line.without("without");
+        } else {
+            line.set("without", without.join(","));
         }
-        line.value("--level", level);
-        line.given("--base", self.base.and_then(|base| Some(base.to_possible_value()?.get_name().to_owned())));
-        line.updates(self.updates);
-        line.flag("--granularity cell", self.granularity == GranularityArgument::Cell);
-        line.unusual("--max-steps", self.max_steps, MOST_STEPS);
-        line.file("--init", self.init.as_deref());
-        if self.stall != STALL {
-            line.time("--stall", Some(self.stall));
-        }
-        line.given("--clock", self.clock_word());
-        line.given("--against", self.against);
-        if !without.is_empty() {
-            line.value("--without", without.join(","));
-        }
-        line.words([format!("--replay '{schedule}'")]);
-        if self.command.is_empty() { line.end() } else { line.behind(&self.command) }
+        line.set_words("replay", format!("'{schedule}'"));
+        line.end()
     }
 
     fn against(&self) -> IsolationLevel {
@@ -370,7 +391,7 @@ impl Arguments {
 
     /// The clock where it is not the usual one.
     fn clock_word(&self) -> Option<String> {
-        (self.clock != Moment(EPOCH)).then(|| self.clock.to_string())
+        (self.clock != Moment::USUAL).then(|| self.clock.to_string())
     }
 
     fn updates_name(&self) -> &'static str {
@@ -428,7 +449,7 @@ impl Arguments {
         let open = |level: &Level| unasked || !level.left.is_empty() || level.tally.is_open();
         // What one part says is of that part; all of them are the whole.
         let is_short = !self.merge.is_empty() && explored.parts.as_ref().is_some_and(|it| !it.missing().is_empty());
-        Exit::judged(explored.levels.iter().any(failed), is_short || explored.levels.iter().any(open))
+        Conclusion::judged(explored.levels.iter().any(failed), is_short || explored.levels.iter().any(open)).into()
     }
 }
 

@@ -5,13 +5,13 @@ use super::minimal::{Minimal, Reduction};
 use super::tally::{self, Smallest};
 use super::unfinished::{Level, Unfinished};
 use super::{Arguments, STEPS, named, numbered, trouble};
-use crate::command::judge;
-use crate::command::program::ProgramFile;
-use crate::command::program::shown as shown_value;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
 use crate::output::{unwritable, write_whole};
+use skew_campaign::ProgramFile;
+use skew_campaign::judge;
+use skew_campaign::program_file::shown as shown_value;
 use skew_check::{Budget, Counterexample, Verdict};
 use skew_explore::{Answer, Explorable, ExploreError, Place, Run, Search, SqlProgram, Subtree};
 use skew_history::{History, IsolationLevel, notation};
@@ -100,8 +100,8 @@ impl Arguments {
     /// Why a run is not what runs are compared with; where only transactions that were rolled back saw what it forbids, what they saw.
     pub(super) fn explained(&self, history: &History) -> Option<Counterexample> {
         match judge::compare(history, self.against(), Budget::steps(STEPS)) {
-            (judge::Answer::Fails(found), _) | (_, Some(found)) => Some(*found),
-            (judge::Answer::Holds | judge::Answer::Unknown, None) => None,
+            (judge::Judgement::Fails(found), _) | (_, Some(found)) => Some(*found),
+            (judge::Judgement::Holds | judge::Judgement::Unknown, None) => None,
         }
     }
 

@@ -13,8 +13,10 @@
 use super::Arguments;
 use super::client::Client;
 use super::steered::listen;
-use crate::command::program::{GranularityArgument, ProgramFile, complaint, load};
+use crate::command::program::GranularityArgument;
 use crate::input::Complaint;
+use skew_campaign::ProgramFile;
+use skew_campaign::program_file::{complaint, load};
 use skew_explore::{Difference, Follower, Run, SqlProgram};
 use skew_history::IsolationLevel;
 use skew_mockdb::Steering;

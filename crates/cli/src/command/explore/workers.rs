@@ -10,8 +10,9 @@
 //! left of every search goes back to the pool, where a later run can take it up.
 
 use super::tally::{Questions, Tally};
-use crate::clock::{self, Moment};
+use crate::clock;
 use crate::console::Console;
+use skew_campaign::Moment;
 use skew_explore::{ExploreError, Options, Place, Progress, Search, SqlOptions, SqlProgram, Subtree};
 use skew_program::Program;
 use std::collections::BTreeSet;

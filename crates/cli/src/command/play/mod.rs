@@ -14,19 +14,20 @@ mod stage;
 mod store;
 mod tally;
 
-use super::judge::{Answer, Judge};
-use super::program::{Format, GranularityArgument, ProgramFile, UpdatesArgument, complaint};
-use super::replay::ReplayLine;
-use crate::clock::{self, Moment};
+use super::program::{self, Format, GranularityArgument, UpdatesArgument};
+use super::replay::{Given, ONE_RUN, REST, Replayed, SHOWN};
+use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
 use crate::output::{RecordErrors, RecordKeeper, RecordingFailure, unwritable};
+use skew_campaign::Moment;
+use skew_campaign::judge::{Judge, Judgement};
+use skew_campaign::program_file::complaint;
 use skew_history::IsolationLevel;
 use skew_mockdb::{Campaign, ChooserKind};
 use skew_program::{MOST_STEPS, Program};
 use skew_sql::Stop;
-use skew_sql::by_place::EPOCH;
 use skew_value::SqlError;
 use stage::{Played, Rules};
 use std::fs;
@@ -47,6 +48,8 @@ const RETRIES: u32 = 10;
     skew play examples/withdraw.sql --level snapshot\n\n\
     Exit codes: 0 nothing failed, 1 an assertion failed or a run violates --against, 2 bad usage or input, 3 inconclusive")]
 pub(crate) struct Arguments {
+    #[command(flatten)]
+    given: Given<Arguments>,
     /// The program: schema, procedures, sessions, assertions; `-` is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -57,7 +60,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
     /// When the database's clock starts, of which every transaction takes a second
-    #[arg(long, default_value_t = Moment(EPOCH), value_name = "TIME")]
+    #[arg(long, default_value_t = Moment::USUAL, value_name = "TIME")]
     clock: Moment,
     /// How many runs
     #[arg(long, default_value_t = 100, value_name = "M", value_parser = clap::value_parser!(u64).range(1..))]
@@ -114,6 +117,28 @@ enum Schedule {
     Serial,
 }
 
+impl Replayed for Arguments {
+    const COMMAND: &'static str = "skew play";
+    const LEFT_OUT: &'static [(&'static str, &'static str)] =
+        &[("stop_at_first", ONE_RUN), ("record", SHOWN), ("record_errors", SHOWN), ("save", SHOWN), ("format", SHOWN)];
+    const ORDER: &'static [&'static str] = &[
+        "file",
+        "level",
+        "updates",
+        "granularity",
+        "chooser",
+        "clock",
+        "schedule",
+        "retry",
+        "max_steps",
+        "budget",
+        "against",
+        REST,
+        "seed",
+        "runs",
+    ];
+}
+
 impl Arguments {
     pub(crate) fn run(self, console: &mut Console) -> Exit {
         // Before the run, so that a run that is stopped can be repeated too.
@@ -123,7 +148,7 @@ impl Arguments {
     }
 
     fn play(&self, console: &mut Console) -> Result<Exit, Complaint> {
-        let file = ProgramFile::read(&self.file, self.clock)?;
+        let file = program::read(&self.file, self.clock)?;
         file.warnings().for_each(|warning| console.note(&warning));
         let program = &file.program;
         let mut campaign = RunningCampaign::new(self, program)?;
@@ -162,25 +187,15 @@ impl Arguments {
 
     /// The command that shows one run again.
     pub(super) fn replay(&self, seed: u64) -> String {
-        let mut line = ReplayLine::new("skew play");
-        line.word(&self.name());
-        line.value("--level", self.level);
-        line.updates(self.updates);
-        line.flag("--granularity cell", self.granularity == GranularityArgument::Cell);
-        line.unusual("--chooser", self.chooser, ChooserKind::Random);
-        line.unusual("--clock", self.clock, Moment(EPOCH));
-        line.flag("--schedule serial", self.schedule == Schedule::Serial);
-        line.unusual("--retry", self.retry, RETRIES);
-        line.unusual("--max-steps", self.max_steps, MOST_STEPS);
-        line.unusual("--budget", self.budget, BUDGET);
-        line.given("--against", self.against);
+        let mut line = self.given.line();
+        line.insist("level");
         // What was seen before decides what is novel, so nothing less than all runs up to this one will do.
         let (first, runs) = match self.chooser {
             ChooserKind::Novel => (self.seed, seed.wrapping_sub(self.seed) + 1),
             _ => (seed, 1),
         };
-        line.value("--seed", first);
-        line.value("--runs", runs);
+        line.set("seed", first);
+        line.set("runs", runs);
         line.end()
     }
 }
@@ -191,7 +206,7 @@ struct RunningCampaign<'a> {
     program: &'a Program,
     /// The level that every run is checked against: what each transaction asked for.
     own_level: IsolationLevel,
-    judge: Judge,
+    judge: Judge<'static>,
     novelty: Campaign,
     tally: Tally,
     /// Knows whether runs are still recorded.
@@ -211,7 +226,7 @@ impl<'a> RunningCampaign<'a> {
             arguments,
             program,
             own_level,
-            judge: Judge::new(own_level, against, arguments.budget),
+            judge: Judge::new(own_level, against, arguments.budget, clock::stop_flag()),
             novelty: Campaign::default(),
             tally: Tally::new(program, against),
             keeper: RecordKeeper::new(arguments.record_errors),
@@ -239,7 +254,7 @@ impl<'a> RunningCampaign<'a> {
         let path = self.arguments.record.as_ref().map(|folder| folder.join(format!("{seed}.jsonl")));
         let recorded = path.map_or(Ok(()), |path| self.keeper.keep(&path, &played.history));
         let judged = self.judge.judge(&played.history).map_err(|what| self.mistake(seed, &what))?;
-        if let Answer::Fails(found) = &judged.own_level {
+        if let Judgement::Fails(found) = &judged.own_level {
             let what = format!("a run is not what {} allows ({})", self.own_level, found.kind.name());
             return Err(self.mistake(seed, &what));
         }

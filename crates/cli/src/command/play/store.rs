@@ -3,7 +3,7 @@
 //! The store is asked for the axioms alone: sessions of a program are connected from the beginning, so none of them has to have seen
 //! anything when it starts.
 
-use crate::command::program::load;
+use skew_campaign::program_file::load;
 use skew_mockdb::{Campaign, ChooserKind, Granularity, Options, Record, Store, Tape, Updates};
 use skew_program::Program;
 use skew_value::SqlError;

@@ -6,9 +6,7 @@
 //!   37 runs are not serializable: lost update (37)
 //! ```
 
-use super::super::anomalies::{Anomalies, Anomaly, counted};
-use super::super::judge::{Answer, Behind};
-use super::super::program::{ProgramFile, UpdatesArgument, shown};
+use super::super::program::UpdatesArgument;
 use super::Arguments;
 use super::stage::{Abort, Played};
 use crate::clock;
@@ -16,6 +14,10 @@ use crate::exit::Exit;
 use crate::input::Complaint;
 use crate::output::{unwritable, write_whole};
 use serde_json::{Value, json};
+use skew_campaign::ProgramFile;
+use skew_campaign::anomalies::{Anomalies, SeenAnomaly, counted};
+use skew_campaign::judge::{Behind, Judgement};
+use skew_campaign::program_file::shown;
 use skew_check::{AnomalyKind, Counterexample};
 use skew_history::IsolationLevel;
 use skew_program::{Program, ProgramError};
@@ -94,14 +96,14 @@ impl Tally {
     }
 
     /// Counts what the checker said about a run.
-    pub(super) fn verdict(&mut self, seed: u64, own_level: &Answer, against: &Answer) {
+    pub(super) fn verdict(&mut self, seed: u64, own_level: &Judgement, against: &Judgement) {
         self.anomalies.count(seed, against);
         // A run is open when either question is.
-        let only_own = matches!(own_level, Answer::Unknown) && !matches!(against, Answer::Unknown);
+        let only_own = matches!(own_level, Judgement::Unknown) && !matches!(against, Judgement::Unknown);
         self.anomalies.undecided += u64::from(only_own);
         self.current = match against {
-            Answer::Fails(found) => Some(found.as_ref().clone()),
-            Answer::Holds | Answer::Unknown => None,
+            Judgement::Fails(found) => Some(found.as_ref().clone()),
+            Judgement::Holds | Judgement::Unknown => None,
         };
     }
 
@@ -365,7 +367,7 @@ impl AssertionTally {
     }
 }
 
-fn anomaly_json(kind: AnomalyKind, anomaly: &Anomaly, arguments: &Arguments) -> Value {
+fn anomaly_json(kind: AnomalyKind, anomaly: &SeenAnomaly, arguments: &Arguments) -> Value {
     let found = skew_view::report::found_json(Picture::from(&anomaly.found));
     json!({
         "anomaly": kind.name(),

@@ -10,12 +10,12 @@ use super::Asked;
 use super::plan::{Plan, Ran, Tables};
 use super::tally::Tally;
 use crate::clock;
-use crate::command::judge::{Behind, Judge, Judged};
 use crate::command::program::Format;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
 use crate::output::unwritable;
+use skew_campaign::judge::{Behind, Judge, Judged};
 use skew_history::IsolationLevel;
 use skew_workload::{End, Report};
 use std::collections::BTreeMap;
@@ -105,7 +105,7 @@ fn look(
     console: &mut Console,
 ) -> (Kept, Result<(), Complaint>) {
     let arguments = plan.arguments;
-    let mut judge = Judge::new(arguments.level, against(plan), arguments.budget);
+    let mut judge = Judge::new(arguments.level, against(plan), arguments.budget, clock::stop_flag());
     let (mut kept, mut trouble, mut failed) = (Kept::new(), None, 0u64);
     for (number, ran) in receiver {
         // Told at once already; here it is what the campaign ends with, when all runs are done or this was the last.
@@ -135,7 +135,7 @@ fn has_failed(report: &Report) -> bool {
 }
 
 /// The verdicts on a run; nothing if it was stopped before its end.
-fn judged(plan: &Plan<'_>, judge: &mut Judge, ran: Ran) -> Result<Option<Looked>, Complaint> {
+fn judged(plan: &Plan<'_>, judge: &mut Judge<'_>, ran: Ran) -> Result<Option<Looked>, Complaint> {
     match &ran.report.end {
         End::Finished => {}
         End::Stopped => return Ok(None),

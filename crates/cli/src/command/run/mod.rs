@@ -18,8 +18,8 @@ mod tally;
 mod tell;
 
 use super::program::{Format, GranularityArgument, UpdatesArgument};
-use super::replay::ReplayLine;
-use crate::clock::{self, Moment};
+use super::replay::{Given, ONE_RUN, REST, Replayed, SHOWN, Written, quote};
+use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
@@ -27,16 +27,13 @@ use crate::output::RecordErrors;
 use own::OwnArguments;
 use parameters::RegistersArguments;
 use plan::Plan;
+use skew_campaign::Moment;
 use skew_history::{History, IsolationLevel};
 use skew_mockdb::ChooserKind;
-use skew_sql::by_place::EPOCH;
-use skew_workload::{Names, catalog};
+use skew_workload::{Names, Url, catalog};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
-
-/// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How often a refused transaction is tried again.
 const RETRIES: u32 = 10;
@@ -52,6 +49,8 @@ const RETRIES: u32 = 10;
     Exit codes: 0 everything asked holds, 1 an assertion or a level fails, 2 bad usage or input, 3 inconclusive"
 )]
 pub(crate) struct Arguments {
+    #[command(flatten)]
+    given: Given<Arguments>,
     /// The workload; --list shows all
     #[arg(value_name = "WORKLOAD", required_unless_present = "list")]
     workload: Option<String>,
@@ -125,7 +124,7 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["servers", "up"])]
     bare: bool,
     /// Of the mock: when its clock starts, of which every transaction takes a second
-    #[arg(long, default_value_t = Moment(EPOCH), value_name = "TIME", conflicts_with_all = ["servers", "up"])]
+    #[arg(long, default_value_t = Moment::USUAL, value_name = "TIME", conflicts_with_all = ["servers", "up"])]
     clock: Moment,
     #[command(flatten)]
     own: OwnArguments,
@@ -168,6 +167,54 @@ impl FromStr for Asked {
             }
         }
     }
+}
+
+impl Replayed for Arguments {
+    const COMMAND: &'static str = "skew run";
+    const LEFT_OUT: &'static [(&'static str, &'static str)] = &[
+        ("list", "no run at all"),
+        ("runs", ONE_RUN),
+        ("jobs", ONE_RUN),
+        ("timeout", "a run that it stopped is not told of"),
+        ("record", SHOWN),
+        ("record_errors", SHOWN),
+        ("format", SHOWN),
+    ];
+    const ORDER: &'static [&'static str] = &[
+        "workload",
+        "level",
+        "servers",
+        "up",
+        "nodes",
+        "faults",
+        "heal",
+        "sessions",
+        "transactions",
+        "retries",
+        "patience",
+        "updates",
+        "granularity",
+        "chooser",
+        "bare",
+        "clock",
+        "preset",
+        "events",
+        "keys",
+        "reads",
+        "distribution",
+        "check",
+        "budget",
+        "prefix",
+        "drop",
+        REST,
+        "seed",
+    ];
+    const WRITTEN: &'static [(&'static str, Written)] = &[
+        // Without their passwords, which the user has to add.
+        ("servers", |url| url.parse::<Url>().ok().map(|url| quote(&url.to_string()))),
+        ("heal", own::written),
+        ("check", |level| level.parse::<IsolationLevel>().ok().map(|level| level.to_string())),
+    ];
 }
 
 impl Arguments {
@@ -249,34 +296,18 @@ impl Arguments {
 
     /// The command that makes the requests of one run again.
     pub(super) fn replay(&self, seed: u64) -> String {
-        let mut line = ReplayLine::new("skew run");
-        line.word(self.workload.as_deref().unwrap_or_default());
-        line.value("--level", self.level);
-        // Without their passwords, which the user has to add.
-        let servers = self.servers.iter().filter_map(|url| url.parse::<skew_workload::Url>().ok());
-        servers.for_each(|url| line.value("--db", url));
-        line.words(self.own.words());
-        line.given("--sessions", self.sessions);
-        line.given("--transactions", self.transactions);
-        line.unusual("--retries", self.retries, RETRIES);
-        if self.patience != PATIENCE {
-            line.time("--patience", Some(self.patience));
+        let mut line = self.given.line();
+        line.insist("level");
+        if !self.own.is_cluster() {
+            line.without("nodes");
         }
-        line.updates(self.updates);
-        line.flag("--granularity cell", self.granularity == GranularityArgument::Cell);
-        line.unusual("--chooser", self.chooser, ChooserKind::Random);
-        line.flag("--bare", self.bare);
-        line.unusual("--clock", self.clock, Moment(EPOCH));
-        line.words(self.registers.words());
-        if let [Asked::Level(level)] = self.check.as_slice() {
-            line.value("--check", level);
+        if !matches!(self.check.as_slice(), [Asked::Level(_)]) {
+            line.without("check");
         }
-        line.unusual("--budget", self.budget, u64::MAX);
         if !self.servers.is_empty() {
-            line.unusual("--prefix", self.prefix.as_str(), Names::default().prefix());
-            line.flag("--drop", true);
+            line.insist("drop");
         }
-        line.value("--seed", seed);
+        line.set("seed", seed);
         line.end()
     }
 }

@@ -101,18 +101,17 @@ impl OwnArguments {
         })
     }
 
-    /// The arguments as the command line has them.
-    pub(super) fn words(&self) -> Vec<String> {
-        let mut words = Vec::new();
-        words.extend(self.up.map(|kind| format!("--up {}", kind.name())));
-        words.extend((self.up == Some(Kind::Galera) && self.nodes != 3).then(|| format!("--nodes {}", self.nodes)));
-        let names: Vec<&str> = self.faults.iter().map(|fault| fault.name()).collect();
-        words.extend((!names.is_empty()).then(|| format!("--fault {}", names.join(","))));
-        words.extend(self.heal.map(|heal| match heal {
-            Lasting::For(time) => format!("--heal {}s", time.as_secs_f64()),
-            _ => "--heal never".to_owned(),
-        }));
-        words
+    /// Whether there are nodes.
+    pub(super) fn is_cluster(&self) -> bool {
+        self.up == Some(Kind::Galera)
+    }
+}
+
+/// How long a fault lasts, in one way for all ways to say it.
+pub(super) fn written(text: &str) -> Option<String> {
+    match parse_lasting(text).ok()? {
+        Lasting::For(time) => Some(format!("{}s", time.as_secs_f64())),
+        _ => Some("never".to_owned()),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Arguments;
 use crate::command::program::UpdatesArgument;
 use crate::input::Complaint;
-use skew_generate::{Distribution, Preset};
+use skew_chance::{Distribution, Preset};
 use skew_history::IsolationLevel;
 use skew_workload::catalog::{self, Harness, Store};
 use skew_workload::registers::Parameters;

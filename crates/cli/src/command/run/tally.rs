@@ -14,10 +14,10 @@ use super::campaign::Looked;
 use super::plan::Plan;
 use super::{Arguments, campaign, tell};
 use crate::clock;
-use crate::command::anomalies::{Anomalies, counted};
-use crate::command::judge::Answer;
 use crate::exit::Exit;
 use serde_json::{Value, json};
+use skew_campaign::anomalies::{Anomalies, counted};
+use skew_campaign::judge::Judgement;
 use skew_check::Counterexample;
 use skew_view::{Palette, Picture, human, words};
 use skew_workload::Notes;
@@ -109,9 +109,9 @@ impl Tally {
         }
         self.anomalies.count(seed, &judged.against);
         match &judged.own_level {
-            Answer::Holds => {}
-            Answer::Fails(found) => drop(self.broken.insert(seed, found.as_ref().clone())),
-            Answer::Unknown => self.undecided += 1,
+            Judgement::Holds => {}
+            Judgement::Fails(found) => drop(self.broken.insert(seed, found.as_ref().clone())),
+            Judgement::Unknown => self.undecided += 1,
         }
         self.failed += u64::from(report.assertions.iter().any(|assertion| !assertion.holds));
         let behind = behind.as_ref().map(|behind| behind.in_words(self.anomalies.against()));

@@ -11,11 +11,11 @@ use super::run::{Ended, Plan, Ran};
 use super::tally::Tally;
 use super::{Arguments, database, read_log};
 use crate::clock;
-use crate::command::judge::{Behind, Judge, Judged};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
 use crate::output::unwritable;
+use skew_campaign::judge::{Behind, Judge, Judged};
 use skew_history::IsolationLevel;
 use skew_mockdb::{Campaign, Overruled};
 use std::collections::BTreeMap;
@@ -111,7 +111,7 @@ fn look(
     tally: &mut Tally,
     console: &mut Console,
 ) -> Result<(), Complaint> {
-    let mut judge = Judge::new(IsolationLevel::Declared, tally.against(), arguments.budget);
+    let mut judge = Judge::new(IsolationLevel::Declared, tally.against(), arguments.budget, clock::stop_flag());
     // Whether a run counts is known for sure only when those before it have ended.
     let mut kept: BTreeMap<u64, Looked> = BTreeMap::new();
     let (mut done, mut failed) = (0u64, 0u64);
@@ -155,7 +155,7 @@ pub(super) struct Looked {
 }
 
 /// The verdicts on a run, and no more of it than will be told.
-fn judged(judge: &mut Judge, ran: Ran) -> Result<Looked, Complaint> {
+fn judged(judge: &mut Judge<'_>, ran: Ran) -> Result<Looked, Complaint> {
     let counts = matches!(ran.ended, Ended::Well | Ended::Badly(_));
     let judged = judge.judge(if counts { &ran.history } else { "" }).map_err(|what| {
         let advice = "this is a mistake of skew: please report it with the file that --record writes";

@@ -19,12 +19,13 @@ pub(super) mod run;
 mod tally;
 
 use super::program::UpdatesArgument;
-use super::replay::ReplayLine;
-use crate::clock::{self, Moment};
+use super::replay::{Given, ONE_RUN, REST, Replayed, SHOWN, Written};
+use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::{Complaint, cannot};
 use crate::output::{RecordErrors, RecordKeeper, RecordingFailure, note_input};
+use skew_campaign::Moment;
 use skew_history::IsolationLevel;
 use skew_mockdb::wire::{RunningServer, Schedule, WireServer, WireSettings};
 use skew_mockdb::{ChoiceLog, ChooserKind, Database};
@@ -44,6 +45,8 @@ const BUDGET: u64 = 1_000_000;
     curl -d '{\"session\":\"ann\",\"key\":\"x\",\"value\":1}' http://127.0.0.1:PORT/put\n\n\
     Exit codes: 0 the server was stopped, or every run of the command went well; 1 a run failed; 2 bad usage or input; 3 interrupted")]
 pub(crate) struct Arguments {
+    #[command(flatten)]
+    given: Given<Arguments>,
     /// Speak HTTP with JSON instead: POST /begin, /get, /put, /delete, /cas, /commit, /abort
     #[arg(long)]
     http: bool,
@@ -68,7 +71,7 @@ pub(crate) struct Arguments {
     /// When the database's clock starts, of which every transaction takes a second [default: now, or that of --replay]
     #[arg(long, value_name = "TIME")]
     clock: Option<Moment>,
-    #[arg(skip = Moment::now())]
+    #[arg(skip = clock::now())]
     started: Moment,
     /// Which version a read returns: random, latest, stalest, latest-per-session or novel
     #[arg(long, default_value = "random", value_name = "NAME")]
@@ -152,6 +155,47 @@ enum ScheduleArgument {
     Serial,
 }
 
+impl Replayed for Arguments {
+    const COMMAND: &'static str = "skew serve";
+    const LEFT_OUT: &'static [(&'static str, &'static str)] = &[
+        ("http", "without a command there are no runs"),
+        ("lock_wait", "only of --http"),
+        ("idle", "only of --http"),
+        ("seed", "the line has --replay"),
+        ("runs", ONE_RUN),
+        ("jobs", ONE_RUN),
+        ("stop_at_first", ONE_RUN),
+        ("record", SHOWN),
+        ("record_errors", SHOWN),
+        ("choices", SHOWN),
+        ("verbose", SHOWN),
+    ];
+    const ORDER: &'static [&'static str] = &[
+        "level",
+        "updates",
+        "bare",
+        "chooser",
+        "schedule",
+        "patience",
+        "horizon",
+        "abort_rate",
+        "delay",
+        "timeout",
+        "against",
+        "budget",
+        "init",
+        "listen",
+        "port",
+        "insecure",
+        "password",
+        REST,
+        "clock",
+        "replay",
+    ];
+    /// What is secret is not for a screen that others see: whoever runs the line puts it there.
+    const WRITTEN: &'static [(&'static str, Written)] = &[("password", |_| Some("\"$SKEW_PASSWORD\"".to_owned()))];
+}
+
 impl Arguments {
     pub(crate) fn run(mut self, console: &mut Console) -> Exit {
         start_logging(self.verbose);
@@ -207,39 +251,24 @@ impl Arguments {
 
     /// The command that shows one run again. With a log of its choices, if that was written, it works whatever else is different.
     pub(super) fn replay_command(&self, seed: u64, has_log: bool) -> String {
-        let mut line = ReplayLine::new("skew serve");
-        line.given("--level", self.level);
-        line.updates(self.updates);
-        line.flag("--bare", self.bare);
-        let log = self.choices_file(seed).filter(|_| has_log);
-        // A log says all that a chooser would.
-        if log.is_none() {
-            line.unusual("--chooser", self.chooser, ChooserKind::Random);
+        let mut line = self.given.line();
+        match self.schedule {
+            ScheduleArgument::Interleaved => line.without("patience"),
+            ScheduleArgument::Serial => line.insist("patience"),
         }
-        if self.schedule == ScheduleArgument::Serial {
-            line.flag("--schedule serial", true);
-            line.time("--patience", Some(self.patience));
-        }
-        line.given("--horizon", self.horizon);
-        line.unusual("--abort-rate", self.abort_rate, 0.0);
-        line.time("--delay", self.delay);
-        line.time("--timeout", self.timeout);
-        line.given("--against", self.against);
-        line.unusual("--budget", self.budget, BUDGET);
-        line.file("--init", self.init.as_deref());
-        line.unusual("--listen", self.listen, IpAddr::V4(Ipv4Addr::LOCALHOST));
-        line.unusual("--port", self.port, 0);
-        line.flag("--insecure", self.insecure);
-        // What is secret is not for a screen that others see: whoever runs the line puts it there.
-        line.flag("--password \"$SKEW_PASSWORD\"", self.password.is_some());
-        match log {
-            Some(log) => line.file("--replay", Some(&log)),
+        match self.choices_file(seed).filter(|_| has_log) {
+            // A log says all that a chooser would, and when time began.
+            Some(log) => {
+                line.without("chooser");
+                line.without("clock");
+                line.set("replay", log.to_string_lossy());
+            }
             None => {
-                line.value("--clock", self.time_begins());
-                line.value("--replay", seed);
+                line.set("clock", self.time_begins());
+                line.set("replay", seed);
             }
         }
-        line.behind(&self.command)
+        line.end()
     }
 
     /// Serves a database over PostgreSQL's protocol.

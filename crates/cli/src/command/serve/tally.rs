@@ -12,10 +12,10 @@
 use super::Arguments;
 use super::campaign::Looked;
 use super::run::Ended;
-use crate::command::anomalies::{Anomalies, counted};
-use crate::command::judge::Answer;
 use crate::exit::Exit;
 use crate::output::RecordingFailure;
+use skew_campaign::anomalies::{Anomalies, counted};
+use skew_campaign::judge::Judgement;
 use skew_check::Counterexample;
 use skew_history::IsolationLevel;
 use skew_view::{Palette, Picture, human, words};
@@ -80,13 +80,13 @@ impl Tally {
         if ran.has_log {
             self.logged.insert(ran.seed);
         }
-        if let Answer::Fails(found) = &judged.own_level {
+        if let Judgement::Fails(found) = &judged.own_level {
             self.broken.insert(ran.seed, found.as_ref().clone());
         }
         self.anomalies.count(ran.seed, &judged.against);
         if let Ended::Badly(how) = ran.ended {
             let (behind, found) = match (&judged.against, behind) {
-                (Answer::Fails(found), _) => (words::anomaly(found.kind), Some(found.as_ref().clone())),
+                (Judgement::Fails(found), _) => (words::anomaly(found.kind), Some(found.as_ref().clone())),
                 (_, Some(behind)) => (behind.in_words(self.against()), behind.found()),
                 (_, None) => (format!("the run is {}", self.against()), None),
             };

@@ -6,7 +6,7 @@
 use super::super::STEPS;
 use super::super::shown::compared;
 use super::application::Left;
-use crate::command::anomalies::counted;
+use skew_campaign::counted;
 use skew_check::Budget;
 use skew_explore::{Answer, RemoteRun, RemoteSchedule, RemoteSearch};
 use skew_history::{History, IsolationLevel};

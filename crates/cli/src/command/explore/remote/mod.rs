@@ -26,6 +26,7 @@ use crate::exit::Exit;
 use crate::input::Complaint;
 use application::{Application, Roster, Trouble};
 use found::Found;
+use skew_campaign::Conclusion;
 use skew_explore::{Answer, ExploreError, NoRemoteSchedule, RemoteSchedule, RemoteSearch};
 use skew_history::IsolationLevel;
 use skew_mockdb::wire::Attendance;
@@ -83,7 +84,7 @@ impl Arguments {
 
     fn exit_of(&self, levels: &[(IsolationLevel, Found)]) -> Exit {
         let failed = |found: &Found| found.failed() > 0 || self.against.is_some() && found.violating > 0;
-        Exit::judged(levels.iter().any(|it| failed(&it.1)), levels.iter().any(|it| it.1.is_open()))
+        Conclusion::judged(levels.iter().any(|it| failed(&it.1)), levels.iter().any(|it| it.1.is_open())).into()
     }
 
     /// The complaint about a run that could not be made; nothing if somebody interrupted it.
@@ -188,6 +189,6 @@ impl Arguments {
         }
         console.say(&text);
         let failed = run.ended.failure.is_some() || self.against.is_some() && compared == Answer::Fails;
-        Ok(Exit::judged(failed && answer == Answer::Holds, answer != Answer::Holds))
+        Ok(Conclusion::judged(failed && answer == Answer::Holds, answer != Answer::Holds).into())
     }
 }

@@ -9,8 +9,57 @@
 //! Zipfian numbers come from the closed form of Gray et al., "Quickly generating billion-record synthetic databases" (SIGMOD
 //! 1994, figure 10), with powers from a library whose last bit does not depend on the machine.
 
-use crate::parameters::Distribution;
 use crate::random::Random;
+use std::fmt;
+use std::str::FromStr;
+
+/// How often each key is used.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Distribution {
+    /// All alike.
+    Uniform,
+    /// In proportion to 1 / rank^theta, with theta between 0 and 1.
+    Zipfian {
+        /// How steep.
+        theta: f64,
+    },
+    /// Four fifths of the accesses go to a fifth of the keys.
+    Hotspot,
+}
+
+/// A distribution's name that is none.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("`{0}` is not a distribution; use uniform, zipfian, zipfian:THETA (0 < THETA < 1) or hotspot")]
+pub struct UnknownDistribution(pub String);
+
+impl FromStr for Distribution {
+    type Err = UnknownDistribution;
+
+    fn from_str(text: &str) -> Result<Self, UnknownDistribution> {
+        let unknown = || UnknownDistribution(text.to_owned());
+        match text.split_once(':') {
+            None if text == "uniform" => Ok(Distribution::Uniform),
+            None if text == "hotspot" => Ok(Distribution::Hotspot),
+            None if text == "zipfian" => Ok(Distribution::Zipfian { theta: 0.99 }),
+            Some(("zipfian", theta)) => {
+                let theta = theta.parse().ok().filter(|theta| 0.0 < *theta && *theta < 1.0);
+                Ok(Distribution::Zipfian { theta: theta.ok_or_else(unknown)? })
+            }
+            _ => Err(unknown()),
+        }
+    }
+}
+
+/// As it is written on the command line.
+impl fmt::Display for Distribution {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Distribution::Uniform => out.write_str("uniform"),
+            Distribution::Zipfian { theta } => write!(out, "zipfian:{theta}"),
+            Distribution::Hotspot => out.write_str("hotspot"),
+        }
+    }
+}
 
 /// Draws keys from `0..keys`.
 #[derive(Clone, Debug)]
@@ -65,7 +114,7 @@ impl KeyChooser {
     }
 
     /// How many keys there are.
-    pub(crate) fn keys(&self) -> u64 {
+    pub fn keys(&self) -> u64 {
         self.keys
     }
 }
@@ -126,5 +175,12 @@ mod tests {
             assert_eq!(counts(distribution, 1), [20_000]);
             assert_eq!(counts(distribution, 2).iter().sum::<u32>(), 20_000);
         }
+    }
+
+    #[test]
+    fn distributions_are_read_by_name() {
+        assert_eq!("zipfian:0.5".parse(), Ok(Distribution::Zipfian { theta: 0.5 }));
+        assert_eq!("hotspot".parse(), Ok(Distribution::Hotspot));
+        assert!("pareto".parse::<Distribution>().is_err());
     }
 }

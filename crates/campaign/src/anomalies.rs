@@ -1,11 +1,11 @@
-//! The anomalies that the runs of a campaign show, by kind, with the first run of each: what `play` and `serve` both count and tell.
+//! The anomalies that the runs of a campaign show, by kind, with the first run of each: what every campaign counts and tells.
 //!
 //! ```text
 //!   41 runs are not serializable: lost update (39), write skew (2)
 //!   1 run is inconclusive within the budget; raise --budget
 //! ```
 
-use super::judge::Answer;
+use crate::judge::Judgement;
 use skew_check::{AnomalyKind, Counterexample};
 use skew_history::IsolationLevel;
 use skew_view::words;
@@ -13,38 +13,42 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// An anomaly, how many runs show it, and the one with the smallest seed.
-pub(super) struct Anomaly {
-    pub(super) runs: u64,
-    pub(super) seed: u64,
-    pub(super) found: Counterexample,
+pub struct SeenAnomaly {
+    /// How many runs show it.
+    pub runs: u64,
+    /// The smallest seed of those.
+    pub seed: u64,
+    /// What the run of that seed shows.
+    pub found: Counterexample,
 }
 
 /// All of a campaign.
-pub(super) struct Anomalies {
+pub struct Anomalies {
     against: IsolationLevel,
-    by_kind: BTreeMap<AnomalyKind, Anomaly>,
+    by_kind: BTreeMap<AnomalyKind, SeenAnomaly>,
     /// Runs on which the checker's budget ended.
-    pub(super) undecided: u64,
+    pub undecided: u64,
 }
 
 impl Anomalies {
-    pub(super) fn new(against: IsolationLevel) -> Anomalies {
+    /// None yet, of runs that are compared with a level.
+    pub fn new(against: IsolationLevel) -> Anomalies {
         Anomalies { against, by_kind: BTreeMap::new(), undecided: 0 }
     }
 
     /// The level that runs are compared with.
-    pub(super) fn against(&self) -> IsolationLevel {
+    pub fn against(&self) -> IsolationLevel {
         self.against
     }
 
     /// Counts a run. Runs end in any order; the first is the one with the smallest seed.
-    pub(super) fn count(&mut self, seed: u64, answer: &Answer) {
+    pub fn count(&mut self, seed: u64, answer: &Judgement) {
         let found = match answer {
-            Answer::Holds => return,
-            Answer::Unknown => return self.undecided += 1,
-            Answer::Fails(found) => found.as_ref(),
+            Judgement::Holds => return,
+            Judgement::Unknown => return self.undecided += 1,
+            Judgement::Fails(found) => found.as_ref(),
         };
-        let new = || Anomaly { runs: 0, seed, found: found.clone() };
+        let new = || SeenAnomaly { runs: 0, seed, found: found.clone() };
         let anomaly = self.by_kind.entry(found.kind).or_insert_with(new);
         anomaly.runs += 1;
         if seed < anomaly.seed {
@@ -52,27 +56,28 @@ impl Anomalies {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether no run shows one.
+    pub fn is_empty(&self) -> bool {
         self.by_kind.is_empty()
     }
 
     /// Each kind, in its order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (AnomalyKind, &Anomaly)> {
+    pub fn iter(&self) -> impl Iterator<Item = (AnomalyKind, &SeenAnomaly)> {
         self.by_kind.iter().map(|(kind, anomaly)| (*kind, anomaly))
     }
 
     /// The one with the smallest seed.
-    pub(super) fn first(&self) -> Option<&Anomaly> {
+    pub fn first(&self) -> Option<&SeenAnomaly> {
         self.by_kind.values().min_by_key(|anomaly| anomaly.seed)
     }
 
     /// How many runs show one.
-    pub(super) fn runs(&self) -> u64 {
+    pub fn runs(&self) -> u64 {
         self.by_kind.values().map(|anomaly| anomaly.runs).sum()
     }
 
     /// A line of how many runs of all are not what they are compared with, and one of those that are inconclusive.
-    pub(super) fn tell(&self, all: u64, text: &mut String) {
+    pub fn tell(&self, all: u64, text: &mut String) {
         let kinds: Vec<String> =
             self.iter().map(|(kind, anomaly)| format!("{} ({})", words::anomaly(kind), anomaly.runs)).collect();
         if !kinds.is_empty() {
@@ -88,7 +93,7 @@ impl Anomalies {
 }
 
 /// `1 run`, `3 runs`.
-pub(super) fn counted(count: u64, what: &str) -> String {
+pub fn counted(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 

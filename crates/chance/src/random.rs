@@ -4,7 +4,7 @@
 //! so that no library's idea of "a random number below n" can change the histories of an old seed.
 //!
 //! ```
-//! use skew_generate::Random;
+//! use skew_chance::Random;
 //! let draw = || Random::of_operation(7, 0, 3).below(1000);
 //! assert_eq!(draw(), draw());
 //! ```

@@ -1,0 +1,96 @@
+//! A program with its text, as `play` and `explore` need it: parsed, complained about, loaded into a store.
+
+use crate::{Complaint, Moment};
+use sha2::{Digest, Sha256};
+use skew_mockdb::{Begin, Store};
+use skew_program::{Program, ProgramError};
+use skew_sql::{Stop, Storage, Write};
+use skew_value::SqlError;
+
+/// A program and the text that it was made from.
+pub struct ProgramFile {
+    /// As the user calls it.
+    pub name: String,
+    /// What is in it.
+    pub text: String,
+    /// What that means.
+    pub program: Program,
+}
+
+impl ProgramFile {
+    /// Understands a text, in which time begins at a moment. A program whose sessions call nothing is refused.
+    pub fn parse(name: String, text: String, clock: Moment) -> Result<ProgramFile, Complaint> {
+        let program = Program::parse_at(&text, clock.0).map_err(|error| complaint(&name, &error))?;
+        if program.scripts().is_empty() {
+            let advice = "add lines like `SESSION alice: CALL withdraw(1, 60, @a);`";
+            return Err(Complaint::new(&name, "no SESSION calls anything".to_owned(), advice));
+        }
+        Ok(ProgramFile { name, text, program })
+    }
+
+    /// What its parser warns of, a line each.
+    pub fn warnings(&self) -> impl Iterator<Item = String> + '_ {
+        let told = |place: skew_value::Place, message: &str| {
+            format!("warning: line {}, column {}: {message}", place.line, place.column)
+        };
+        self.program.warnings().iter().map(move |warning| told(warning.place, &warning.message))
+    }
+
+    /// The hash that binds findings and unfinished explorations to it.
+    pub fn sha256(&self) -> String {
+        Sha256::digest(&self.text).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// An error of a program with its line and a caret under the place.
+pub fn complaint(file: &str, error: &ProgramError) -> Complaint {
+    let place = error.place;
+    let message = format!("line {}, column {}: {}", place.line, place.column, error.message);
+    let mut complaint = Complaint::new(file, message, error.hint.as_deref().unwrap_or_default());
+    let number = format!("{} | ", place.line);
+    let blanks = " ".repeat(number.len());
+    // A line of a megabyte helps nobody.
+    if error.line.chars().count() <= 200 {
+        complaint.excerpt = Some(format!("{number}{}\n  {blanks}{}", error.line, error.caret()));
+    }
+    complaint
+}
+
+/// A value that a call handed out, as text.
+pub fn shown(value: &skew_value::Datum, field: &skew_program::Field, program: &Program) -> String {
+    match value.is_null() {
+        true => "NULL".to_owned(),
+        false => skew_value::output(value, &field.sql_type, program.dialect()),
+    }
+}
+
+/// Puts the first rows where no transaction wrote them.
+pub fn load(store: &mut Store, program: &Program) -> Result<(), SqlError> {
+    let loader = store.connect("skew/load");
+    store.begin(loader, Begin::default())?;
+    let copied = copy(program, &mut store.view(loader));
+    copied.map_err(|stop| match stop {
+        Stop::Error(error) => error,
+        Stop::Interrupted(_) => SqlError::unsupported("a store that interrupts its loading"),
+    })?;
+    // Nobody else is there, so nothing can stand in the way.
+    let _ = store.commit(loader);
+    store.disconnect(loader);
+    Ok(())
+}
+
+fn copy(program: &Program, storage: &mut dyn Storage) -> Result<(), Stop> {
+    let (_, rows) = program.initial();
+    for (key, row) in rows.rows() {
+        storage.put(key, Write::Row(row.clone()))?;
+    }
+    for (sequence, value, called) in rows.sequences() {
+        storage.set_value(sequence, value, called)?;
+    }
+    for (space, count) in rows.fresh_keys() {
+        for _ in 0..count {
+            storage.fresh_key(space)?;
+        }
+    }
+    Ok(())
+}
