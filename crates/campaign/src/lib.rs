@@ -11,6 +11,8 @@
 pub mod anomalies;
 mod complaint;
 mod conclusion;
+pub mod explored;
+pub mod initial;
 pub mod judge;
 mod moment;
 pub mod pattern;

@@ -22,7 +22,7 @@
 use crate::base::Base;
 use crate::forced::ForcedOrder;
 use crate::keys::KeyNumber;
-use crate::log::{Event, Kind, Log, Manner, reads_among};
+use crate::log::{Event, Log, Manner, ReadKind, reads_among};
 use crate::ordered::Ordered;
 use crate::set::{INITIAL, Number, Set};
 
@@ -41,7 +41,7 @@ pub(crate) struct Beginning<'a> {
 pub(crate) struct NextRead {
     pub(crate) key: KeyNumber,
     pub(crate) source: Number,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ReadKind,
 }
 
 /// What a transaction must have seen.
@@ -85,7 +85,7 @@ impl ForcedOrder {
         let mut earlier = Set::EMPTY;
         for read in reads_among(events) {
             seen.add(history, read.source, read.kind());
-            if read.kind() == Kind::Plain {
+            if read.kind() == ReadKind::Plain {
                 earlier.insert(read.source);
             }
         }
@@ -123,20 +123,20 @@ impl ForcedOrder {
 }
 
 impl Seen {
-    fn add(&mut self, history: &Ordered, source: Number, kind: Kind) {
+    fn add(&mut self, history: &Ordered, source: Number, kind: ReadKind) {
         let shown = history.past_of(source) | Set::only(source);
         self.past |= shown;
-        if kind == Kind::Plain {
+        if kind == ReadKind::Plain {
             self.plain_past |= shown;
             self.direct.insert(source);
         }
     }
 
     /// Whom a read must have seen; `earlier` is whom earlier plain reads read from.
-    fn by(&self, base: Base, kind: Kind, earlier: Set) -> Set {
+    fn by(&self, base: Base, kind: ReadKind, earlier: Set) -> Set {
         match base {
             Base::Any => Set::EMPTY,
-            _ if kind == Kind::Locking => self.past,
+            _ if kind == ReadKind::Locking => self.past,
             Base::ReadCommitted => earlier,
             Base::ReadAtomic => self.direct,
             Base::Causal => self.plain_past,

@@ -21,7 +21,7 @@ use skew_value::Datum;
 
 /// How a transaction ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Ending<L> {
+pub struct TransactionEnd<L> {
     /// Whether it commits; else its own program aborts it: its reads count, its writes are nobody's.
     pub commits: bool,
     /// What it leaves to the transactions after it in its session, and to assertions.
@@ -65,7 +65,7 @@ pub trait Explorable {
         place: Place,
         before: Option<&Self::Left>,
         requests: &mut Requests<'_>,
-    ) -> Result<Ending<Self::Left>, Interrupt>;
+    ) -> Result<TransactionEnd<Self::Left>, Interrupt>;
 
     /// The name of a key in histories; distinct keys have distinct names.
     fn key_name(&self, key: &RowKey) -> String;

@@ -11,7 +11,7 @@
 
 use crate::explorable::Explorable;
 use crate::keys::reads_down;
-use crate::log::{Event, Kind, Log, Manner, Outcome};
+use crate::log::{Event, Log, Manner, Outcome, ReadKind};
 use crate::outline::Place;
 use crate::requests::whole_part;
 use crate::run::Run;
@@ -54,7 +54,7 @@ enum Followed {
 
 /// A transaction of the run.
 #[derive(Clone, Debug)]
-struct Transaction {
+struct FollowedTransaction {
     name: String,
     session: String,
     ordinal: u32,
@@ -67,8 +67,8 @@ struct Transaction {
 pub struct Follower {
     initial: BTreeMap<RowKey, Row>,
     names: BTreeMap<RowKey, String>,
-    waiting: VecDeque<Transaction>,
-    current: Option<Transaction>,
+    waiting: VecDeque<FollowedTransaction>,
+    current: Option<FollowedTransaction>,
     own: BTreeMap<RowKey, Option<Row>>,
     memory: Memory,
     difference: Option<Difference>,
@@ -86,7 +86,7 @@ impl<P: Explorable + ?Sized> Run<'_, P> {
         let transaction = |&number: &crate::set::Number| {
             let place = outline.places[number as usize];
             let log = history.log(number);
-            Transaction {
+            FollowedTransaction {
                 name: outline.transaction_name(number),
                 session: outline.session_names[place.session].clone(),
                 ordinal: ordinal(place),
@@ -94,7 +94,7 @@ impl<P: Explorable + ?Sized> Run<'_, P> {
                 commits: log.outcome == Outcome::Committed,
             }
         };
-        let waiting: VecDeque<Transaction> =
+        let waiting: VecDeque<FollowedTransaction> =
             history.order.iter().map(transaction).filter(|transaction| !transaction.requests.is_empty()).collect();
         let keys = waiting.iter().flat_map(|transaction| &transaction.requests).flat_map(Followed::keys);
         let names = keys.map(|key| (key.clone(), self.runner.program.key_name(key))).collect();
@@ -118,7 +118,7 @@ impl<P: Explorable + ?Sized> Run<'_, P> {
             place += 1;
             match event {
                 Event::Read(read) => {
-                    let (key, locked) = (keys.key(read.key).clone(), read.kind() == Kind::Locking);
+                    let (key, locked) = (keys.key(read.key).clone(), read.kind() == ReadKind::Locking);
                     let row = self.node.history.value(keys, read.key, read.source).cloned();
                     requests.push_back(match read.manner {
                         Manner::Sought(_) => Followed::Sought { key, row, locked },
@@ -154,7 +154,7 @@ impl<P: Explorable + ?Sized> Run<'_, P> {
         let found = |event: &Event| match event {
             Event::Read(read) => {
                 let row = self.node.history.value(keys, read.key, read.source).cloned();
-                Some((keys.key(read.key).clone(), row, read.kind() == Kind::Locking))
+                Some((keys.key(read.key).clone(), row, read.kind() == ReadKind::Locking))
             }
             _ => None,
         };

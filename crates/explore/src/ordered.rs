@@ -15,7 +15,7 @@
 
 use crate::forced::ForcedOrder;
 use crate::keys::{KeyNumber, Keys, reads_down};
-use crate::log::{Event, Kind, Log, Manner, Outcome, Read, ScanEnd};
+use crate::log::{Event, Log, Manner, Outcome, Read, ReadKind, ScanEnd};
 use crate::set::{INITIAL, Number, Set};
 use skew_sql::{KeyRange, Row, RowKey};
 use std::sync::Arc;
@@ -191,7 +191,7 @@ impl Ordered {
         let (mut past, mut seen) = (self.past_of_all(log.session_past), Set::EMPTY);
         for read in crate::log::reads_among(&log.events[..place]) {
             past |= self.past_of(read.source) | Set::only(read.source);
-            if read.kind() == Kind::Plain {
+            if read.kind() == ReadKind::Plain {
                 seen.insert(read.source);
             }
         }

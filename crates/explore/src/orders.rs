@@ -15,7 +15,7 @@ use crate::explorable::Explorable;
 use crate::outline::Options;
 use crate::requests::Guide;
 use crate::run::Run;
-use crate::runner::{Node, Runner, Step};
+use crate::runner::{Halt, Node, Runner};
 use skew_history::History;
 use std::collections::BTreeMap;
 
@@ -49,8 +49,8 @@ impl<'p, P: Explorable + ?Sized> Baseline<'p, P> {
                 continue;
             }
             match self.runner.run(&mut node, Guide::Levels)? {
-                Step::Ended | Step::EndOfList => self.stack.push(node),
-                Step::Branched(branch) => {
+                Halt::Ended | Halt::EndOfList => self.stack.push(node),
+                Halt::Branched(branch) => {
                     for &source in branch.choices.iter().rev() {
                         let mut next = node.clone();
                         next.history.push_read(branch.key, branch.manner, branch.scanned, source);

@@ -6,7 +6,7 @@ use crate::set::{MOST_TRANSACTIONS, Number, Set};
 use skew_history::IsolationLevel;
 
 /// So many events a transaction may have unless told otherwise.
-pub const MOST_EVENTS: usize = 10_000;
+const MOST_EVENTS: usize = 10_000;
 
 /// Where a transaction stands in its program.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -13,7 +13,7 @@
 
 use crate::explorable::Explorable;
 use crate::keys::{KeyNumber, Keys, reads_down};
-use crate::log::{Event, Kind, Log, Manner, Outcome, Read, ScanEnd};
+use crate::log::{Event, Log, Manner, Outcome, Read, ReadKind, ScanEnd};
 use crate::ordered::Ordered;
 use crate::outline::Outline;
 use crate::set::{INITIAL, Number, Set};
@@ -184,7 +184,7 @@ impl<'a, P: Explorable + ?Sized> Recorder<'a, P> {
     /// Whether an event is a read that locked.
     fn locks(&self, log: &Log, place: usize) -> bool {
         match &log.events[place] {
-            Event::Read(read) => read.kind() == Kind::Locking || self.locked.contains(&(log.number, place)),
+            Event::Read(read) => read.kind() == ReadKind::Locking || self.locked.contains(&(log.number, place)),
             _ => false,
         }
     }

@@ -17,7 +17,7 @@ use crate::consistency::Beginning;
 use crate::error::ExploreError;
 use crate::forced::ForcedOrder;
 use crate::keys::{KeyNumber, Keys, reads_down};
-use crate::log::{Event, Kind, Log, Manner, ScanEnd, Sought};
+use crate::log::{Event, Log, Manner, ReadKind, ScanEnd, Sought};
 use crate::ordered::Ordered;
 use crate::outline::Outline;
 use crate::set::{INITIAL, Number, Set};
@@ -58,7 +58,7 @@ pub(crate) struct Branch {
 
 /// Why a run was interrupted.
 #[derive(Debug)]
-pub(crate) enum Reason {
+pub(crate) enum Interruption {
     /// There are several answers, or none.
     Branch(Branch),
     /// The list has no more answers.
@@ -78,7 +78,7 @@ pub struct Requests<'a> {
     guide: Guide<'a>,
     /// The next recorded event.
     cursor: usize,
-    pub(crate) reason: Option<Reason>,
+    pub(crate) reason: Option<Interruption>,
 }
 
 impl<'a> Requests<'a> {
@@ -151,13 +151,13 @@ impl<'a> Requests<'a> {
         let mut known = ForcedOrder::clone(&self.history.forced);
         match known.add_beginning(self.history, beginning, self.history.complete, &self.outline.bases) {
             true => Ok(()),
-            false => Err(self.stop(Reason::Branch(Branch { key, manner, scanned, choices: Vec::new() }))),
+            false => Err(self.stop(Interruption::Branch(Branch { key, manner, scanned, choices: Vec::new() }))),
         }
     }
 
     /// What a sought read came to.
     fn found(&self, place: usize) -> Found {
-        let locks = matches!(&self.log().events[place], Event::Read(read) if read.kind() == Kind::Locking);
+        let locks = matches!(&self.log().events[place], Event::Read(read) if read.kind() == ReadKind::Locking);
         match self.answer(place) {
             Some(row) if locks => Found::Locked(row),
             row => Found::Passed(row),
@@ -274,7 +274,7 @@ impl<'a> Requests<'a> {
             let counts = match (&self.log().events[place], self.answer(place)) {
                 (_, None) => false,
                 (Event::Own { key, .. }, Some(row)) => fits(self.keys.key(*key), &row) != Fit::No,
-                (Event::Read(read), Some(_)) => read.kind() != Kind::Passing,
+                (Event::Read(read), Some(_)) => read.kind() != ReadKind::Passing,
                 _ => true,
             };
             found += usize::from(counts);
@@ -326,15 +326,15 @@ impl<'a> Requests<'a> {
         let choices = match &mut self.guide {
             Guide::Levels => self.history.choices(key, manner, &self.outline.bases),
             Guide::List(list) => match list.next() {
-                None => return Err(self.stop(Reason::EndOfList)),
+                None => return Err(self.stop(Interruption::EndOfList)),
                 Some(&source) if source == INITIAL || self.history.writers(key).contains(source) => vec![source],
-                Some(_) => return Err(self.stop(Reason::Error(ExploreError::ForeignSubtree))),
+                Some(_) => return Err(self.stop(Interruption::Error(ExploreError::ForeignSubtree))),
             },
             Guide::Nobody { .. } => Vec::new(),
         };
         match choices.as_slice() {
             [only] => Ok(*only),
-            _ => Err(self.stop(Reason::Branch(Branch { key, manner, scanned, choices }))),
+            _ => Err(self.stop(Interruption::Branch(Branch { key, manner, scanned, choices }))),
         }
     }
 
@@ -368,14 +368,14 @@ impl<'a> Requests<'a> {
         }
         let transaction = self.outline.transaction_name(self.log().number);
         let limit = self.outline.options.most_events;
-        Err(self.stop(Reason::Error(ExploreError::TooManyEvents { transaction, limit })))
+        Err(self.stop(Interruption::Error(ExploreError::TooManyEvents { transaction, limit })))
     }
 
     fn told(&self, what: &str, key: KeyNumber) -> String {
         format!("a {what} of {}", (self.names)(self.keys.key(key)))
     }
 
-    fn stop(&mut self, reason: Reason) -> Interrupt {
+    fn stop(&mut self, reason: Interruption) -> Interrupt {
         self.reason.get_or_insert(reason);
         Interrupt::Waiting
     }
@@ -387,7 +387,7 @@ impl<'a> Requests<'a> {
         let recorded = event.map_or_else(|| "its end".to_owned(), words);
         let transaction = self.outline.transaction_name(self.log().number);
         let error = ExploreError::not_deterministic(transaction, self.cursor, recorded, asked);
-        self.stop(Reason::Error(error))
+        self.stop(Interruption::Error(error))
     }
 
     /// The transaction came to its end: it must have asked for all that is recorded.

@@ -5,7 +5,7 @@ use crate::consistency::{Beginning, NextRead};
 use crate::explorable::Explorable;
 use crate::forced::ForcedOrder;
 use crate::lineup;
-use crate::log::{Event, Kind, Manner, Outcome, Read};
+use crate::log::{Event, Manner, Outcome, Read, ReadKind};
 use crate::outline::Place;
 use crate::record::{Locked, Recorder};
 use crate::runner::{Node, Runner};
@@ -25,7 +25,7 @@ const MOST_COMBINED: usize = 8;
 
 /// Whether a run is one of a level.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Answer {
+pub enum RunAnswer {
     /// It is.
     Holds,
     /// It is not.
@@ -66,8 +66,9 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
         if contested.is_empty() {
             return Locked::new();
         }
-        let holds =
-            |locked: &Locked| self.checked_with(self.runner.outline.level(), locked.clone(), budget) == Answer::Holds;
+        let holds = |locked: &Locked| {
+            self.checked_with(self.runner.outline.level(), locked.clone(), budget) == RunAnswer::Holds
+        };
         self.guesses(&contested).0.into_iter().find(holds).unwrap_or_default()
     }
 
@@ -94,7 +95,7 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
         let of = |&number: &Number| {
             let events = history.log(number).events.iter().enumerate();
             events.filter_map(move |(place, event)| match event {
-                Event::Read(read) if read.kind() == Kind::Passing && self.is_contested(number, place, read) => {
+                Event::Read(read) if read.kind() == ReadKind::Passing && self.is_contested(number, place, read) => {
                     Some((number, place))
                 }
                 _ => None,
@@ -126,7 +127,7 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
             return true;
         }
         let log = history.log(reader);
-        let next = NextRead { key: read.key, source: looked, kind: Kind::Plain };
+        let next = NextRead { key: read.key, source: looked, kind: ReadKind::Plain };
         let beginning = Beginning { log, events: &log.events[..place], read: Some(next) };
         let members = history.past_of_all(read.past | Set::only(looked));
         let mut known = ForcedOrder::of(history, members, bases);
@@ -134,17 +135,17 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
     }
 
     /// Whether it satisfies the levels that were asked for, and not only their bases.
-    pub fn answer(&self, budget: Budget<'_>) -> Answer {
+    pub fn answer(&self, budget: Budget<'_>) -> RunAnswer {
         let outline = &self.runner.outline;
-        if outline.is_exact() && !self.locks() { Answer::Holds } else { self.answer_at(outline.level(), budget) }
+        if outline.is_exact() && !self.locks() { RunAnswer::Holds } else { self.answer_at(outline.level(), budget) }
     }
 
     /// Whether its history satisfies a level, or, at the declared level, each transaction its own.
-    pub fn answer_at(&self, level: IsolationLevel, budget: Budget<'_>) -> Answer {
+    pub fn answer_at(&self, level: IsolationLevel, budget: Budget<'_>) -> RunAnswer {
         if let Some(holds) = self.quick_answer(level) {
-            let answer = if holds { Answer::Holds } else { Answer::Fails };
+            let answer = if holds { RunAnswer::Holds } else { RunAnswer::Fails };
             debug_assert!(
-                [answer, Answer::Unknown].contains(&self.checked(level, Budget::steps(1_000_000))),
+                [answer, RunAnswer::Unknown].contains(&self.checked(level, Budget::steps(1_000_000))),
                 "the quick way says {answer:?} at {level} of {}",
                 self.pattern()
             );
@@ -171,29 +172,29 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
     }
 
     /// The answer of the checker: that for the reads which suit its own levels best.
-    fn checked(&self, level: IsolationLevel, budget: Budget<'_>) -> Answer {
+    fn checked(&self, level: IsolationLevel, budget: Budget<'_>) -> RunAnswer {
         match self.checked_with(level, self.locked(budget), budget) {
             // Another combination might have been within the level.
-            Answer::Fails if level == self.runner.outline.level() && !self.guesses(&self.contested()).1 => {
-                Answer::Unknown
+            RunAnswer::Fails if level == self.runner.outline.level() && !self.guesses(&self.contested()).1 => {
+                RunAnswer::Unknown
             }
             answer => answer,
         }
     }
 
-    fn checked_with(&self, level: IsolationLevel, locked: Locked, budget: Budget<'_>) -> Answer {
-        let Ok(history) = self.history_with(locked) else { return Answer::Unknown };
+    fn checked_with(&self, level: IsolationLevel, locked: Locked, budget: Budget<'_>) -> RunAnswer {
+        let Ok(history) = self.history_with(locked) else { return RunAnswer::Unknown };
         match skew_check::check(&history, level, budget) {
-            Verdict::Holds(_) => Answer::Holds,
-            Verdict::Fails(_) => Answer::Fails,
-            Verdict::Unknown => Answer::Unknown,
+            Verdict::Holds(_) => RunAnswer::Holds,
+            Verdict::Fails(_) => RunAnswer::Fails,
+            Verdict::Unknown => RunAnswer::Unknown,
         }
     }
 
     /// Whether any of its reads locks, or might have.
-    pub fn locks(&self) -> bool {
+    pub(crate) fn locks(&self) -> bool {
         let history = &self.node.history;
-        history.order.iter().any(|&number| history.log(number).reads().any(|read| read.kind() != Kind::Plain))
+        history.order.iter().any(|&number| history.log(number).reads().any(|read| read.kind() != ReadKind::Plain))
     }
 
     /// The places of its transactions, in an order in which they can run one after the other.
@@ -233,7 +234,7 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
                 let name = |key| self.runner.program.key_name(self.runner.keys.key(key));
                 let _ = match event {
                     Event::Read(read) => {
-                        let lock = if read.kind() == Kind::Locking { "lock " } else { "" };
+                        let lock = if read.kind() == ReadKind::Locking { "lock " } else { "" };
                         let from = match read.source {
                             INITIAL => "init".to_owned(),
                             source => outline.transaction_name(source),

@@ -11,12 +11,12 @@
 //! ```
 
 use crate::error::ExploreError;
-use crate::explorable::{Ending, Explorable};
+use crate::explorable::{Explorable, TransactionEnd};
 use crate::forced::ForcedOrder;
 use crate::keys::Keys;
 use crate::ordered::Ordered;
 use crate::outline::{Options, Outline, Place};
-use crate::requests::{Branch, Guide, Interrupt, Reason, Requests};
+use crate::requests::{Branch, Guide, Interrupt, Interruption, Requests};
 use crate::set::{Number, Set};
 use skew_sql::RowKey;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl<L> Clone for Node<L> {
 }
 
 /// How a run of a transaction ended.
-pub(crate) enum Step {
+pub(crate) enum Halt {
     /// It is over.
     Ended,
     /// Its next read has several answers, or none.
@@ -88,13 +88,13 @@ impl<'p, P: Explorable + ?Sized> Runner<'p, P> {
     }
 
     /// Runs the pending transaction as far as it goes.
-    pub(crate) fn run(&mut self, node: &mut Node<P::Left>, guide: Guide<'_>) -> Result<Step, ExploreError> {
+    pub(crate) fn run(&mut self, node: &mut Node<P::Left>, guide: Guide<'_>) -> Result<Halt, ExploreError> {
         let number = node.history.pending().expect("a pending transaction");
         let is_told = matches!(guide, Guide::List(_));
-        let Ending { commits, left } = match self.execute(&mut node.history, &node.left, number, guide)? {
+        let TransactionEnd { commits, left } = match self.execute(&mut node.history, &node.left, number, guide)? {
             Ok(ending) => ending,
-            Err(Reason::Branch(branch)) => return Ok(Step::Branched(branch)),
-            Err(_) => return Ok(Step::EndOfList),
+            Err(Interruption::Branch(branch)) => return Ok(Halt::Branched(branch)),
+            Err(_) => return Ok(Halt::EndOfList),
         };
         if !self.repeated.contains(number) {
             // A second look at each transaction finds what is not deterministic also where nothing branches.
@@ -113,7 +113,7 @@ impl<'p, P: Explorable + ?Sized> Runner<'p, P> {
         }
         node.history.end(commits, known, &self.keys);
         node.left[number as usize] = Some(Arc::new(left));
-        Ok(Step::Ended)
+        Ok(Halt::Ended)
     }
 
     /// Runs the program of a transaction: how it ended, or why it was interrupted.
@@ -123,7 +123,7 @@ impl<'p, P: Explorable + ?Sized> Runner<'p, P> {
         left: &[Option<Arc<P::Left>>],
         number: Number,
         guide: Guide<'_>,
-    ) -> Result<Result<Ending<P::Left>, Reason>, ExploreError> {
+    ) -> Result<Result<TransactionEnd<P::Left>, Interruption>, ExploreError> {
         let place = self.outline.places[number as usize];
         let is_first = self.outline.session_past(number).is_empty();
         let before = if is_first { None } else { left[number as usize - 1].as_deref() };
@@ -139,7 +139,7 @@ impl<'p, P: Explorable + ?Sized> Runner<'p, P> {
             Err(ExploreError::Failed { transaction, message: message.to_owned() })
         };
         match (requests.reason, ending) {
-            (Some(Reason::Error(error)), _) => Err(error),
+            (Some(Interruption::Error(error)), _) => Err(error),
             (_, Err(Interrupt::Failed(message))) => failed(&message),
             (Some(reason), _) => Ok(Err(reason)),
             (None, Ok(ending)) => Ok(Ok(ending)),
@@ -161,9 +161,12 @@ impl<'p, P: Explorable + ?Sized> Runner<'p, P> {
         self.begin(node, number);
         let guide = Guide::List(sources.iter());
         let fits = match ends {
-            true => matches!(self.run(node, guide)?, Step::Ended),
+            true => matches!(self.run(node, guide)?, Halt::Ended),
             false => {
-                matches!(self.execute(&mut node.history, &node.left, number, guide)?, Ok(_) | Err(Reason::EndOfList))
+                matches!(
+                    self.execute(&mut node.history, &node.left, number, guide)?,
+                    Ok(_) | Err(Interruption::EndOfList)
+                )
             }
         };
         match fits && node.history.log(number).reads().count() == sources.len() {

@@ -20,7 +20,7 @@ use crate::explorable::Explorable;
 use crate::outline::Options;
 use crate::requests::{Branch, Guide};
 use crate::run::Run;
-use crate::runner::{Node, Runner, Step};
+use crate::runner::{Halt, Node, Runner};
 use crate::set::Number;
 use crate::subtree::Subtree;
 use serde::{Deserialize, Serialize};
@@ -161,14 +161,14 @@ impl<'p, P: Explorable + ?Sized> Search<'p, P> {
                 return Ok(Some(node));
             }
             match self.runner.run(&mut node, Guide::Levels)? {
-                Step::Ended => self.push_swaps(&mut node),
-                Step::Branched(branch) if branch.choices.is_empty() => {
+                Halt::Ended => self.push_swaps(&mut node),
+                Halt::Branched(branch) if branch.choices.is_empty() => {
                     self.progress.blocked += 1;
                     self.progress.share += node.share;
                     return Ok(None);
                 }
-                Step::Branched(branch) => self.push_choices(&mut node, &branch),
-                Step::EndOfList => {}
+                Halt::Branched(branch) => self.push_choices(&mut node, &branch),
+                Halt::EndOfList => {}
             }
         }
     }

@@ -5,7 +5,7 @@
 
 use super::habits::Habits;
 use crate::error::ExploreError;
-use crate::explorable::{Ending, Explorable};
+use crate::explorable::{Explorable, TransactionEnd};
 use crate::keys::{KeyNumber, Keys};
 use crate::outline::{Options, Outline, Place};
 use crate::requests::{Interrupt, Requests};
@@ -130,7 +130,7 @@ impl Explorable for Learned {
         self.keys.all_initial().map(|(key, row)| (key.clone(), row.clone())).collect()
     }
 
-    fn run(&self, _: Place, _: Option<&()>, _: &mut Requests<'_>) -> Result<Ending<()>, Interrupt> {
+    fn run(&self, _: Place, _: Option<&()>, _: &mut Requests<'_>) -> Result<TransactionEnd<()>, Interrupt> {
         Err(Interrupt::Failed("this program runs only as a whole".to_owned()))
     }
 

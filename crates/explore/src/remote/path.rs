@@ -24,8 +24,8 @@ use crate::forced::ForcedOrder;
 use crate::keys::KeyNumber;
 use crate::log::{Event, Manner, Outcome, Read, Sought};
 use crate::ordered::Ordered;
-use crate::requests::{Branch, Guide, Interrupt, Reason, Requests};
-use crate::run::Answer;
+use crate::requests::{Branch, Guide, Interrupt, Interruption, Requests};
+use crate::run::RunAnswer;
 use crate::set::{INITIAL, MOST_TRANSACTIONS, Number, Set};
 use crate::sql::view::own_in;
 use skew_check::Budget;
@@ -55,12 +55,12 @@ pub enum PathError {
 #[derive(Debug)]
 struct Prescribed {
     number: Number,
-    part: Part,
+    part: Prescription,
 }
 
 /// What is prescribed of a transaction.
 #[derive(Debug)]
-enum Part {
+enum Prescription {
     /// What it can have asked for, without the absences that others brought about later, and how it ended.
     Events(Vec<Event>, Outcome),
     /// Whom its reads read from, up to its end.
@@ -71,42 +71,44 @@ impl Prescribed {
     /// Whom its reads read from, after so many.
     fn sources(&self, after: usize) -> Vec<Number> {
         match &self.part {
-            Part::Events(events, _) => crate::log::reads_among(events).skip(after).map(|read| read.source).collect(),
-            Part::Sources(sources) => sources.iter().skip(after).copied().collect(),
+            Prescription::Events(events, _) => {
+                crate::log::reads_among(events).skip(after).map(|read| read.source).collect()
+            }
+            Prescription::Sources(sources) => sources.iter().skip(after).copied().collect(),
         }
     }
 
     /// What is prescribed at a place, if it is known what.
     fn event(&self, place: usize) -> Option<&Event> {
         match &self.part {
-            Part::Events(events, _) => events.get(place),
-            Part::Sources(_) => None,
+            Prescription::Events(events, _) => events.get(place),
+            Prescription::Sources(_) => None,
         }
     }
 
     /// Whether a request at a place, of which this says whether it is another event, is another one.
     fn is_other(&self, place: usize, is_it: impl Fn(&Event) -> bool) -> bool {
         match &self.part {
-            Part::Events(events, outcome) => {
+            Prescription::Events(events, outcome) => {
                 events.get(place).map_or(*outcome != Outcome::Pending, |event| !is_it(event))
             }
-            Part::Sources(_) => false,
+            Prescription::Sources(_) => false,
         }
     }
 
     /// Whether it cannot end here, after so many events and reads, in this way.
     fn ends_otherwise(&self, place: usize, reads: usize, commits: bool) -> bool {
         match &self.part {
-            Part::Events(events, outcome) => {
+            Prescription::Events(events, outcome) => {
                 place < events.len() || *outcome != Outcome::Pending && (*outcome == Outcome::Committed) != commits
             }
-            Part::Sources(sources) => reads < sources.len(),
+            Prescription::Sources(sources) => reads < sources.len(),
         }
     }
 
     /// Whether what comes after is for the path to find out.
     fn is_open(&self) -> bool {
-        matches!(self.part, Part::Events(_, Outcome::Pending))
+        matches!(self.part, Prescription::Events(_, Outcome::Pending))
     }
 }
 
@@ -203,11 +205,6 @@ impl Path {
     /// What the rows of a space are for whoever reads histories: the names of their columns, and which of them the key repeats.
     pub fn describe(&mut self, space: SpaceId, columns: Vec<(String, bool)>) {
         self.learned.describe(space, columns);
-    }
-
-    /// A session that ran after one that comes behind it by name, if there is such: it came too late, and runs may be missed.
-    pub fn disorder(&self) -> Option<&str> {
-        self.disorder.as_deref()
     }
 
     /// The rows that are there before everything, with the names of their keys. Every run has to begin with the same.
@@ -388,9 +385,9 @@ impl Path {
         }
         let budget = || Budget::steps(WORK_PER_STATE);
         let states = self.learned.look(&self.history, |run| match run.answer(budget()) {
-            Answer::Holds => run.final_states(MOST_FINAL_STATES, budget()),
+            RunAnswer::Holds => run.final_states(MOST_FINAL_STATES, budget()),
             // What is not within the level is not asked how it ended.
-            Answer::Fails | Answer::Unknown => Some(Vec::new()),
+            RunAnswer::Fails | RunAnswer::Unknown => Some(Vec::new()),
         });
         let Some(mut states) = states else { return self.fail(ExploreError::TooManyFinalStates(MOST_FINAL_STATES)) };
         if states.is_empty() {
@@ -488,9 +485,11 @@ impl Path {
                 (Ok(answer), None) => {
                     return if self.is_blocked(start) { self.fail(PathError::Blocked) } else { Ok(answer) };
                 }
-                (_, Some(Reason::Branch(branch))) => self.branch(&branch)?,
-                (_, Some(Reason::EndOfList)) if !told.is_empty() => {}
-                (_, Some(Reason::Error(error))) if error != ExploreError::ForeignSubtree => return self.fail(error),
+                (_, Some(Interruption::Branch(branch))) => self.branch(&branch)?,
+                (_, Some(Interruption::EndOfList)) if !told.is_empty() => {}
+                (_, Some(Interruption::Error(error))) if error != ExploreError::ForeignSubtree => {
+                    return self.fail(error);
+                }
                 _ => return self.differs("a read"),
             }
         }
@@ -586,7 +585,7 @@ fn prescribe(start: Start, learned: &Learned) -> VecDeque<Prescribed> {
     let history = match start {
         Start::History(history) => history,
         Start::Written(transactions) => {
-            let part = |(number, sources)| Prescribed { number, part: Part::Sources(sources) };
+            let part = |(number, sources)| Prescribed { number, part: Prescription::Sources(sources) };
             return transactions.into_iter().map(part).collect();
         }
     };
@@ -597,7 +596,7 @@ fn prescribe(start: Start, learned: &Learned) -> VecDeque<Prescribed> {
         let is_told =
             |event: &&Event| !matches!(event, Event::Read(read) if !history.is_told(read, &learned.keys, earlier));
         let events = log.events.iter().filter(is_told).cloned().collect();
-        prescribed.push_back(Prescribed { number, part: Part::Events(events, log.outcome) });
+        prescribed.push_back(Prescribed { number, part: Prescription::Events(events, log.outcome) });
         earlier.insert(number);
     }
     prescribed

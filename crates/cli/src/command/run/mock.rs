@@ -6,8 +6,8 @@
 
 use super::Arguments;
 use crate::command::program::{GranularityArgument, UpdatesArgument};
-use crate::command::serve::database;
 use crate::input::Complaint;
+use skew_campaign::initial;
 use skew_history::IsolationLevel;
 use skew_mockdb::wire::{RunningServer, Schedule, WireServer, WireSettings};
 use skew_mockdb::{Campaign, Database, Options, Record, Store};
@@ -54,7 +54,7 @@ impl Mock {
         let mut database = Database::new(store, Arc::new(Catalog::default()));
         database.obeys_levels = false;
         let setup = Setup::new(workload, &Names::default(), Dialect::Postgres);
-        database::load(&mut database, workload.name(), &setup.script())?;
+        initial::load(&mut database, workload.name(), &setup.script())?;
         database.store.start(Record { history: None, choices: None }, "");
         let settings = WireSettings {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),

@@ -3,11 +3,10 @@
 use super::{Arguments, read_text};
 use crate::input::Complaint;
 use crate::output::{RecordFile, RecordFiles};
+use skew_campaign::initial::load;
 use skew_history::IsolationLevel;
-use skew_mockdb::connection::error_of;
-use skew_mockdb::{Campaign, ChoiceLog, Chooser, Connection, Database, Options, Record, Script, Store};
-use skew_sql::{Catalog, Stop};
-use skew_value::{Dialect, SqlError};
+use skew_mockdb::{Campaign, ChoiceLog, Chooser, Database, Options, Record, Script, Store};
+use skew_sql::Catalog;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -71,32 +70,4 @@ pub(super) fn fresh(
     }
     database.store.start(record, "");
     Ok(database)
-}
-
-/// Nobody else is there yet, so what is committed here is the initial state.
-pub(in crate::command) fn load(database: &mut Database, file: &str, text: &str) -> Result<(), Complaint> {
-    run_all(database, text).map_err(|error| complaint(file, &error))
-}
-
-fn run_all(database: &mut Database, text: &str) -> Result<(), SqlError> {
-    let mut loader = Connection::open(database, "skew/init", Dialect::Postgres);
-    let statements = loader.session().parse(text)?;
-    for statement in &statements {
-        let prepared = loader.prepare(database, statement, &[]).map_err(|error| error.at(statement.place()))?;
-        loader.execute(database, &prepared, &[]).map_err(|stop| match stop {
-            Stop::Error(error) => error.at(statement.place()),
-            Stop::Interrupted(interrupt) => error_of(interrupt).at(statement.place()),
-        })?;
-    }
-    loader.close(database);
-    Ok(())
-}
-
-fn complaint(file: &str, error: &SqlError) -> Complaint {
-    let place = error.place.map_or_else(String::new, |place| format!("line {}, column {}: ", place.line, place.column));
-    Complaint::new(
-        file,
-        format!("{place}{}", error.message),
-        error.hint.as_deref().or(error.detail.as_deref()).unwrap_or_default(),
-    )
 }
