@@ -38,6 +38,16 @@ pub struct Judged {
     pub rolled_back: Option<Box<Counterexample>>,
 }
 
+impl Judged {
+    /// What the run violates of the level that runs are compared with.
+    pub fn found(&self) -> Option<&Counterexample> {
+        match &self.against {
+            Judgement::Fails(found) => Some(found),
+            Judgement::Holds | Judgement::Unknown => None,
+        }
+    }
+}
+
 /// What stands behind a failure where the transactions that committed are what runs are compared with.
 #[derive(Clone, Debug)]
 pub enum Behind {

@@ -9,20 +9,30 @@
 //! goes on, and returns values. What went wrong before or between runs is a [`Complaint`]; what runs have found never is.
 
 pub mod anomalies;
+mod checked;
+pub mod command;
 mod complaint;
 mod conclusion;
+pub mod driven;
 pub mod explored;
-pub mod initial;
+pub mod family;
 pub mod judge;
 mod moment;
 pub mod pattern;
+pub mod played;
 pub mod program_file;
+pub mod recording;
+mod seeds;
+pub mod served;
+pub mod servers;
 mod stop;
 pub mod tally;
 
 pub use anomalies::counted;
+pub use checked::Checked;
 pub use complaint::Complaint;
 pub use conclusion::Conclusion;
 pub use moment::Moment;
 pub use program_file::ProgramFile;
+pub use seeds::RunProgress;
 pub use stop::StopFlags;

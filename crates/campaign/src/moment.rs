@@ -1,6 +1,6 @@
 //! When the time of a database begins: `2026-01-31T12:00:00Z`.
 
-use skew_sql::{by_place::EPOCH, by_place::SECOND};
+use skew_sql::by_place::{EPOCH, SECOND};
 use skew_value::{Datum, Dialect, SqlType};
 use std::fmt;
 use std::str::FromStr;

@@ -53,7 +53,7 @@ pub struct FirstFailure {
 
 /// What an assertion says about a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Asked {
+pub enum Says {
     /// It is true.
     Holds,
     /// It is not, or cannot be evaluated: why, if there is more to say.
@@ -85,28 +85,42 @@ impl RunTally {
         }
     }
 
-    /// Counts what an assertion says about a run. What stands behind a failure is kept of the first one only.
-    pub fn ask(&mut self, name: &str, asked: &Asked, first: impl FnOnce(Option<String>) -> FirstFailure) {
-        let tally = self.assertion(name);
+    /// Not everything that was asked of the last run is known.
+    pub fn leave_open(&mut self) {
+        self.anomalies.undecided += 1;
+    }
+
+    /// The place of an assertion; a new one comes behind the others.
+    pub fn place_of(&mut self, name: &str) -> usize {
+        let known = self.assertions.iter().position(|tally| tally.name == name);
+        known.unwrap_or_else(|| self.add_assertion(name))
+    }
+
+    /// Another assertion, and its place.
+    pub fn add_assertion(&mut self, name: &str) -> usize {
+        let name = name.to_owned();
+        self.assertions.push(AssertionTally { name, asked: 0, failures: 0, open: 0, first: None });
+        self.assertions.len() - 1
+    }
+
+    /// Counts what an assertion says about a run. What there is to say about a failure is kept of the first one only.
+    pub fn ask(&mut self, place: usize, says: &Says, first: impl FnOnce(Option<String>) -> FirstFailure) {
+        let tally = &mut self.assertions[place];
         tally.asked += 1;
-        match asked {
-            Asked::Holds => {}
-            Asked::Open => tally.open += 1,
-            Asked::Fails(detail) => {
+        match says {
+            Says::Holds => {}
+            Says::Open => tally.open += 1,
+            Says::Fails(detail) => {
                 tally.failures += 1;
                 tally.first.get_or_insert_with(|| first(detail.clone()));
             }
         }
     }
 
-    /// An assertion by its name; a new one has failed nowhere.
-    pub fn assertion(&mut self, name: &str) -> &mut AssertionTally {
-        let place = self.assertions.iter().position(|tally| tally.name == name).unwrap_or_else(|| {
-            let name = name.to_owned();
-            self.assertions.push(AssertionTally { name, asked: 0, failures: 0, open: 0, first: None });
-            self.assertions.len() - 1
-        });
-        &mut self.assertions[place]
+    /// Whether one of these failures, by places, is the first of its assertion.
+    pub fn has_first(&self, says: &[Says]) -> bool {
+        let mut pairs = self.assertions.iter().zip(says);
+        pairs.any(|(tally, says)| matches!(says, Says::Fails(_)) && tally.first.is_none())
     }
 
     /// How many runs there were.

@@ -8,14 +8,13 @@ use skew_check::Progress;
 use skew_view::report::PhaseTime;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 static STOP: AtomicBool = AtomicBool::new(false);
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 static SOMETHING_TO_KEEP: AtomicBool = AtomicBool::new(false);
-static LAST_ACT: OnceLock<fn()> = OnceLock::new();
 
 /// The flag that ends a search early.
 pub(crate) fn stop_flag() -> &'static AtomicBool {
@@ -54,21 +53,15 @@ pub(crate) fn something_to_keep() {
     SOMETHING_TO_KEEP.store(true, Ordering::Relaxed);
 }
 
-/// What is to be done before an impatient Ctrl-C ends the process; only the first one counts.
-pub(crate) fn before_leaving(last_act: fn()) {
-    let _ = LAST_ACT.set(last_act);
-}
-
 /// Raises the flag on Ctrl-C, and when the process is asked to end. While nothing was found yet, such as during the reading of a large file or while waiting for standard
 /// input, it ends the process at once; so does a second one, for those phases that do not look at the flag.
-pub(crate) fn stop_on_interrupt() {
-    let handler = || {
+/// Before that comes the last act.
+pub(crate) fn stop_on_interrupt(last_act: fn()) {
+    let handler = move || {
         STOP.store(true, Ordering::Relaxed);
         let again = INTERRUPTED.swap(true, Ordering::Relaxed);
         if again || !SOMETHING_TO_KEEP.load(Ordering::Relaxed) {
-            if let Some(last_act) = LAST_ACT.get() {
-                last_act();
-            }
+            last_act();
             std::process::exit(3);
         }
     };

@@ -5,6 +5,7 @@
 
 use crate::exit::Exit;
 use crate::input::Complaint;
+use skew_campaign::RunProgress;
 use skew_view::Palette;
 use skew_view::words::clean;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Stdout, Write};
@@ -115,6 +116,12 @@ impl Console {
         if self.shows_progress() {
             let _ = io::stderr().write_all(format!("\r\x1b[K{}", clean(text)).as_bytes());
         }
+    }
+
+    /// Shows how far a campaign is.
+    pub(crate) fn runs(&mut self, progress: RunProgress) {
+        let RunProgress { done, runs, failed } = progress;
+        self.progress(&format!("{done} of {runs} runs, {failed} failed"));
     }
 
     /// Writes what is still to be written; a full disk is bad news even when all levels hold.

@@ -52,7 +52,7 @@ struct Arguments {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let mut console = Console::new(arguments.color, arguments.quiet);
-    clock::stop_on_interrupt();
+    clock::stop_on_interrupt(skew_campaign::family::kill_all);
     let exit = arguments.command.run(&mut console);
     console.finish(exit).into()
 }

@@ -154,7 +154,7 @@ impl<'a> Binder<'a> {
         let columns = catalog.tables.get("skew_type").map(|table| &table.columns);
         let column = columns.and_then(|columns| columns.first().filter(|_| columns.len() == 1));
         let sql_type = column.map(|column| column.sql_type.clone());
-        let sql_type = sql_type.ok_or_else(|| crate::error::syntax(place, "expected a type"))?;
+        let sql_type = sql_type.ok_or_else(|| crate::source::syntax(place, "expected a type"))?;
         // MySQL's ENUM('a', 'b') belongs to its column alone.
         let known = |id| self.session.catalog().enumerations.values().any(|enumeration| enumeration.id == id);
         Ok(match sql_type {

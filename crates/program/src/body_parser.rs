@@ -7,9 +7,8 @@
 //!
 //! What MariaDB has and this does not (handlers, cursors, dynamic SQL) is refused by name, with what to write instead.
 
-use crate::error::syntax;
 use crate::file_parser::Parser;
-use crate::source::{Piece, Spot};
+use crate::source::{Piece, Spot, syntax};
 use crate::syntax::*;
 use skew_value::{Place, SqlError};
 use sqlparser::tokenizer::Token;

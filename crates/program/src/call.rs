@@ -5,17 +5,14 @@
 //!                              constants  OUT ── @b of bob ──> IN
 //! ```
 //!
-//! A [`Client`] is one session on its way: it starts a [`Run`] per call and keeps the session's variables. A call that committed, or
-//! that ended with ROLLBACK, sets them; one that failed or was refused does not, as in every database.
+//! What is written down is here; a session on its way is a [`Client`](crate::Client).
 
-use crate::Program;
 use crate::bind::Binder;
-use crate::error::syntax;
 use crate::instruction::{Procedure, Target};
-use crate::run::Run;
+use crate::source::syntax;
 use crate::syntax::{ArgumentText, CallText, Name, ParameterMode, SessionText};
 use skew_history::IsolationLevel;
-use skew_value::{Datum, Dialect, Place, SqlError, SqlState, SqlType};
+use skew_value::{Datum, Place, SqlError, SqlState, SqlType};
 use std::sync::Arc;
 
 /// SESSION: a name and what it calls.
@@ -26,24 +23,24 @@ pub struct Script {
     /// Its calls in order.
     pub calls: Vec<Call>,
     /// How many variables it has.
-    variables: usize,
+    pub(crate) variables: usize,
 }
 
 /// A call.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// The procedure, as a place in [`Program::procedures`].
+    /// The procedure, as a place in [`Program::procedures`](crate::Program::procedures).
     pub procedure: usize,
     /// `AT level`.
     pub level: Option<IsolationLevel>,
     /// Where in the file.
     pub place: Place,
-    arguments: Vec<Argument>,
+    pub(crate) arguments: Vec<Argument>,
 }
 
 /// What is given to a parameter.
 #[derive(Clone, Debug)]
-enum Argument {
+pub(crate) enum Argument {
     /// A value of the parameter's type.
     Constant(Datum),
     /// A variable of the session, and the conversion of what an earlier call left there. An OUT parameter takes nothing.
@@ -88,8 +85,8 @@ pub struct Results {
 
 impl Results {
     /// Nothing came back yet.
-    pub fn new(program: &Program) -> Results {
-        Results { calls: program.scripts().iter().map(|script| vec![None; script.calls.len()]).collect() }
+    pub fn new(scripts: &[Script]) -> Results {
+        Results { calls: scripts.iter().map(|script| vec![None; script.calls.len()]).collect() }
     }
 
     /// The result of a call.
@@ -102,72 +99,6 @@ impl Results {
         if let Some(place) = self.calls.get_mut(session).and_then(|calls| calls.get_mut(call)) {
             *place = Some(result);
         }
-    }
-}
-
-/// A session on its way: its variables.
-#[derive(Clone, Debug)]
-pub struct Client {
-    session: usize,
-    variables: Vec<Datum>,
-}
-
-impl Client {
-    /// A session of a program, before its first call.
-    pub fn new(program: &Program, session: usize) -> Client {
-        let count = program.scripts().get(session).map_or(0, |script| script.variables);
-        Client { session, variables: vec![Datum::Null; count] }
-    }
-
-    /// Begins a call; an argument that cannot become its parameter's type is an error.
-    pub fn start(&self, program: &Program, call: usize, most_steps: u64) -> Result<Run, SqlError> {
-        let call = self.call(program, call)?;
-        let procedure = Arc::clone(&program.procedures()[call.procedure]);
-        let value = |argument: &Argument| self.value(argument, program.dialect());
-        let arguments: Result<Vec<Datum>, SqlError> = call.arguments.iter().map(value).collect();
-        Ok(Run::new(procedure, arguments.map_err(|error| error.at(call.place))?, most_steps))
-    }
-
-    fn call<'a>(&self, program: &'a Program, call: usize) -> Result<&'a Call, SqlError> {
-        let script = program.scripts().get(self.session);
-        script
-            .and_then(|script| script.calls.get(call))
-            .ok_or_else(|| SqlError::new(SqlState::INTERNAL, "no such call"))
-    }
-
-    fn value(&self, argument: &Argument, dialect: Dialect) -> Result<Datum, SqlError> {
-        match argument {
-            Argument::Constant(value) => Ok(value.clone()),
-            Argument::Variable { variable, taken: Some(target) } => target.convert(&self.variables[*variable], dialect),
-            Argument::Variable { taken: None, .. } => Ok(Datum::Null),
-        }
-    }
-
-    /// Ends a call that could not start: it hands out nothing, and all its fields are NULL.
-    pub fn refuse(&self, program: &Program, call: usize, outcome: CallOutcome) -> CallResult {
-        let procedure = self.call(program, call).ok().map(|call| &program.procedures()[call.procedure]);
-        let fields = procedure.map_or(0, |procedure| procedure.fields.len());
-        CallResult { outcome, fields: vec![Datum::Null; fields] }
-    }
-
-    /// Ends a call: what it hands out, and what the session's variables are now. `hands_out` is false after an error.
-    pub fn finish(
-        &mut self,
-        program: &Program,
-        call: usize,
-        run: &Run,
-        outcome: CallOutcome,
-        hands_out: bool,
-    ) -> CallResult {
-        if let (true, Ok(call)) = (hands_out, self.call(program, call)) {
-            for (number, (argument, parameter)) in call.arguments.iter().zip(&run.procedure().parameters).enumerate() {
-                if let (Argument::Variable { variable, .. }, true) = (argument, parameter.mode != ParameterMode::In) {
-                    self.variables[*variable] = run.parameter(number).clone();
-                }
-            }
-        }
-        let fields = (0..run.procedure().fields.len()).map(|number| run.field(number).clone()).collect();
-        CallResult { outcome, fields }
     }
 }
 

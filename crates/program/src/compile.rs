@@ -12,9 +12,8 @@
 //! were bound at different places expect them.
 
 use crate::bind::{Binder, ROW_COUNT};
-use crate::error::syntax;
 use crate::instruction::*;
-use crate::source::{FIELD_DOT, Piece};
+use crate::source::{FIELD_DOT, Piece, syntax};
 use crate::syntax::*;
 use skew_value::{Place, SqlError, SqlState, SqlType};
 use std::sync::Arc;

@@ -6,6 +6,7 @@
 //!     ^
 //! ```
 
+use crate::source::readable;
 use skew_value::{Place, SqlError, SqlState};
 
 /// A program that cannot be run: found before any run, except where a schema statement fails.
@@ -31,8 +32,8 @@ impl ProgramError {
         let line = text.lines().nth(place.line.saturating_sub(1) as usize).unwrap_or_default();
         ProgramError {
             state: error.state,
-            message: crate::source::readable(&error.message),
-            hint: error.hint.or(error.detail.map(String::from)).map(|hint| crate::source::readable(&hint)),
+            message: readable(&error.message),
+            hint: error.hint.or(error.detail.map(String::from)).map(|hint| readable(&hint)),
             place,
             line: line.to_owned(),
         }
@@ -46,9 +47,4 @@ impl ProgramError {
         blanks.push('^');
         blanks
     }
-}
-
-/// The text is no program.
-pub(crate) fn syntax(place: Place, message: impl Into<String>) -> SqlError {
-    SqlError::new(SqlState::SYNTAX_ERROR, message).at(place)
 }

@@ -9,8 +9,7 @@
 //!
 //! A token decides what comes next; nothing is tried twice, so the time is linear. Statements nest at most [`DEEPEST`] deep.
 
-use crate::error::syntax;
-use crate::source::{Piece, Source, Spot};
+use crate::source::{Piece, Source, Spot, syntax};
 use crate::syntax::*;
 use skew_value::{Dialect, Place, SqlError, SqlState};
 use sqlparser::tokenizer::Token;

@@ -47,6 +47,7 @@ mod assertion;
 mod bind;
 mod body_parser;
 mod call;
+mod client;
 mod compile;
 mod error;
 mod file_parser;
@@ -62,7 +63,8 @@ mod tests;
 
 pub use assertion::Assertion;
 pub use bind::Warning;
-pub use call::{Call, CallOutcome, CallResult, Client, Results, Script};
+pub use call::{Call, CallOutcome, CallResult, Results, Script};
+pub use client::Client;
 pub use error::ProgramError;
 pub use instruction::{Field, Parameter, Procedure};
 pub use program::Program;

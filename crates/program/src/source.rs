@@ -13,7 +13,6 @@
 //!
 //! `DELIMITER` lines of MySQL's client are understood the same way: the line becomes blanks, the delimiter a semicolon.
 
-use crate::error::syntax;
 use skew_value::{Dialect, Place, SqlError, SqlState};
 use sqlparser::dialect::{Dialect as Grammar, MySqlDialect, PostgreSqlDialect};
 use sqlparser::tokenizer::{Location, Token, Tokenizer};
@@ -120,6 +119,11 @@ impl Source {
         }
         Some(self.spots[spots.start].bytes.start..self.spots[spots.end - 1].bytes.end)
     }
+}
+
+/// The text is no program.
+pub(crate) fn syntax(place: Place, message: impl Into<String>) -> SqlError {
+    SqlError::new(SqlState::SYNTAX_ERROR, message).at(place)
 }
 
 /// The error of a piece, at its place in the file. `prefix` characters were put before the piece.

@@ -128,7 +128,7 @@ fn the_parts_of_a_file_come_in_order() {
 /// Runs all calls of a program one after another, session by session, and returns the results and the final state.
 fn serially(program: &Program, most_steps: u64) -> Result<(Results, MemoryStorage, Vec<String>), SqlError> {
     let mut storage = program.initial().1.clone();
-    let mut results = Results::new(program);
+    let mut results = Results::new(program.scripts());
     let mut told = Vec::new();
     for (session, script) in program.scripts().iter().enumerate() {
         let mut client = Client::new(program, session);
@@ -242,7 +242,7 @@ fn the_first_example_runs_and_its_assertion_holds_one_after_another() {
     };
     assert!(holds(&results, &mut storage));
     assert!(!holds(&results, &mut program.initial().1.clone()), "nothing was withdrawn");
-    assert!(!holds(&Results::new(&program), &mut storage), "NULL fails");
+    assert!(!holds(&Results::new(program.scripts()), &mut storage), "NULL fails");
 }
 
 #[test]

@@ -13,17 +13,23 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `stop` | errors, and what a store may interrupt a statement for |
+//! | `stop`, `violation` | why a statement does not come to its end; the words of refusals |
+//! | `answer` | what it answers otherwise |
 //! | [`catalog`] | what exists |
 //! | [`storage`] | what is asked of a store |
+//! | `virtual_tables` | what exists, as tables and functions that drivers ask |
+//! | `tree` | bound statements as data: expressions, plans, changes |
 //! | `syntax`, `bind`, `plan`, `execute` | the way of a statement from its text to its rows |
+//! | `change`, `constraint` | rows that are written, and what they must keep |
+//! | `define` | how tables come and go |
 //! | [`copy`] | COPY: rows in a client's own text |
 //! | [`session`] | parse, prepare, execute |
 //! | [`key`] | how values become keys |
-//! | [`memory`] | the simplest store |
+//! | [`memory`], `no_storage` | the simplest store; one that has nothing |
 //! | [`rows`] | rows as keys of a history, and what a statement has read of them |
 //! | [`by_place`] | sequences, clocks and random numbers that do not depend on the order of runs |
 
+mod answer;
 mod bind;
 pub mod by_place;
 pub mod catalog;
@@ -41,7 +47,9 @@ pub mod session;
 mod stop;
 pub mod storage;
 mod syntax;
-pub(crate) mod virtual_tables;
+mod tree;
+mod violation;
+mod virtual_tables;
 
 pub use catalog::Catalog;
 pub use memory::MemoryStorage;

@@ -2,9 +2,8 @@
 
 use super::left_out::{CallName, names};
 use super::{ExploredProgram, STEPS, tally, told_run};
-use crate::Complaint;
-use crate::Conclusion;
 use crate::program_file::shown;
+use crate::{Complaint, Conclusion};
 use skew_check::Budget;
 use skew_explore::{Place, Run, RunAnswer, SqlProgram, Subtree};
 use skew_history::IsolationLevel;

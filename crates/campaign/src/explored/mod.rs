@@ -43,11 +43,8 @@ pub use steered::Following;
 pub use unfinished::Unfinished;
 pub use workers::{Algorithm, Pace};
 
-use crate::Complaint;
-use crate::Moment;
-use crate::ProgramFile;
-use crate::StopFlags;
 use crate::judge::{self, Judgement};
+use crate::{Complaint, Moment, ProgramFile, StopFlags};
 use skew_check::{Budget, Counterexample, Updates, Verdict};
 use skew_explore::{Base, Explorable, ExploreError, Options, Place, Progress, Run, RunAnswer, SqlOptions, SqlProgram};
 use skew_history::{History, IsolationLevel, notation};

@@ -10,9 +10,7 @@
 
 use super::tally::LevelTally;
 use super::{ExploredProgram, left_out};
-use crate::Complaint;
-use crate::Conclusion;
-use crate::Moment;
+use crate::{Complaint, Conclusion, Moment};
 use serde::{Deserialize, Serialize};
 use skew_explore::{Base, Search, Subtree};
 use skew_history::IsolationLevel;

@@ -6,14 +6,13 @@
 //!   skew up mariadb -- command       runs the command with DATABASE_URL, then stops
 //! ```
 
-use super::serve::family::{End, Family};
 use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
-use skew_workload::servers::{self, Fleet, ServerError};
-use skew_workload::{Fault, Url};
-use std::io::Write;
+use skew_campaign::family::{Family, FamilyEnd};
+use skew_workload::{Url, servers};
+use std::io::{IsTerminal, Write};
 use std::process::Command;
 use std::time::Duration;
 
@@ -49,17 +48,6 @@ pub(super) enum Kind {
     Galera,
 }
 
-impl Kind {
-    /// As arguments call it.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Kind::Postgres => "postgres",
-            Kind::Mariadb => "mariadb",
-            Kind::Galera => "galera",
-        }
-    }
-}
-
 impl From<Kind> for servers::Kind {
     fn from(kind: Kind) -> servers::Kind {
         match kind {
@@ -70,13 +58,6 @@ impl From<Kind> for servers::Kind {
     }
 }
 
-/// Starts servers for a command, to which these faults can be done.
-pub(super) fn start(kind: Kind, nodes: u64, faults: &[Fault], command: &str) -> Result<Fleet, Complaint> {
-    // A server that is half started must be stopped too.
-    clock::something_to_keep();
-    Fleet::start(kind.into(), nodes as usize, faults).map_err(|error| complaint(error, command))
-}
-
 impl Arguments {
     pub(crate) fn run(self, console: &mut Console) -> Exit {
         let outcome = self.serve(console);
@@ -84,7 +65,9 @@ impl Arguments {
     }
 
     fn serve(&self, console: &mut Console) -> Result<Exit, Complaint> {
-        let fleet = start(self.server, self.nodes, &[], "skew up")?;
+        // A server that is half started must be stopped too.
+        clock::something_to_keep();
+        let fleet = skew_campaign::servers::start(self.server.into(), self.nodes, &[], "skew up")?;
         let urls = fleet.urls();
         if let Some(first) = urls.first().filter(|_| !self.command.is_empty()) {
             return self.run_command(first);
@@ -105,31 +88,13 @@ impl Arguments {
         command.args(&self.command[1..]).env("DATABASE_URL", url.to_string());
         let complain =
             |error| Complaint::new(program, format!("cannot be run: {error}"), "check the command behind --");
-        let ended = Family::start(command, true).and_then(|family| family.wait(None, || false)).map_err(complain)?;
+        let ended = Family::start(command, std::io::stdin().is_terminal(), clock::flags())
+            .and_then(|family| family.wait(None, || false))
+            .map_err(complain)?;
         Ok(match ended {
-            End::Status(status) if status.success() => Exit::Holds,
-            End::Interrupted => Exit::Inconclusive,
+            FamilyEnd::Status(status) if status.success() => Exit::Holds,
+            FamilyEnd::Interrupted => Exit::Inconclusive,
             _ => Exit::Found,
         })
-    }
-}
-
-/// Why a server does not run, and what to do.
-fn complaint(error: ServerError, command: &str) -> Complaint {
-    match error {
-        ServerError::Missing { program, package } => {
-            let advice = format!("on Debian and Ubuntu: apt-get install {package}");
-            Complaint::new(command, format!("{program} is not installed"), &advice)
-        }
-        ServerError::System { what, error } => {
-            let advice = "check the folder for temporary files, or set TMPDIR to another one";
-            Complaint::new(command, format!("{what}: {error}"), advice)
-        }
-        ServerError::Silent { name, what, log } => {
-            let mut complaint =
-                Complaint::new(command, format!("{name} {what}"), "the end of its log is above; try again");
-            complaint.excerpt = Some(log.replace('\n', "\n  "));
-            complaint
-        }
     }
 }

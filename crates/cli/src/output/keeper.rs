@@ -11,11 +11,12 @@
 //! anything happens. What cannot be made later is like a disk that becomes full.
 
 use super::draft::is_one_place;
-use super::recording::{Left, RecordFile, RecordFiles, RecordingFailure};
+use super::recording::{RecordFile, RecordFiles};
 use super::refusal::{is_about_space, unwritable};
 use super::whole::{can_write, write_whole};
 use crate::console::complain_at_once;
 use crate::input::{Complaint, cannot};
+use skew_campaign::recording::{Left, RecordingFailure};
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -136,6 +137,7 @@ impl RecordKeeper {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use skew_campaign::recording::RunRecord;
     use std::fs;
 
     #[test]

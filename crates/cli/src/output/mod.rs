@@ -20,6 +20,6 @@ mod whole;
 
 pub(crate) use inputs::is_read as note_input;
 pub(crate) use keeper::{RecordErrors, RecordKeeper};
-pub(crate) use recording::{RecordFile, RecordFiles, RecordingFailure};
+pub(crate) use recording::RecordFiles;
 pub(crate) use refusal::unwritable;
 pub(crate) use whole::{OutputFile, Stoppable, can_write, write_whole};

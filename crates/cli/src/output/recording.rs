@@ -11,6 +11,8 @@ use super::draft::Draft;
 use super::keeper::{RecordErrors, RecordKeeper};
 use crate::console;
 use crate::input::Complaint;
+use skew_campaign::recording::{Left, RecordingFailure, RunRecord};
+use skew_mockdb::Record;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -30,48 +32,6 @@ struct Writing {
     failure: Option<RecordingFailure>,
     /// Whether the run has begun, so that somebody is to be told at once.
     has_begun: bool,
-}
-
-/// Why nothing is written any more.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct RecordingFailure {
-    /// As the user calls it.
-    pub(super) file: String,
-    /// What the system said.
-    pub(super) error: String,
-    pub(super) left: Left,
-}
-
-/// What there is of a recording that failed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Left {
-    /// All lines up to the failure.
-    WholeLines,
-    /// Perhaps half a line more.
-    HalfALine,
-    /// No file.
-    Nothing,
-}
-
-impl RecordingFailure {
-    /// The file and what the system said.
-    pub(crate) fn what(&self) -> String {
-        format!("{}: {}", self.file, self.error)
-    }
-
-    /// Whether there is a file, if not of everything.
-    pub(crate) fn has_file(&self) -> bool {
-        self.left != Left::Nothing
-    }
-
-    /// What is left of the recording.
-    pub(crate) fn left(&self) -> &'static str {
-        match self.left {
-            Left::WholeLines => "the file ends with the last line that was written whole",
-            Left::HalfALine => "the file may end in half a line, which could not be cut off",
-            Left::Nothing => "it is not there, and neither are the files of later runs",
-        }
-    }
 }
 
 impl RecordFile {
@@ -226,27 +186,30 @@ pub(crate) struct RecordFiles {
 }
 
 impl RecordFiles {
-    /// Fails when they cannot be put in their places, as far as that is known: what was to happen then need not begin.
-    pub(crate) fn refuse_failed(&self) -> Result<(), Complaint> {
+    fn all(&self) -> impl Iterator<Item = &RecordFile> {
+        self.history.iter().chain(&self.choices)
+    }
+}
+
+impl RunRecord for RecordFiles {
+    fn writers(&self) -> Record {
+        let boxed = |file: &RecordFile| Box::new(file.clone()) as Box<dyn Write + Send>;
+        Record { history: self.history.as_ref().map(boxed), choices: self.choices.as_ref().map(boxed) }
+    }
+
+    fn refuse_failed(&self) -> Result<(), Complaint> {
         self.all().filter(|file| file.ends_run()).try_for_each(RecordFile::publish)
     }
 
-    /// Puts them in their places.
-    pub(crate) fn publish(&self) -> Result<(), Complaint> {
+    fn publish(&self) -> Result<(), Complaint> {
         self.all().try_for_each(RecordFile::publish)
     }
 
-    /// What went wrong first, if anything did.
-    pub(crate) fn failure(&self) -> Option<RecordingFailure> {
+    fn failure(&self) -> Option<RecordingFailure> {
         self.all().find_map(RecordFile::failure)
     }
 
-    /// Whether the run is to end because it cannot be recorded.
-    pub(crate) fn ends_run(&self) -> bool {
+    fn ends_run(&self) -> bool {
         self.all().any(RecordFile::ends_run)
-    }
-
-    fn all(&self) -> impl Iterator<Item = &RecordFile> {
-        self.history.iter().chain(&self.choices)
     }
 }

@@ -148,7 +148,7 @@ impl SqlProgram {
         left: impl IntoIterator<Item = (Place, &'left CallLeft)>,
         rows: impl IntoIterator<Item = (RowKey, Row)>,
     ) -> Vec<Violated> {
-        let mut results = Results::new(&self.program);
+        let mut results = Results::new(self.program.scripts());
         for (place, left) in left {
             results.set(place.session, place.number, left.result.clone());
         }

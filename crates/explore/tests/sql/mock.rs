@@ -10,8 +10,8 @@ use skew_explore::{Granularity, SqlOptions};
 use skew_history::IsolationLevel;
 use skew_history::SessionId;
 use skew_mockdb::{Begin, Campaign, Chance, ChooserKind, Options, Record, Store, Stream, Tape};
-use skew_program::{CallOutcome, Client, MOST_STEPS, Program, Step, TransactionEnd};
-use skew_sql::{Session, Storage, TransactionStop, Write};
+use skew_program::{CallOutcome, Client, Ending, MOST_STEPS, Program, Step};
+use skew_sql::{Session, Stop, Storage, Write};
 use std::collections::BTreeSet;
 
 /// A session of the program at the mock.
@@ -52,18 +52,18 @@ fn call(program: &Program, store: &mut Store, seat: &mut Seat) -> bool {
         match store.run_statement(session, text.as_deref(), |store| run.step(sql, &mut store.view(session))) {
             Ok(Step::Continue) => {}
             Ok(Step::Done(ending)) => break Some(ending),
-            Err(TransactionStop::Interrupted(_)) => return false,
-            Err(TransactionStop::Error(_)) => break None,
+            Err(Stop::Interrupted(_)) => return false,
+            Err(Stop::Error(_)) => break None,
         }
     };
-    let commits = ending == Some(TransactionEnd::Commit);
+    let commits = ending == Some(Ending::Commit);
     if !commits {
         store.abort(seat.session);
     } else if store.commit(seat.session).is_err() {
         return false;
     }
     let outcome = if commits { CallOutcome::Committed } else { CallOutcome::Aborted };
-    let hands_out = matches!(ending, Some(TransactionEnd::Commit | TransactionEnd::Rollback));
+    let hands_out = matches!(ending, Some(Ending::Commit | Ending::Rollback));
     seat.client.finish(program, seat.call, &run, outcome, hands_out);
     seat.call += 1;
     true

@@ -1,10 +1,11 @@
 //! Calls of functions: forms that do not evaluate all their arguments, functions of sequences, aggregates, plain functions.
 
 use super::enumeration::enumeration_of;
-use super::expression::{CatalogCall, Expression, Node, SequenceCall, SequenceOperation, Sleep};
 use super::scalar::boolean;
-use super::{Binder, Clause, Scope, visit};
-use crate::plan::{AggregateCall, AggregateKind, Direction};
+use super::{Binder, Clause, Scope};
+use crate::tree::expression::{CatalogCall, Expression, Node, SequenceCall, SequenceOperation, Sleep};
+use crate::tree::plan::{AggregateCall, AggregateKind, Direction};
+use crate::tree::visit;
 use skew_value::{CastKind, Datum, Dialect, EnumerationId, Registry, SqlError, SqlState, SqlType, function};
 
 use crate::storage::AdvisoryRequest;

@@ -13,7 +13,7 @@
 //! Equality is that of texts everywhere, and so are the keys of indexes: an index finds a label, but is no order.
 
 use super::Binder;
-use super::expression::{Call, Expression, Node};
+use crate::tree::expression::{Call, Expression, Node};
 use skew_value::{Datum, Dialect, EnumerationId, SqlError, SqlState, SqlType, function};
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ impl Binder<'_> {
     pub(super) fn check_label(&self, text: &str, id: EnumerationId) -> Result<(), SqlError> {
         let enumeration = self.catalog.expect_enumeration(id)?;
         match self.dialect == Dialect::Postgres && !enumeration.labels.iter().any(|label| label == text) {
-            true => Err(crate::constraint::violation::label(enumeration, text, "", self.dialect)),
+            true => Err(crate::violation::label(enumeration, text, "", self.dialect)),
             false => Ok(()),
         }
     }

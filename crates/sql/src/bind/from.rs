@@ -6,15 +6,17 @@
 //!
 //! Conditions are bound over the row of both sides; moving them to where they are cheap is the planner's.
 
-use super::expression::{Expression, Node};
 use super::scope::{Name, Relation};
 use super::set_returning::{Calls, ONLY_COLUMN, qualifier};
-use super::{Binder, Clause, LockClause, Scope, VIEW_LIMIT, visit};
+use super::{Binder, Clause, LockClause, Scope, VIEW_LIMIT};
+use crate::answer::ResultColumn;
 use crate::catalog::View;
 use crate::catalog::name::parts;
-use crate::plan::{CommonReference, FunctionRead, Join, JoinKind, OutputColumn, Plan, Query, TableCall};
 use crate::storage::{Lock, Patience};
 use crate::syntax;
+use crate::tree::expression::{Expression, Node};
+use crate::tree::plan::{CommonReference, FunctionRead, Join, JoinKind, Plan, Query, TableCall};
+use crate::tree::visit;
 use crate::virtual_tables;
 use skew_value::{Dialect, SqlError, SqlState, SqlType, function};
 use sqlparser::ast::{self, FunctionArg, JoinConstraint, JoinOperator, TableFactor, TableWithJoins};
@@ -361,7 +363,7 @@ impl Binder<'_> {
         let columns = table
             .columns
             .iter()
-            .map(|(name, sql_type)| OutputColumn { name: (*name).to_owned(), sql_type: sql_type.clone() })
+            .map(|(name, sql_type)| ResultColumn { name: (*name).to_owned(), sql_type: sql_type.clone() })
             .collect();
         self.columns_item(Plan::Virtual(Box::new(table)), qualifier, columns, alias)
     }
@@ -394,7 +396,7 @@ impl Binder<'_> {
         &mut self,
         plan: Plan,
         qualifier: &str,
-        columns: Vec<OutputColumn>,
+        columns: Vec<ResultColumn>,
         alias: Option<&ast::TableAlias>,
     ) -> Result<Item, SqlError> {
         let mut scope = Scope::empty(None);
@@ -493,7 +495,7 @@ impl Binder<'_> {
         name: &str,
         arguments: Vec<Expression>,
         ordinality: bool,
-    ) -> Result<(Plan, Vec<OutputColumn>), SqlError> {
+    ) -> Result<(Plan, Vec<ResultColumn>), SqlError> {
         let types: Vec<SqlType> = arguments.iter().map(|argument| argument.sql_type.clone()).collect();
         // unnest(a, b) is unnest(a) beside unnest(b).
         if name == "unnest" && arguments.len() > 1 {
@@ -509,7 +511,7 @@ impl Binder<'_> {
                 return Err(error);
             }
             let value = self.function(name, arguments).map_err(|_| error)?;
-            let columns = vec![OutputColumn { name: name.to_owned(), sql_type: value.sql_type.clone() }];
+            let columns = vec![ResultColumn { name: name.to_owned(), sql_type: value.sql_type.clone() }];
             return Ok((Plan::Project(Box::new(Plan::OneRow), vec![value]), columns));
         }
         let call = self.table_call(name, arguments)?;
@@ -585,12 +587,12 @@ impl Binder<'_> {
 }
 
 /// The rows of several calls side by side, and their columns.
-fn side_by_side(calls: Vec<TableCall>, ordinality: bool) -> (Plan, Vec<OutputColumn>) {
+fn side_by_side(calls: Vec<TableCall>, ordinality: bool) -> (Plan, Vec<ResultColumn>) {
     let all = calls.iter().flat_map(|call| &call.routine.columns);
-    let mut columns: Vec<OutputColumn> =
-        all.map(|(name, sql_type)| OutputColumn { name: name.clone(), sql_type: sql_type.clone() }).collect();
+    let mut columns: Vec<ResultColumn> =
+        all.map(|(name, sql_type)| ResultColumn { name: name.clone(), sql_type: sql_type.clone() }).collect();
     if ordinality {
-        columns.push(OutputColumn { name: "ordinality".to_owned(), sql_type: SqlType::BIGINT });
+        columns.push(ResultColumn { name: "ordinality".to_owned(), sql_type: SqlType::BIGINT });
     }
     (Plan::Function(Box::new(FunctionRead { calls, ordinality })), columns)
 }

@@ -9,10 +9,10 @@
 //! unless the primary key of its table is grouped by, for then a group has one value of it.
 
 use super::Scope;
-use super::expression::{Expression, Node};
 use super::select::Outputs;
-use super::visit;
-use crate::plan::{AggregateCall, AggregateKind, Aggregation, Plan};
+use crate::tree::expression::{Expression, Node};
+use crate::tree::plan::{AggregateCall, AggregateKind, Aggregation, Plan};
+use crate::tree::visit;
 use skew_value::{SqlError, SqlState, SqlType};
 
 /// So many grouping sets may CUBE and its kin multiply to.

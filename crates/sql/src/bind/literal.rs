@@ -1,7 +1,7 @@
 //! Literals: numbers, texts, typed texts, intervals, parameters.
 
 use super::Binder;
-use super::expression::{Expression, Node};
+use crate::tree::expression::{Expression, Node};
 use skew_value::{CastKind, Datum, Dialect, IntegerWidth, SqlError, SqlState, SqlType, input};
 use sqlparser::ast::{self, Value};
 use std::sync::Arc;

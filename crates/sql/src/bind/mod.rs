@@ -12,13 +12,15 @@
 //! |---|---|
 //! | `scope` | names |
 //! | `scalar`, `operator`, `call`, `literal`, `subquery` | expressions |
-//! | `from`, `select`, `set_returning`, `query` | queries |
+//! | `from`, `select`, `group`, `window`, `set_returning`, `query` | queries |
+//! | `change`, `insert`, `update` | statements that change rows |
 
 mod call;
+mod change;
 mod enumeration;
-pub(crate) mod expression;
 mod from;
 mod group;
+mod insert;
 mod literal;
 mod operator;
 mod query;
@@ -27,20 +29,22 @@ mod scope;
 mod select;
 mod set_returning;
 mod subquery;
-pub(crate) mod visit;
+mod update;
 mod window;
 
+pub(crate) use change::{bind_change, default_of};
 pub(crate) use from::UNNAMED;
+pub(crate) use insert::bind_copy;
 pub(crate) use query::reads;
 pub(crate) use scope::{Clause, Scope};
 
+use crate::answer::ResultColumn;
 use crate::catalog::name::{identifier, is_same};
 use crate::catalog::{Catalog, Table};
-use crate::plan::OutputColumn;
 use crate::storage::{Lock, Patience};
+use crate::tree::expression::{Cast, Expression, Node};
 use crate::virtual_tables::function::CatalogFunction;
 use crate::virtual_tables::registered;
-use expression::{Cast, Expression, Node};
 use skew_value::{CastKind, Datum, Dialect, SqlError, SqlState, SqlType, Style, Zone, can_coerce, cast, input};
 use sqlparser::ast::Ident;
 use std::collections::BTreeMap;
@@ -106,7 +110,7 @@ struct LockClause {
 struct CommonTable {
     name: String,
     number: usize,
-    columns: Vec<OutputColumn>,
+    columns: Vec<ResultColumn>,
 }
 
 /// Binds the text of an expression over the row of a table (or over no row): defaults, checks, indexes. With a type the value is

@@ -1,9 +1,9 @@
 //! Operators: comparisons, also of rows, arithmetic, AND and OR, ANY and ALL over arrays.
 
-use super::expression::{Call, Expression, Node, Quantified};
 use super::scalar::{boolean, not, row_parts};
 use super::{Binder, Scope};
-use crate::plan::Identity;
+use crate::tree::expression::{Call, Expression, Node, Quantified};
+use crate::tree::plan::Identity;
 use skew_value::{Datum, Dialect, SqlError, SqlState, SqlType, function};
 use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
 

@@ -1,11 +1,14 @@
 //! Queries: WITH, set operations, VALUES, ORDER BY, LIMIT, FOR UPDATE.
 
-use super::expression::{Expression, Node};
-use super::{Binder, CommonTable, LockClause, Scope, visit};
+use super::{Binder, CommonTable, LockClause, Scope, bind_change};
+use crate::answer::ResultColumn;
 use crate::catalog::Table;
-use crate::change;
-use crate::plan::{Definition, Limit, OutputColumn, Plan, Query, SetOperation, SetOperator, SortKey, With, optimise};
+use crate::plan::optimise;
 use crate::storage::{Lock, Patience};
+use crate::tree::change::Change;
+use crate::tree::expression::{Expression, Node};
+use crate::tree::plan::{Definition, Limit, Plan, Query, SetOperation, SetOperator, SortKey, With};
+use crate::tree::visit;
 use skew_value::{CastKind, SqlError, SqlState, SqlType, common_type};
 use sqlparser::ast::{self, Expr, LimitClause, OrderByKind, SetExpr, SetQuantifier};
 use std::sync::Arc;
@@ -17,7 +20,7 @@ const QUERY_LIMIT: usize = 80;
 #[derive(Debug)]
 pub(super) struct Draft {
     pub(super) plan: Plan,
-    pub(super) columns: Vec<OutputColumn>,
+    pub(super) columns: Vec<ResultColumn>,
     pub(super) keys: Vec<SortKey>,
 }
 
@@ -62,7 +65,7 @@ impl Binder<'_> {
         &mut self,
         query: &ast::Query,
         outer: Option<&Scope<'_>>,
-    ) -> Result<(Plan, Vec<OutputColumn>), SqlError> {
+    ) -> Result<(Plan, Vec<ResultColumn>), SqlError> {
         let definitions = match &query.with {
             Some(with) => self.definitions(with, outer)?,
             None => Vec::new(),
@@ -180,7 +183,7 @@ impl Binder<'_> {
                 skew_value::Dialect::Postgres => format!("column{}", index + 1),
                 skew_value::Dialect::MySql => format!("column_{index}"),
             };
-            columns.push(OutputColumn { name, sql_type });
+            columns.push(ResultColumn { name, sql_type });
         }
         Ok(Draft { plan: Plan::Values(rows), columns, keys: Vec::new() })
     }
@@ -338,12 +341,12 @@ impl Binder<'_> {
         &mut self,
         with: Option<&ast::With>,
         statement: &ast::Statement,
-    ) -> Result<(Vec<(usize, Definition)>, change::Change), SqlError> {
+    ) -> Result<(Vec<(usize, Definition)>, Change), SqlError> {
         let definitions = match with {
             Some(with) => self.definitions(with, None)?,
             None => Vec::new(),
         };
-        let change = change::bind(statement, self)?;
+        let change = bind_change(statement, self)?;
         check_changes(&definitions, &change)?;
         Ok((definitions.into_iter().map(optimised).collect(), change))
     }
@@ -367,7 +370,7 @@ impl Binder<'_> {
         Ok(definitions)
     }
 
-    fn rename_columns(&self, columns: &mut [OutputColumn], table: &ast::Cte) -> Result<(), SqlError> {
+    fn rename_columns(&self, columns: &mut [ResultColumn], table: &ast::Cte) -> Result<(), SqlError> {
         if table.alias.columns.len() > columns.len() {
             let message = format!("WITH query \"{}\" has fewer columns than names are given", table.alias.name);
             return Err(SqlError::new(SqlState("42P10"), message));
@@ -385,10 +388,10 @@ impl Binder<'_> {
         name: &str,
         recursive: bool,
         outer: Option<&Scope<'_>>,
-    ) -> Result<(Definition, Vec<OutputColumn>), SqlError> {
+    ) -> Result<(Definition, Vec<ResultColumn>), SqlError> {
         match &*table.query.body {
             SetExpr::Insert(statement) | SetExpr::Update(statement) | SetExpr::Delete(statement) => {
-                let change = change::bind(statement, self)?;
+                let change = bind_change(statement, self)?;
                 let columns = change.returning_columns().to_vec();
                 Ok((Definition::Change(Arc::new(change)), columns))
             }
@@ -413,7 +416,7 @@ impl Binder<'_> {
         all: bool,
         (left, right): (&SetExpr, &SetExpr),
         outer: Option<&Scope<'_>>,
-    ) -> Result<(Definition, Vec<OutputColumn>), SqlError> {
+    ) -> Result<(Definition, Vec<ResultColumn>), SqlError> {
         let base = self.plain_body(left, outer)?;
         let types: Vec<SqlType> = base
             .columns
@@ -455,9 +458,9 @@ fn check_changes(definitions: &[(usize, Definition)], body: &impl std::fmt::Debu
     for (place, (_, definition)) in definitions.iter().enumerate() {
         let Definition::Change(change) = definition else { continue };
         let table = match &**change {
-            change::Change::Insert(insert) => &insert.table,
-            change::Change::Update(update) => &update.source.table,
-            change::Change::Delete(delete) => &delete.source.table,
+            Change::Insert(insert) => &insert.table,
+            Change::Update(update) => &update.source.table,
+            Change::Delete(delete) => &delete.source.table,
         };
         if reads(&(&definitions[place + 1..], body), table) {
             return Err(SqlError::unsupported(format!(

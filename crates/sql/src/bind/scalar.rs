@@ -2,9 +2,9 @@
 //!
 //! Chains such as `a AND b AND c …` are left-deep in the syntax; they are walked with a loop, so that their length costs no stack.
 
-use super::expression::{Expression, InList, Node};
 use super::{Binder, Clause, Scope};
-use crate::plan::Identity;
+use crate::tree::expression::{Expression, InList, Node};
+use crate::tree::plan::Identity;
 use skew_value::{CastKind, Datum, Dialect, SqlError, SqlState, SqlType, common_type, function};
 use sqlparser::ast::{self, Expr};
 
@@ -226,7 +226,7 @@ impl Binder<'_> {
             let found = scope.find(qualifier, name, self.dialect)?.cloned();
             let alias = || if qualifier.is_none() { scope.alias(name, self.dialect) } else { None };
             if let Some(mut found) = found.or_else(alias) {
-                super::visit::expression(&mut found, 0, &mut |one, _| {
+                crate::tree::visit::expression(&mut found, 0, &mut |one, _| {
                     if let Node::Column { depth: own, .. } = &mut one.node {
                         *own += depth;
                     }

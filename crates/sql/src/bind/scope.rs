@@ -11,10 +11,10 @@
 //! A scope knows the scope around it, whose columns are one depth further out. A SELECT's aggregates and window functions are
 //! collected in its scope while its expressions are bound.
 
-use super::expression::Expression;
 use crate::catalog::Table;
 use crate::catalog::name::is_same;
-use crate::plan::{AggregateCall, WindowCall, row_width};
+use crate::tree::expression::Expression;
+use crate::tree::plan::{AggregateCall, WindowCall, row_width};
 use skew_value::{Dialect, SqlError, SqlState, SqlType};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;

@@ -6,12 +6,14 @@
 //!   Read/Join ─> Filter ─> Aggregate ─> Filter ─> Window ─> Project ─> Distinct ─> Sort
 //! ```
 
-use super::expression::{Expression, Node};
 use super::group::Grouping;
 use super::query::{Draft, ambiguous_order, checked_ordinal, order_keys, ordinal};
 use super::scope::Name;
-use super::{Binder, Clause, Scope, visit};
-use crate::plan::{OutputColumn, Plan, SortKey};
+use super::{Binder, Clause, Scope};
+use crate::answer::ResultColumn;
+use crate::tree::expression::{Expression, Node};
+use crate::tree::plan::{Plan, SortKey};
+use crate::tree::visit;
 use skew_value::{CastKind, Dialect, SqlError, SqlState, SqlType};
 use sqlparser::ast::{self, Distinct, Expr, GroupByExpr, NamedWindowExpr, Select, SelectItem};
 
@@ -165,7 +167,7 @@ impl Binder<'_> {
         &mut self,
         items: &[SelectItem],
         scope: &Scope<'_>,
-    ) -> Result<(Vec<OutputColumn>, Vec<Expression>), SqlError> {
+    ) -> Result<(Vec<ResultColumn>, Vec<Expression>), SqlError> {
         let before = scope.clause.replace(Clause::Rows("RETURNING"));
         let items = self.items(items, scope);
         scope.clause.set(before);
@@ -173,7 +175,7 @@ impl Binder<'_> {
         let mut expressions = Vec::new();
         for (item, name) in items? {
             let item = self.settled(item)?;
-            columns.push(OutputColumn { name, sql_type: item.sql_type.clone() });
+            columns.push(ResultColumn { name, sql_type: item.sql_type.clone() });
             expressions.push(item);
         }
         Ok((columns, expressions))
@@ -421,7 +423,7 @@ fn project(plan: Plan, outputs: Outputs) -> Draft {
     let columns = outputs
         .items
         .iter()
-        .map(|(item, name)| OutputColumn { name: name.clone(), sql_type: item.sql_type.clone() })
+        .map(|(item, name)| ResultColumn { name: name.clone(), sql_type: item.sql_type.clone() })
         .collect();
     let expressions = outputs.items.into_iter().map(|(item, _)| item).chain(outputs.hidden).collect();
     let mut plan = Plan::Project(Box::new(plan), expressions);

@@ -10,7 +10,7 @@
 
 use super::from::Item;
 use super::{Binder, Scope};
-use crate::plan::Plan;
+use crate::tree::plan::Plan;
 use skew_value::{Dialect, SqlError, function};
 use sqlparser::ast::{self, AccessExpr, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, SelectItem};
 

@@ -1,9 +1,11 @@
 //! Queries inside expressions.
 
-use super::expression::{Expression, Node, Subquery, SubqueryKind};
 use super::scalar::{boolean, negate};
-use super::{Binder, Scope, visit};
-use crate::plan::{Query, optimise, optimise_repeated};
+use super::{Binder, Scope};
+use crate::plan::{optimise, optimise_repeated};
+use crate::tree::expression::{Expression, Node, Subquery, SubqueryKind};
+use crate::tree::plan::Query;
+use crate::tree::visit;
 use skew_value::{SqlError, SqlState, SqlType, common_type};
 use sqlparser::ast::{self, Expr};
 use std::sync::Arc;

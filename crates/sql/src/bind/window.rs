@@ -4,9 +4,9 @@
 //! functions, and it may stand in the select list and in ORDER BY only.
 
 use super::call::Arguments;
-use super::expression::{Expression, Node};
 use super::{Binder, Clause, Scope};
-use crate::plan::{Frame, FrameBound, WindowCall, WindowKind};
+use crate::tree::expression::{Expression, Node};
+use crate::tree::plan::{Frame, FrameBound, WindowCall, WindowKind};
 use skew_value::{EnumerationId, SqlError, SqlState, SqlType, function};
 use sqlparser::ast::{self, Expr, WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType};
 

@@ -9,6 +9,7 @@
 pub(crate) mod name;
 mod types;
 
+use crate::answer::ResultColumn;
 use crate::storage::{Row, RowKey, SequenceId, SequenceRule, SpaceId};
 use skew_value::{Collation, Datum, EnumerationId, SqlError, SqlState, SqlType};
 use std::collections::BTreeMap;
@@ -195,6 +196,8 @@ pub struct View {
     pub query: Arc<str>,
     /// Names of its columns, where the statement gave them.
     pub columns: Vec<String>,
+    /// Its columns, as what it reads stands now; none if that is gone. Whoever changes the catalog looks again.
+    pub shape: Option<Vec<ResultColumn>>,
 }
 
 /// A sequence.

@@ -10,11 +10,11 @@
 //! ```
 
 use super::writer::{Writer, twice};
-use super::{Arbiter, Conflict, ConflictUpdate, CopiedRows, Insert, Outcome};
 use crate::catalog::{ColumnDefault, Table};
 use crate::constraint::{Entry, Rules};
 use crate::stop::Stop;
 use crate::storage::{Row, RowKey, SequenceId, SequenceRule, Write};
+use crate::tree::change::{Arbiter, Conflict, ConflictUpdate, CopiedRows, Insert, Outcome};
 use skew_value::{Datum, Dialect, SqlError, SqlState};
 use std::collections::BTreeSet;
 
@@ -241,7 +241,7 @@ impl Writer<'_, '_> {
     /// The first columns of a row with some of them assigned.
     pub(super) fn assigned(
         &mut self,
-        assignments: &[(usize, crate::bind::expression::Expression)],
+        assignments: &[(usize, crate::tree::expression::Expression)],
         row: &[Datum],
         width: usize,
     ) -> Result<Vec<Datum>, Stop> {

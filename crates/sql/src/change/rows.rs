@@ -11,11 +11,11 @@
 //! it answered before, except for the rows that are locked now.
 
 use super::writer::Writer;
-use super::{Delete, Outcome, Returning, RowSource, Update};
 use crate::catalog::Table;
 use crate::key;
 use crate::stop::Stop;
 use crate::storage::{KeyPart, Row, RowKey};
+use crate::tree::change::{Delete, Outcome, Returning, RowSource, Update};
 use skew_value::{Datum, Dialect, SqlType};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -12,12 +12,14 @@
 //! Foreign keys that are INITIALLY DEFERRED wait for the commit: [`check_deferred`]. Whatever happened until then, the rows are looked
 //! at as they are.
 
-use super::writer::{ChildCheck, ParentChange, Writer};
+use super::writer::{ParentChange, Writer};
 use crate::catalog::{Catalog, ColumnDefault, ForeignKey, ReferentialAction, Table};
-use crate::constraint::{reference, violation};
+use crate::constraint::reference;
 use crate::execute::Execution;
 use crate::stop::Stop;
 use crate::storage::{Columns, Lock, Row, RowKey};
+use crate::tree::change::ChildCheck;
+use crate::violation;
 use skew_value::{Datum, SqlError, SqlState};
 use std::sync::Arc;
 
@@ -148,7 +150,7 @@ impl Writer<'_, '_> {
         for &place in &key.columns {
             values.push(match &child.columns[place].default {
                 Some(ColumnDefault::Expression(_)) => {
-                    let expression = super::bind::default_of(child, place, &self.catalog, self.dialect())?;
+                    let expression = crate::bind::default_of(child, place, &self.catalog, self.dialect())?;
                     self.execution.evaluate_over(&expression, &[])?
                 }
                 _ => Datum::Null,
@@ -174,7 +176,7 @@ fn check_child(check: &ChildCheck, catalog: &Catalog, execution: &mut Execution<
     }
 }
 
-/// The foreign keys that were deferred: before a commit, with everything that [`Outcome::deferred`](super::Outcome) of the
+/// The foreign keys that were deferred: before a commit, with everything that [`Outcome::deferred`](crate::tree::change::Outcome) of the
 /// transaction's statements told.
 pub(crate) fn check_deferred(
     checks: &[ChildCheck],

@@ -51,7 +51,8 @@ impl Stage {
                 table.indexes.iter().map(|index| self.space(index.space).into_iter().collect()).collect();
             let rules = Rules::bind(table, &catalog, self.session.dialect()).unwrap();
             let mut expected = vec![BTreeMap::new(); table.indexes.len()];
-            let mut execution = Execution::of_definition(catalog.clone(), self.session.dialect(), &mut self.storage);
+            let mut execution =
+                Execution::of_definition(catalog.clone(), self.session.dialect(), &mut self.storage, super::carry_out);
             for (key, row) in rows {
                 let entries = rules.entries(&key, &table.complete(&row), &mut execution).unwrap();
                 for (place, entry) in entries.into_iter().enumerate() {

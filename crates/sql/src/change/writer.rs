@@ -11,13 +11,14 @@
 //! An UPDATE that changes the primary key is the old row's end and the new row's beginning. Unique entries are looked at with a lock before
 //! they are put; others are put blindly. Foreign keys wait until all rows of the statement are written ([`settle`](super::settle)).
 
-use super::Arbiter;
 use crate::catalog::{Catalog, Index, Table};
-use crate::constraint::{Entry, Rules, violation};
+use crate::constraint::{Entry, Rules};
 use crate::execute::Execution;
 use crate::key;
 use crate::stop::Stop;
 use crate::storage::{Columns, Lock, Row, RowKey, SpaceId, Write};
+use crate::tree::change::{Arbiter, ChildCheck};
+use crate::violation;
 use skew_value::{Datum, Dialect, SqlError, SqlState};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -42,17 +43,6 @@ pub(super) struct ParentChange {
     pub(super) old: Row,
     /// What it became; none: it went.
     pub(super) new: Option<Row>,
-}
-
-/// A row that needs a parent: looked at again at the end of the statement, or of the transaction.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct ChildCheck {
-    /// The table by name, as it may be dropped meanwhile.
-    pub(super) table: String,
-    /// The foreign key by name.
-    pub(super) key: String,
-    /// The row.
-    pub(super) row: RowKey,
 }
 
 impl<'run, 'storage> Writer<'run, 'storage> {

@@ -7,12 +7,12 @@
 //! There is no index that could answer this, so a row that comes is compared with every other row of its table: such a constraint
 //! reads the whole table, and conflicts with every other change of it.
 
-use super::violation;
-use crate::bind::expression::Expression;
 use crate::catalog::{Exclusion, Table};
 use crate::execute::Execution;
 use crate::stop::Stop;
 use crate::storage::{Columns, KeyPart, KeyRange, Lock, RowKey, all_rows};
+use crate::tree::expression::Expression;
+use crate::violation;
 use skew_value::function::{self, Routine};
 use skew_value::{Datum, Dialect, SqlError, SqlType};
 

@@ -14,14 +14,14 @@
 
 pub(crate) mod exclusion;
 pub(crate) mod reference;
-pub(crate) mod violation;
 
-use crate::bind::expression::Expression;
 use crate::catalog::{Catalog, ColumnDefault, Enumeration, Index, IndexColumn, Table};
 use crate::execute::Execution;
 use crate::key;
 use crate::stop::Stop;
 use crate::storage::{KeyPart, Row, RowKey};
+use crate::tree::expression::Expression;
+use crate::violation;
 use skew_value::{Datum, Dialect, SqlError, SqlType};
 use std::sync::Arc;
 

@@ -15,7 +15,7 @@
 mod binary;
 mod lines;
 
-use crate::session::ResultColumn;
+use crate::answer::ResultColumn;
 use skew_value::{SqlError, SqlState};
 use sqlparser::ast::CopyOption;
 use std::sync::Arc;

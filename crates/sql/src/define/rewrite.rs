@@ -10,15 +10,16 @@
 //! Rows are found by a scan and then read again with a lock, each, so that what is written anew is the latest.
 
 use super::Definition;
-use crate::bind::expression::{Expression, Node};
-use crate::bind::{Binder, visit};
+use crate::answer::ResultColumn;
+use crate::bind::Binder;
 use crate::catalog::{Catalog, ColumnDefault, Table};
-use crate::change::Writer;
+use crate::change::{self, Writer};
 use crate::constraint::{Rules, bind_over_row};
 use crate::execute::Execution;
-use crate::plan::OutputColumn;
 use crate::stop::Stop;
 use crate::storage::{Columns, KeyRange, Lock, Row, RowKey, Write, all_rows};
+use crate::tree::expression::{Expression, Node};
+use crate::tree::visit;
 use skew_value::{CastKind, Datum, Dialect, SqlError, SqlState, SqlType, Style, can_coerce, cast};
 use sqlparser::ast::Query;
 use sqlparser::dialect::{MySqlDialect, PostgreSqlDialect};
@@ -28,7 +29,7 @@ use std::sync::Arc;
 impl Definition<'_> {
     /// What expressions are evaluated in, with the catalog as it is so far.
     fn execution(&mut self) -> Execution<'_> {
-        Execution::of_definition(Arc::new(self.catalog.clone()), self.style(), self.storage)
+        Execution::of_definition(Arc::new(self.catalog.clone()), self.style(), self.storage, change::carry_out)
     }
 
     /// How the rows that are there are read and changed.
@@ -222,7 +223,7 @@ impl Definition<'_> {
 
     /// Writes a new column into every row, each with its own value.
     pub(super) fn fill_column(&mut self, before: &Table, after: &mut Table, place: usize) -> Result<(), Stop> {
-        let value = crate::change::default_of(after, place, &self.catalog, self.dialect)?;
+        let value = crate::bind::default_of(after, place, &self.catalog, self.dialect)?;
         self.rewrite(before, after, |definition, mut row| {
             row[place] = definition.evaluate(&value, &[])?;
             Ok(row)
@@ -267,8 +268,8 @@ impl Definition<'_> {
 }
 
 /// Where the columns of a query go in a table that is made from it: by their names in MySQL, by their order in PostgreSQL.
-fn places_of(columns: &[OutputColumn], table: &Table, dialect: Dialect) -> Result<Vec<usize>, SqlError> {
-    let place = |(number, column): (usize, &OutputColumn)| match dialect {
+fn places_of(columns: &[ResultColumn], table: &Table, dialect: Dialect) -> Result<Vec<usize>, SqlError> {
+    let place = |(number, column): (usize, &ResultColumn)| match dialect {
         Dialect::Postgres => Some(number),
         Dialect::MySql => table.find_column(&column.name, dialect).map(|(place, _)| place),
     };
@@ -364,7 +365,7 @@ pub(super) fn implicit_default(sql_type: &SqlType) -> Datum {
 }
 
 /// The columns of a query's answer.
-pub(super) fn query_columns(text: &str, catalog: &Catalog, dialect: Dialect) -> Result<Vec<OutputColumn>, SqlError> {
+pub(super) fn query_columns(text: &str, catalog: &Catalog, dialect: Dialect) -> Result<Vec<ResultColumn>, SqlError> {
     let query = crate::syntax::parse_query(dialect, text)?;
     Ok(Binder::new(dialect, catalog, &[]).query(&query, None)?.columns)
 }

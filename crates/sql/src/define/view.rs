@@ -6,6 +6,7 @@
 //! cannot be bound any more refuses the definition, as a database that knows its dependencies would.
 
 use super::Definition;
+use crate::answer::ResultColumn;
 use crate::bind::{Binder, UNNAMED, Wildcards};
 use crate::catalog::name::identifier;
 use crate::catalog::name::is_same;
@@ -39,34 +40,54 @@ impl Definition<'_> {
         }
         let further = found.iter().skip(columns.len()).map(|column| &column.name);
         refuse_same_names(columns.iter().chain(further), self.dialect)?;
-        let view = View { name: name.clone(), query: query.to_string().into(), columns };
+        let view = View { name: name.clone(), query: query.to_string().into(), columns, shape: None };
         self.catalog.views.insert(name, Arc::new(view));
         Ok("CREATE VIEW")
     }
 
-    /// Views that worked before must work now; with CASCADE those that do not go.
+    /// Views that worked before must work now; with CASCADE those that do not go. Those that stay learn their columns.
     pub(super) fn check_views(&mut self, before: &Catalog, cascade: bool) -> Result<(), SqlError> {
-        while let Some(view) = self.broken_view(before) {
-            if cascade {
-                self.catalog.views.remove(&view);
-            } else {
-                let message = format!("cannot change what view \"{view}\" depends on");
+        loop {
+            let shapes: Vec<Shape> = self.catalog.views.values().map(|view| self.shape_of(view)).collect();
+            let views = self.catalog.views.values().zip(&shapes);
+            let broken = views.filter(|(view, shape)| shape.is_none() && worked(view, before)).map(|(view, _)| view);
+            let Some(broken) = broken.map(|view| view.name.clone()).next() else {
+                self.keep_shapes(shapes);
+                return Ok(());
+            };
+            if !cascade {
+                let message = format!("cannot change what view \"{broken}\" depends on");
                 return Err(SqlError::new(SqlState::DEPENDENT_OBJECTS, message)
                     .with_hint("drop the view first, and create it again afterwards"));
             }
+            self.catalog.views.remove(&broken);
         }
-        Ok(())
     }
 
-    /// A view that could be bound before the definition, and cannot be any more.
-    fn broken_view(&self, before: &Catalog) -> Option<String> {
-        let broken = |view: &&Arc<View>| {
-            let works = |catalog: &Catalog| super::rewrite::query_columns(&view.query, catalog, self.dialect).is_ok();
-            let was_there = before.views.get(&view.name).is_some_and(|old| old.query == view.query);
-            was_there && works(before) && !works(&self.catalog)
-        };
-        self.catalog.views.values().find(broken).map(|view| view.name.clone())
+    /// The columns of a view as the catalog stands.
+    fn shape_of(&self, view: &View) -> Shape {
+        let mut columns = super::rewrite::query_columns(&view.query, &self.catalog, self.dialect).ok()?;
+        for (column, name) in columns.iter_mut().zip(&view.columns) {
+            column.name.clone_from(name);
+        }
+        Some(columns)
     }
+
+    fn keep_shapes(&mut self, shapes: Vec<Shape>) {
+        for (view, shape) in self.catalog.views.values_mut().zip(shapes) {
+            if view.shape != shape {
+                Arc::make_mut(view).shape = shape;
+            }
+        }
+    }
+}
+
+/// The columns of a view, if it can be bound.
+type Shape = Option<Vec<ResultColumn>>;
+
+/// Whether a view was there before and could be bound.
+fn worked(view: &View, before: &Catalog) -> bool {
+    before.views.get(&view.name).is_some_and(|old| old.query == view.query && old.shape.is_some())
 }
 
 /// Writes the columns of every `*` in the select lists that make the query's columns.

@@ -10,9 +10,10 @@
 //! of whoever defines; so where that is another one and makes a difference, the definition is refused.
 
 use super::Definition;
-use crate::bind::expression::{Expression, Node};
-use crate::bind::{Binder, expression_over_table, visit};
+use crate::bind::{Binder, expression_over_table};
 use crate::catalog::{Catalog, ColumnDefault, IndexColumn, Table};
+use crate::tree::expression::{Expression, Node};
+use crate::tree::visit;
 use skew_value::{Dialect, SqlError, SqlType, Zone};
 use std::sync::Arc;
 

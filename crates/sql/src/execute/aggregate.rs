@@ -2,8 +2,8 @@
 
 use super::operator::compare_values;
 use super::{Execution, Flow, Frame, Sink};
-use crate::plan::{AggregateCall, AggregateKind, Aggregation};
 use crate::stop::Stop;
+use crate::tree::plan::{AggregateCall, AggregateKind, Aggregation};
 use rustc_hash::FxHashMap;
 use skew_value::function::Accumulator;
 use skew_value::{Datum, GroupKey, Zone};

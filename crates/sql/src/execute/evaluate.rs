@@ -1,8 +1,8 @@
 //! The values of expressions, with the logic of three values.
 
 use super::{Execution, Frame, internal};
-use crate::bind::expression::{Expression, InList, Node, Quantified};
 use crate::stop::Stop;
+use crate::tree::expression::{Expression, InList, Node, Quantified};
 use skew_value::{Datum, Dialect, SqlError, SqlState, SqlType, cast, compare_in};
 use std::cmp::Ordering;
 

@@ -1,9 +1,9 @@
 //! Joins. The left side streams; the right side is read for each left row (`lateral`), or once, when the first left row comes.
 
 use super::{Execution, Flow, Frame, Sink};
-use crate::bind::expression::Expression;
-use crate::plan::{Join, JoinKind};
 use crate::stop::Stop;
+use crate::tree::expression::Expression;
+use crate::tree::plan::{Join, JoinKind};
 use rustc_hash::FxHashMap;
 use skew_value::{Datum, GroupKey};
 use std::rc::Rc;

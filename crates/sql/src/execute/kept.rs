@@ -11,9 +11,10 @@
 
 use super::join::Side;
 use super::{Execution, Flow, Frame, Sink};
-use crate::bind::expression::{Expression, InList, Node, Quantified};
-use crate::plan::{Identity, Kept, have_equal_keys};
+use crate::plan::have_equal_keys;
 use crate::stop::Stop;
+use crate::tree::expression::{Expression, InList, Node, Quantified};
+use crate::tree::plan::{Identity, Kept};
 use rustc_hash::{FxHashMap, FxHashSet};
 use skew_value::{Datum, GroupKey, SqlType};
 use std::rc::Rc;

@@ -20,12 +20,12 @@ mod subquery;
 mod window;
 mod with;
 
-use crate::bind::expression::Expression;
 use crate::catalog::Catalog;
-use crate::change::ChildCheck;
-use crate::plan::Plan;
 use crate::stop::Stop;
 use crate::storage::{SequenceId, Storage};
+use crate::tree::change::{Change, ChildCheck, Outcome};
+use crate::tree::expression::Expression;
+use crate::tree::plan::Plan;
 use rustc_hash::FxHashMap;
 use skew_value::function::Environment;
 use skew_value::{Collation, Datum, Dialect, GroupKey, SqlError, SqlState, SqlType, Style};
@@ -53,6 +53,9 @@ pub(crate) enum Flow {
 /// Takes the rows of an operator.
 pub(crate) type Sink<'sink, 'run> = dyn FnMut(&mut Execution<'run>, &[Datum]) -> Result<Flow, Stop> + 'sink;
 
+/// Carries out a change that stands in WITH. Changes are made of queries, so they know the executor; whoever begins a statement tells it of them.
+pub(crate) type CarryOut = fn(&Change, &mut Execution<'_>) -> Result<Outcome, Stop>;
+
 /// The rows that an expression sees.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame<'rows> {
@@ -67,6 +70,7 @@ pub(crate) struct Execution<'run> {
     storage: &'run mut dyn Storage,
     catalog: Arc<Catalog>,
     environment: Rc<Environment>,
+    carry_out: CarryOut,
     parameters: &'run [Datum],
     variables: &'run [Datum],
     user_variables: Option<&'run BTreeMap<String, (Datum, SqlType)>>,
@@ -93,11 +97,13 @@ impl<'run> Execution<'run> {
         catalog: Arc<Catalog>,
         environment: Rc<Environment>,
         storage: &'run mut dyn Storage,
+        carry_out: CarryOut,
     ) -> Execution<'run> {
         Execution {
             storage,
             catalog,
             environment,
+            carry_out,
             parameters: &[],
             variables: &[],
             user_variables: None,
@@ -117,10 +123,11 @@ impl<'run> Execution<'run> {
         catalog: Arc<Catalog>,
         style: impl Into<Style>,
         storage: &'run mut dyn Storage,
+        carry_out: CarryOut,
     ) -> Execution<'run> {
         let style = style.into();
         let environment = Environment::new(style.dialect, storage.now(), 0).with_zone(style.zone);
-        Execution::new(catalog, Rc::new(environment), storage)
+        Execution::new(catalog, Rc::new(environment), storage, carry_out)
     }
 
     /// The same with values of parameters and variables.
@@ -131,6 +138,11 @@ impl<'run> Execution<'run> {
     /// The same with the variables of a session.
     pub(crate) fn with_user_variables(self, values: &'run BTreeMap<String, (Datum, SqlType)>) -> Execution<'run> {
         Execution { user_variables: Some(values), ..self }
+    }
+
+    /// What exists.
+    pub(crate) fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
     }
 
     /// The dialect.

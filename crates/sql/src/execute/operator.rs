@@ -1,8 +1,8 @@
 //! Operators with one input, and those with none.
 
 use super::{Execution, Flow, Frame, Sink};
-use crate::plan::{Direction, FunctionRead, Limit, Plan, SetOperation, SetOperator, SortKey};
 use crate::stop::Stop;
+use crate::tree::plan::{Direction, FunctionRead, Limit, Plan, SetOperation, SetOperator, SortKey};
 use rustc_hash::{FxHashMap, FxHashSet};
 use skew_value::{Collation, Datum, GroupKey, compare_in};
 use std::cmp::Ordering;

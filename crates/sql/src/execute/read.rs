@@ -5,13 +5,14 @@
 //! the row alone: there a row is read plainly, then, if it qualifies, again with its lock, and must qualify again.
 
 use super::{Execution, Flow, Frame, Sink};
-use crate::bind::expression::Expression;
 use crate::catalog::{Index, IndexColumn, Table};
 use crate::key::{column_part, entry_target, key_part};
 use crate::no_storage::NoStorage;
-use crate::plan::{Access, Asks, Bound, Bounds, Order, Read, Values, row_width};
 use crate::stop::Stop;
 use crate::storage::{Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SpaceId, Storage};
+use crate::tree::expression::Expression;
+use crate::tree::plan::row_width;
+use crate::tree::read::{Access, Asks, Bound, Bounds, Order, Read, Values};
 use bigdecimal::num_bigint::Sign;
 use bigdecimal::{RoundingMode, ToPrimitive};
 use skew_value::number::integer_of_decimal;

@@ -1,10 +1,10 @@
 //! Sequences: what `nextval` and its kin ask of the store; so do advisory locks and `pg_sleep`.
 
 use super::{Execution, Frame, internal};
-use crate::bind::expression::{SequenceCall, SequenceOperation, Sleep};
 use crate::catalog::Sequence;
 use crate::stop::Stop;
 use crate::storage::AdvisoryRequest;
+use crate::tree::expression::{SequenceCall, SequenceOperation, Sleep};
 use crate::virtual_tables::function::missing_namespace;
 use core::time::Duration;
 use skew_value::{Datum, SqlError, SqlState};

@@ -4,10 +4,11 @@
 
 use super::kept::Dependent;
 use super::{Execution, Flow, Frame, Rows};
-use crate::bind::expression::{Expression, Node, Subquery, SubqueryKind};
-use crate::bind::visit;
-use crate::plan::{Plan, have_equal_keys};
+use crate::plan::have_equal_keys;
 use crate::stop::Stop;
+use crate::tree::expression::{Expression, Node, Subquery, SubqueryKind};
+use crate::tree::plan::Plan;
+use crate::tree::visit;
 use rustc_hash::FxHashSet;
 use skew_value::{Datum, GroupKey, SqlError, SqlState};
 use std::rc::Rc;

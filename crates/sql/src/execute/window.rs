@@ -10,9 +10,9 @@
 
 use super::operator::compare_values;
 use super::{Execution, Flow, Frame, Sink, internal};
-use crate::bind::expression::Expression;
-use crate::plan::{Direction, FrameBound, Plan, WindowCall, WindowKind};
 use crate::stop::Stop;
+use crate::tree::expression::Expression;
+use crate::tree::plan::{Direction, FrameBound, Plan, WindowCall, WindowKind};
 use rustc_hash::FxHashMap;
 use skew_value::function::Aggregate;
 use skew_value::{Datum, GroupKey, SqlError, SqlState};

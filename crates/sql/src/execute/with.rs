@@ -2,8 +2,8 @@
 
 use super::kept::Dependent;
 use super::{Execution, Flow, Frame, Sink};
-use crate::plan::{Definition, Plan, With};
 use crate::stop::Stop;
+use crate::tree::plan::{Definition, Plan, With};
 use rustc_hash::FxHashSet;
 use skew_value::{Datum, GroupKey, SqlError, SqlState};
 use std::sync::Arc;
@@ -41,8 +41,7 @@ impl<'run> Execution<'run> {
             Definition::Query(plan) => self.collect(plan, outer)?,
             Definition::Recursive { base, step, all } => self.recurse(number, base, step, *all, outer)?,
             Definition::Change(change) => {
-                let catalog = self.catalog.clone();
-                let outcome = change.carry_out(&catalog, self)?;
+                let outcome = (self.carry_out)(change, self)?;
                 self.deferred.extend(outcome.deferred);
                 outcome.returned
             }

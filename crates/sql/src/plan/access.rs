@@ -13,12 +13,13 @@
 //! Keys are equal where values are equal; they are ordered as values are only for types that say so ([`column_keeps_order`]), so only
 //! those have bounds.
 
-use super::{Access, Asks, Bound, Bounds, Order, Plan, Read, SortKey, Values};
-use crate::bind::expression::{Expression, Node, Subquery, SubqueryKind};
-use crate::bind::visit;
 use crate::catalog::{Index, IndexColumn, Table};
 use crate::key::column_keeps_order;
 use crate::storage::Lock;
+use crate::tree::expression::{Expression, Node, Subquery, SubqueryKind};
+use crate::tree::plan::{Plan, SortKey};
+use crate::tree::read::{Access, Asks, Bound, Bounds, Order, Read, Values};
+use crate::tree::visit;
 use skew_value::{Datum, SqlType};
 
 /// What a condition says about a column.

@@ -6,10 +6,11 @@
 //!
 //! From the top down: what an operator's consumer needs, and what its own expressions need, is what its input must give.
 
-use super::{Plan, Read};
-use crate::bind::expression::Expression;
-use crate::bind::visit;
 use crate::storage::{Columns, Lock};
+use crate::tree::expression::Expression;
+use crate::tree::plan::Plan;
+use crate::tree::read::Read;
+use crate::tree::visit;
 use std::collections::BTreeSet;
 
 /// Notes in every read of a plan which columns are needed. All columns of the plan's own row are.

@@ -7,9 +7,10 @@
 //!     point read shop/…
 //! ```
 
-use super::{Access, Bounds, Join, JoinKind, Plan, Read, SetOperator, Values};
-use crate::bind::expression::{Expression, Node};
 use crate::storage::{Lock, Patience};
+use crate::tree::expression::{Expression, Node};
+use crate::tree::plan::{Join, JoinKind, Plan, SetOperator};
+use crate::tree::read::{Access, Bounds, Read, Values};
 use skew_value::{Datum, SqlType, output};
 
 /// The lines that tell a plan.
@@ -56,12 +57,12 @@ fn tell(plan: &Plan, depth: usize, lines: &mut Vec<String>) {
             for (number, definition) in &with.definitions {
                 lines.push(format!("{}common table {number}:", "  ".repeat(depth + 1)));
                 match definition {
-                    super::Definition::Query(plan) => tell(plan, depth + 2, lines),
-                    super::Definition::Recursive { base, step, .. } => {
+                    crate::tree::plan::Definition::Query(plan) => tell(plan, depth + 2, lines),
+                    crate::tree::plan::Definition::Recursive { base, step, .. } => {
                         tell(base, depth + 2, lines);
                         tell(step, depth + 2, lines);
                     }
-                    super::Definition::Change(change) => {
+                    crate::tree::plan::Definition::Change(change) => {
                         lines.push(format!("{}{}", "  ".repeat(depth + 2), change.command().to_lowercase()));
                     }
                 }

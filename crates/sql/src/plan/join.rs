@@ -11,10 +11,12 @@
 //! Only inner joins are reordered. Where the right side is a table whose key the left row binds, it is read for each left row
 //! (`lateral`); else it is read once, and partners are found by hash where there is an equality.
 
+use super::access;
 use super::optimise::{filter, push};
-use super::{Access, Join, JoinKind, Plan, Read, access};
-use crate::bind::expression::{Expression, Node};
-use crate::bind::visit;
+use crate::tree::expression::{Expression, Node};
+use crate::tree::plan::{Join, JoinKind, Plan};
+use crate::tree::read::{Access, Read};
+use crate::tree::visit;
 use skew_value::SqlType;
 
 /// A join whose rows must also fulfil some conditions.

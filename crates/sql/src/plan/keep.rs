@@ -20,10 +20,11 @@
 //! the equality is NULL go on to it.
 
 use super::join::have_equal_keys;
-use super::{Access, Definition, Equality, Identity, Kept, KeptSide, Order, Plan, Read};
-use crate::bind::expression::{Expression, Node};
-use crate::bind::visit;
 use crate::storage::Lock;
+use crate::tree::expression::{Expression, Node};
+use crate::tree::plan::{Definition, Equality, Identity, Kept, KeptSide, Plan};
+use crate::tree::read::{Access, Order, Read};
+use crate::tree::visit;
 use skew_value::CastKind;
 
 /// The same plan, in which what does not depend on the rows outside is kept; `repeated` says whether it is carried out for each of them.

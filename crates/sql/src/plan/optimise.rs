@@ -11,9 +11,10 @@
 //! the side whose rows are kept. It never goes through LIMIT or window functions, and a condition that may differ between two
 //! evaluations stays where it was written.
 
-use super::{Definition, Plan, SetOperation, With, access, join, keep};
-use crate::bind::expression::{Expression, Node};
-use crate::bind::visit;
+use super::{access, join, keep};
+use crate::tree::expression::{Expression, Node};
+use crate::tree::plan::{Definition, Plan, SetOperation, With};
+use crate::tree::visit;
 
 /// A plan with the same rows that looks at fewer keys. Subqueries in expressions are optimised when they are bound.
 pub(crate) fn optimise(plan: Plan) -> Plan {

@@ -1,15 +1,16 @@
 //! What a prepared statement will do: every kind of statement finds its way here.
 
-use super::answer::{Control, DeclaredLevel, Modes};
 use super::copy;
 use super::named::Named;
-use crate::bind::expression::Expression;
-use crate::bind::{Binder, Scope};
-use crate::change::{self, Change, Insert};
+use crate::answer::{Control, DeclaredLevel, Modes, ResultColumn};
+use crate::bind::{Binder, Scope, bind_change};
 use crate::copy::Copy;
 use crate::define;
-use crate::plan::{Definition, OutputColumn, Plan, explain, optimise};
+use crate::plan::{explain, optimise};
 use crate::syntax;
+use crate::tree::change::{Change, Insert};
+use crate::tree::expression::Expression;
+use crate::tree::plan::{Definition, Plan};
 use crate::virtual_tables;
 use skew_value::{Dialect, SqlError, SqlState, SqlType};
 use sqlparser::ast::{self, SetExpr, Statement};
@@ -18,7 +19,7 @@ use sqlparser::ast::{self, SetExpr, Statement};
 #[derive(Clone, Debug)]
 pub(super) enum Action {
     /// Answer rows.
-    Query(Plan, Vec<OutputColumn>),
+    Query(Plan, Vec<ResultColumn>),
     /// Change rows, after the common table expressions it uses.
     Change(Vec<(usize, Definition)>, Change),
     /// Take rows from the client.
@@ -47,8 +48,8 @@ pub(super) enum Action {
 
 impl Action {
     /// The columns of the answer, if there are rows.
-    pub(super) fn columns(&self) -> Option<Vec<OutputColumn>> {
-        let text = |name: &str| vec![OutputColumn { name: name.to_owned(), sql_type: SqlType::TEXT }];
+    pub(super) fn columns(&self) -> Option<Vec<ResultColumn>> {
+        let text = |name: &str| vec![ResultColumn { name: name.to_owned(), sql_type: SqlType::TEXT }];
         match self {
             Action::Query(_, columns) => Some(columns.clone()),
             Action::Change(_, change) => change.returning().map(|returning| returning.columns.clone()),
@@ -64,7 +65,7 @@ pub(super) fn bind(statement: &Statement, binder: &mut Binder<'_>) -> Result<Act
     match statement {
         Statement::Query(query) => bind_query(query, binder),
         Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
-            Ok(Action::Change(Vec::new(), change::bind(statement, binder)?))
+            Ok(Action::Change(Vec::new(), bind_change(statement, binder)?))
         }
         Statement::Copy { source, target, options, to, .. } => copy::bind(source, target, options, *to, binder),
         Statement::Explain { statement, analyze: false, format: None, options, .. } => {

@@ -3,14 +3,15 @@
 //! COPY … TO is the query that it names; COPY … FROM an INSERT that waits for its rows, which
 //! [`Prepared::with_text_rows`] and [`Prepared::with_rows`] bring.
 
+use super::Prepared;
 use super::action::{self, Action};
-use super::{Prepared, ResultColumn};
-use crate::bind::Binder;
-use crate::bind::expression::{Cast, Expression, Node};
+use crate::answer::ResultColumn;
+use crate::bind::{Binder, bind_copy};
 use crate::catalog::Table;
-use crate::change::{self, CopiedRows, Insert};
 use crate::copy::{Copy, CopyDirection, CopyFormat, Fields};
 use crate::syntax;
+use crate::tree::change::{CopiedRows, Insert};
+use crate::tree::expression::{Cast, Expression, Node};
 use skew_value::{CastKind, Datum, SqlError, SqlState, SqlType};
 use sqlparser::ast::{CopyOption, CopySource, CopyTarget};
 use std::sync::Arc;
@@ -36,7 +37,7 @@ pub(super) fn bind(
     }
     match source {
         CopySource::Table { table_name, columns } if !to => {
-            let insert = change::bind_copy(table_name, columns, binder)?;
+            let insert = bind_copy(table_name, columns, binder)?;
             let columns = insert.targets.iter().map(|&place| column_of(&insert.table, place)).collect();
             let copy = described(CopyDirection::In, options, columns)?;
             Ok(Action::CopyIn(copy, Box::new(insert)))
@@ -57,10 +58,7 @@ fn bind_out(
     binder: &mut Binder<'_>,
 ) -> Result<Action, SqlError> {
     match action::bind_query(query, binder)? {
-        Action::Query(plan, columns) => {
-            let columns = columns.iter().map(super::result_column).collect();
-            Ok(Action::CopyOut(described(CopyDirection::Out, options, columns)?, plan))
-        }
+        Action::Query(plan, columns) => Ok(Action::CopyOut(described(CopyDirection::Out, options, columns)?, plan)),
         _ => Err(SqlError::unsupported("COPY of a statement that changes rows")),
     }
 }

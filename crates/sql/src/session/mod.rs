@@ -11,21 +11,20 @@
 //! new catalog into the session; the caller publishes [`Session::catalog`] at commit, or puts the old one back.
 
 mod action;
-mod answer;
 mod copy;
 mod named;
 
-pub use answer::{Answer, Changed, Control, DeclaredLevel, Modes, ResultColumn, Rows};
+pub use crate::answer::{Answer, Changed, Control, DeclaredLevel, Modes, ResultColumn, Rows};
 
 use crate::bind::Binder;
 use crate::catalog::Catalog;
-use crate::change::{self, Change, ChildCheck};
+use crate::change;
 use crate::define;
 use crate::execute::Execution;
-use crate::plan::OutputColumn;
 use crate::stop::Stop;
 use crate::storage::{SequenceId, Storage};
 use crate::syntax::{self, Statement};
+use crate::tree::change::{Change, ChildCheck};
 use crate::virtual_tables::registered;
 use action::Action;
 use skew_value::function::{Environment, SetByFunction};
@@ -226,7 +225,7 @@ impl Session {
             variable_places,
             columns: match &action {
                 Action::Named(named) => named.columns(),
-                other => other.columns().map(|columns| columns.iter().map(result_column).collect()),
+                other => other.columns().map(Arc::from),
             },
             warnings,
             catalog_version: self.catalog.version,
@@ -319,7 +318,7 @@ impl Session {
         let mut environment = self.environment(storage);
         environment.changes = matches!(&*prepared.action, Action::Change(..) | Action::CopyIn(..));
         let environment = Rc::new(environment);
-        let mut execution = Execution::new(self.catalog.clone(), environment.clone(), storage)
+        let mut execution = Execution::new(self.catalog.clone(), environment.clone(), storage, change::carry_out)
             .with_values(parameters, variables)
             .with_user_variables(&self.user_variables);
         execution.last_sequence = self.last_sequence;
@@ -331,7 +330,7 @@ impl Session {
             }
             Action::Change(definitions, change) => {
                 execution.define(definitions, None)?;
-                let outcome = change.carry_out(&self.catalog, &mut execution)?;
+                let outcome = change::carry_out(change, &mut execution)?;
                 execution.deferred.extend(outcome.deferred);
                 let returning =
                     change.returning().map(|_| Rows { columns: columns_of(prepared), rows: outcome.returned });
@@ -352,7 +351,7 @@ impl Session {
                     return Err(SqlError::unsupported("COPY … FROM STDIN where no client sends rows").into());
                 };
                 let change = Change::Insert(Box::new(copy::with_rows(insert, copied)));
-                let outcome = change.carry_out(&self.catalog, &mut execution)?;
+                let outcome = change::carry_out(&change, &mut execution)?;
                 execution.deferred.extend(outcome.deferred);
                 let (count, found) = (outcome.count, outcome.found);
                 Answer::Changed(Changed { command: "COPY", count, found, ..Changed::default() })
@@ -424,7 +423,7 @@ impl Session {
         if self.deferred.is_empty() {
             return Ok(());
         }
-        let mut execution = Execution::of_definition(self.catalog.clone(), self.style(), storage);
+        let mut execution = Execution::of_definition(self.catalog.clone(), self.style(), storage, change::carry_out);
         change::check_deferred(&self.deferred, &self.catalog, &mut execution)?;
         self.deferred.clear();
         Ok(())
@@ -439,10 +438,6 @@ impl Session {
     pub fn forget_deferred(&mut self) {
         self.deferred.clear();
     }
-}
-
-fn result_column(column: &OutputColumn) -> ResultColumn {
-    ResultColumn { name: column.name.clone(), sql_type: column.sql_type.clone() }
 }
 
 fn columns_of(prepared: &Prepared) -> Arc<[ResultColumn]> {

@@ -9,15 +9,17 @@
 //! Statements that are prepared through a protocol are kept here as well; DEALLOCATE of one that is not here is no error.
 
 use super::action::{self, Action};
-use super::{Answer, Control, Prepared, ResultColumn, Rows, Session};
-use crate::bind::expression::Expression;
+use super::{Prepared, Session};
+use crate::answer::{Answer, Control, ResultColumn, Rows};
 use crate::bind::{Binder, Scope};
 use crate::catalog::name::identifier;
+use crate::change;
 use crate::execute::Execution;
-use crate::plan::Plan;
 use crate::stop::Stop;
 use crate::storage::{AdvisoryRequest, Storage};
 use crate::syntax::Statement;
+use crate::tree::expression::Expression;
+use crate::tree::plan::Plan;
 use skew_value::{Datum, SqlError, SqlState, SqlType};
 use sqlparser::ast::{self, CloseCursor, DiscardObject, Expr, FetchDirection, Ident};
 use std::rc::Rc;
@@ -140,11 +142,10 @@ impl Session {
         let Action::Query(plan, columns) = action::bind_query(query, binder)? else {
             return Err(SqlError::unsupported("a cursor over a statement that changes rows"));
         };
-        let columns = columns.iter().map(super::result_column).collect();
         let hold = declared.hold == Some(true);
         Ok(Named::Declare {
             name: identifier(name, self.dialect),
-            columns,
+            columns: columns.into(),
             plan: Box::new(plan),
             hold,
             statement: text.into(),
@@ -259,7 +260,8 @@ impl Session {
     ) -> Result<T, Stop> {
         let environment = Rc::new(self.environment(storage));
         let catalog = self.catalog.clone();
-        let mut execution = Execution::new(catalog, environment.clone(), storage).with_values(parameters, &[]);
+        let mut execution =
+            Execution::new(catalog, environment.clone(), storage, change::carry_out).with_values(parameters, &[]);
         let done = work(&mut execution)?;
         drop(execution);
         self.keep_settings(&environment);

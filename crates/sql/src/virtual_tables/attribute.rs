@@ -5,14 +5,11 @@ use super::object::{
 };
 use super::relation::view_number;
 use super::{Listed, Shape, count, number, text, truth};
-use crate::bind::Binder;
-use crate::catalog::{Catalog, Column, ColumnDefault, IndexColumn, Table, View};
-use crate::plan::OutputColumn;
+use crate::catalog::{Catalog, Column, ColumnDefault, IndexColumn, Table};
 use crate::storage::Row;
-use crate::syntax;
 use skew_value::function::Environment;
 use skew_value::oid::BuiltIn;
-use skew_value::{Datum, Dialect, SqlType};
+use skew_value::{Datum, SqlType};
 
 const ATTRIBUTE: &str = "attrelid oid, attname name, atttypid oid, attstattarget int=-1, attlen small=-1, attnum small, \
     attndims int=0, attcacheoff int=-1, atttypmod int=-1, attbyval bool=false, attalign letter='i', \
@@ -39,7 +36,7 @@ fn attributes(catalog: &Catalog, _: &Environment) -> Vec<Row> {
     }
     for view in catalog.views.values() {
         let relation = view_number(catalog, &view.name);
-        let columns = view_columns(catalog, view).into_iter().enumerate();
+        let columns = view.shape.iter().flatten().enumerate();
         rows.extend(columns.map(|(place, column)| plain(&shape, relation, place, &column.name, &column.sql_type)));
     }
     for sequence in catalog.sequences.values() {
@@ -50,17 +47,6 @@ fn attributes(catalog: &Catalog, _: &Environment) -> Vec<Row> {
         }
     }
     rows
-}
-
-/// The columns of a view; none if what it stands on is gone.
-pub(super) fn view_columns(catalog: &Catalog, view: &View) -> Vec<OutputColumn> {
-    let query = syntax::parse_query(Dialect::Postgres, &view.query);
-    let bound = query.and_then(|query| Binder::new(Dialect::Postgres, catalog, &[]).query(&query, None));
-    let mut columns = bound.map(|bound| bound.columns).unwrap_or_default();
-    for (column, name) in columns.iter_mut().zip(&view.columns) {
-        column.name.clone_from(name);
-    }
-    columns
 }
 
 fn system_column(shape: &Shape, table: &Table, (name, sql_type, place): &(&str, i128, i128)) -> Row {

@@ -1,6 +1,5 @@
 //! `information_schema` as the standard has it and PostgreSQL fills it; what both dialects have in common is in [`TABLES`].
 
-use super::attribute::view_columns;
 use super::object::{Constraint, action_words};
 use super::relation::{default_text, sequence_type};
 use super::{Listed, Shape, apart, count, nothing, number, optional, text, yes};
@@ -179,7 +178,7 @@ fn columns(catalog: &Catalog, environment: &Environment) -> Vec<Row> {
         }
     }
     for view in catalog.views.values() {
-        for (place, column) in view_columns(catalog, view).iter().enumerate() {
+        for (place, column) in view.shape.iter().flatten().enumerate() {
             let mut values = vec![
                 ("table_catalog", catalog_name(environment)),
                 ("table_schema", text(schema(&view.name, environment))),

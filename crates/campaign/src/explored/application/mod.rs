@@ -18,9 +18,8 @@ mod tally;
 mod tell;
 
 use super::{Again, Exhibit, Pace, ReplayOf, STEPS, Terms, compared, told_estimate, told_run};
-use crate::Complaint;
-use crate::Conclusion;
-use crate::Moment;
+use crate::command::CommandLine;
+use crate::{Complaint, Conclusion, Moment};
 use roster::Roster;
 use run::{AtLevel, NoOtherRun};
 use skew_check::Budget;
@@ -28,46 +27,21 @@ use skew_explore::{ExploreError, RemoteSchedule, RemoteSearch, RunAnswer};
 use skew_history::IsolationLevel;
 use skew_mockdb::wire::Attendance;
 use skew_view::{Palette, words};
-use std::net::SocketAddr;
 use std::time::Duration;
 use tally::CommandTally;
 
 /// A command that is explored.
 pub struct Application<'a> {
-    /// Its words.
-    pub command: &'a [String],
+    /// How it is started.
+    pub line: CommandLine<'a>,
     /// The file of the tables and rows that it finds, and what is in it.
     pub initial: Option<&'a (String, String)>,
     /// When its database's time begins.
     pub clock: Moment,
     /// So long a session may be silent while it is its turn.
     pub stall: Duration,
-    /// How it is run.
-    pub launch: &'a Launch<'a>,
     /// How it is explored.
     pub terms: Terms<'a>,
-}
-
-/// Runs the command once, with its database at this address: with its output where ours goes, or keeping it, and for as long as nobody
-/// says that it is given up.
-pub type Launch<'a> = dyn Fn(SocketAddr, bool, &dyn Fn() -> bool) -> Result<Launched, Complaint> + 'a;
-
-/// What came of a run of the command; `output` is what was kept of what it printed.
-pub enum Launched {
-    /// It ended by itself.
-    Ended {
-        /// How it failed, if it did.
-        failure: Option<String>,
-        /// What it printed.
-        output: String,
-    },
-    /// It was given up.
-    GivenUp {
-        /// What it printed until then.
-        output: String,
-    },
-    /// Somebody pressed Ctrl-C.
-    Interrupted,
 }
 
 /// What was found at a level.
@@ -141,7 +115,7 @@ impl Application<'_> {
                     }
                     _ => "",
                 };
-                Some(Complaint::new(&words::clean(&self.command.join(" ")), error.to_string(), advice))
+                Some(Complaint::new(&words::clean(&self.line.words.join(" ")), error.to_string(), advice))
             }
         }
     }

@@ -1,11 +1,12 @@
 //! One run of a command: a fresh database that follows a path, and the command that is told where it is.
 
+use super::Application;
 use super::pilot::Pilot;
 use super::roster::Roster;
-use super::{Application, Launched};
 use crate::Complaint;
+use crate::command::{self, CommandEnd};
 use crate::explored::steered::{listen, steered};
-use crate::initial::load;
+use crate::served::database::load;
 use skew_explore::{ExploreError, Path, Remote};
 use skew_history::IsolationLevel;
 use skew_mockdb::Database;
@@ -49,7 +50,7 @@ pub(super) struct AtLevel<'a> {
 }
 
 /// What a run of the command left.
-pub(super) struct CommandEnd {
+pub(super) struct CommandRun {
     /// How it failed, if it did.
     pub(super) failure: Option<String>,
     pub(super) output: String,
@@ -70,14 +71,16 @@ impl AtLevel<'_> {
 }
 
 impl Remote for AtLevel<'_> {
-    type Ended = CommandEnd;
+    type Ended = CommandRun;
     type Error = NoOtherRun;
 
-    fn run(&mut self, path: Path) -> Result<(Path, CommandEnd), NoOtherRun> {
-        let Application { stall, terms, launch, .. } = self.application;
+    fn run(&mut self, path: Path) -> Result<(Path, CommandRun), NoOtherRun> {
+        let Application { line, stall, terms, .. } = self.application;
         let pilot = Pilot::new(path);
         let roll = Arc::new(self.roster.roll.clone());
         let server = listen(self.database(&pilot)?, Schedule::Steered { patience: *stall, roll })?;
+        let output = if self.shows_output { None } else { Some(command::scratch_file()?) };
+        let family = command::spawn(*line, server.address(), output.as_ref(), terms.stop)?;
         let quiet = Quiet::new(stall.saturating_mul(QUIET));
         let is_over = || {
             if quiet.is_too_long(server.activity()) {
@@ -85,18 +88,18 @@ impl Remote for AtLevel<'_> {
             }
             pilot.is_stopped() || terms.stop.is_stopped()
         };
-        let launched = launch(server.address(), self.shows_output, &is_over);
+        let ended = command::ended_of(family.wait(None, is_over));
         let summary = server.stop();
         self.seen = summary.attendance.clone();
-        let (failure, output) = match launched? {
-            Launched::Interrupted => return Err(NoOtherRun::Interrupted),
-            Launched::GivenUp { .. } if !pilot.is_stopped() => return Err(NoOtherRun::Interrupted),
-            Launched::GivenUp { output } => (None, output),
-            Launched::Ended { failure, output } => (failure, output),
+        let failure = match ended {
+            CommandEnd::Interrupted => return Err(NoOtherRun::Interrupted),
+            CommandEnd::GivenUp if !pilot.is_stopped() => return Err(NoOtherRun::Interrupted),
+            CommandEnd::Badly(how) => Some(how),
+            CommandEnd::Well | CommandEnd::GivenUp => summary.recording_failure,
         };
         let path = pilot.land().ok_or(NoOtherRun::Interrupted)?;
-        let failure = failure.or(summary.recording_failure);
-        Ok((path, CommandEnd { failure, output, attendance: summary.attendance }))
+        let output = output.map(command::read_end).transpose()?.unwrap_or_default();
+        Ok((path, CommandRun { failure, output, attendance: summary.attendance }))
     }
 }
 

@@ -3,7 +3,7 @@
 //! A history may have left several states; then each gets a run of the command, and the history is counted once. Of the runs that fail the
 //! smallest is kept, as for programs: fewest transactions that committed, then fewest events.
 
-use super::run::CommandEnd;
+use super::run::CommandRun;
 use crate::counted;
 use crate::explored::{STEPS, Terms, compared};
 use skew_check::Budget;
@@ -101,7 +101,7 @@ impl CommandTally {
     }
 
     /// FewestAndMost a run.
-    pub(super) fn count(&mut self, search: &RemoteSearch, run: RemoteRun<CommandEnd>, terms: &Terms<'_>) {
+    pub(super) fn count(&mut self, search: &RemoteSearch, run: RemoteRun<CommandRun>, terms: &Terms<'_>) {
         self.note_doubts(&run);
         if !run.complete {
             return;
@@ -126,7 +126,7 @@ impl CommandTally {
         }
         let fails = run.ended.failure.is_some() && run.ended.attendance.refused.is_none();
         let schedule = search.schedule(&run);
-        let CommandEnd { failure, output, .. } = run.ended;
+        let CommandRun { failure, output, .. } = run.ended;
         let pattern = size.2.clone();
         let size = (size.0, size.1, size.2, run.final_state);
         let smallest = || KeptRun { size, schedule, failure, output, history };
@@ -143,7 +143,7 @@ impl CommandTally {
         }
     }
 
-    fn note_doubts(&mut self, run: &RemoteRun<CommandEnd>) {
+    fn note_doubts(&mut self, run: &RemoteRun<CommandRun>) {
         if let Some(name) = &run.disorder {
             self.doubt(format!("session {name} came too late for its place: not every order may have been seen"));
         }

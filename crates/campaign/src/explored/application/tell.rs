@@ -27,20 +27,20 @@ impl Application<'_> {
     /// The command and what it begins with.
     pub fn found_in(&self) -> FoundIn {
         let mut hash = Sha256::new();
-        let parts = self.command.iter().map(String::as_str).chain(self.initial.iter().map(|it| it.1.as_str()));
+        let parts = self.line.words.iter().map(String::as_str).chain(self.initial.iter().map(|it| it.1.as_str()));
         for part in parts {
             // Lengths first, or `a` + `bc` would be `ab` + `c`.
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
         }
         let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        FoundIn { file: self.command.join(" "), format: "command".to_owned(), sha256 }
+        FoundIn { file: self.line.words.join(" "), format: "command".to_owned(), sha256 }
     }
 
     /// The report for people.
     pub fn human(&self, levels: &[ExploredLevel], palette: Palette) -> String {
         let Palette { heading, end, .. } = palette;
-        let mut text = format!("{heading}{}{end}\n", words::clean(&self.command.join(" ")));
+        let mut text = format!("{heading}{}{end}\n", words::clean(&self.line.words.join(" ")));
         let width = levels.iter().map(|level| level.level.name().len()).max().unwrap_or(0);
         for level in levels {
             self.tell_level(level, width, palette, &mut text);
@@ -111,7 +111,7 @@ impl Application<'_> {
     /// The report for programs.
     pub fn json(&self, levels: &[ExploredLevel]) -> Value {
         let levels: Vec<Value> = levels.iter().map(|level| self.level_json(level)).collect();
-        json!({"skew": 1, "command": self.command, "levels": levels})
+        json!({"skew": 1, "command": self.line.words, "levels": levels})
     }
 
     fn level_json(&self, ExploredLevel { level, tally, exhibit }: &ExploredLevel) -> Value {

@@ -24,10 +24,11 @@ use certificates::CertificateFile;
 use findings::Findings;
 use output::Output;
 use settings::Settings;
-use skew_check::{Budget, Counterexample, LevelReport, Verdict};
+use skew_campaign::Checked;
+use skew_check::{Budget, Counterexample};
 use skew_history::format::Format;
 use skew_history::{History, IsolationLevel};
-use skew_view::report::{self, Report, RunStatistics};
+use skew_view::report::RunStatistics;
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -109,51 +110,6 @@ struct Run<'a> {
     findings: Option<Findings>,
     progress: ProgressLine,
     exit: Exit,
-}
-
-/// What became of one history.
-pub(super) struct Checked {
-    pub(super) levels: Vec<LevelReport>,
-    pub(super) counterexamples: Vec<Counterexample>,
-}
-
-impl Checked {
-    /// Asks all levels of a history and explains the weakest that fail, if anybody wants to know.
-    pub(super) fn new(
-        history: &History,
-        levels: &[IsolationLevel],
-        options: skew_check::Options,
-        budget: Budget<'_>,
-        explains: bool,
-    ) -> Checked {
-        let levels = skew_check::check_levels(history, levels, options, budget);
-        let weakest = if explains { report::weakest_failing(&levels) } else { Vec::new() };
-        let explain = |report: &LevelReport| match &report.verdict {
-            Verdict::Fails(anomaly) if weakest.contains(&report.level) => {
-                Some(skew_check::explain(history, report.level, anomaly, budget))
-            }
-            _ => None,
-        };
-        let counterexamples = levels.iter().filter_map(explain).collect();
-        Checked { levels, counterexamples }
-    }
-
-    /// How a command ends that asked for all these levels.
-    pub(super) fn exit(&self) -> Exit {
-        self.levels.iter().map(|report| exit_of(&report.verdict)).max().unwrap_or(Exit::Holds)
-    }
-
-    /// The report on the history, which the user knows by this name.
-    pub(super) fn report<'a>(&'a self, file: &'a str, history: &'a History) -> Report<'a> {
-        let all_hold = self.levels.iter().all(|report| report.verdict.holds());
-        Report {
-            file,
-            history,
-            levels: &self.levels,
-            counterexamples: &self.counterexamples,
-            nothing_inferred: all_hold && report::infers_nothing(history),
-        }
-    }
 }
 
 impl<'a> Run<'a> {
@@ -252,7 +208,7 @@ impl<'a> Run<'a> {
         let watch = RefCell::new(watch);
         let checked = self.check(history, &levels, &watch);
         watch.borrow_mut().leave();
-        self.exit.combine(checked.exit());
+        self.exit.combine(checked.conclusion().into());
         self.keep(subject, history, &checked);
         let report = checked.report(&subject.name, history);
         let watch = watch.into_inner();
@@ -318,12 +274,4 @@ struct Subject {
     format: Format,
     /// Empty when nobody asked for it: hashing takes time.
     sha256: String,
-}
-
-fn exit_of(verdict: &Verdict) -> Exit {
-    match verdict {
-        Verdict::Holds(_) => Exit::Holds,
-        Verdict::Fails(_) => Exit::Found,
-        Verdict::Unknown => Exit::Inconclusive,
-    }
 }

@@ -2,26 +2,23 @@
 
 use super::super::program::Format;
 use super::Arguments;
-use crate::command::serve::database;
-use crate::command::serve::run::{self, Ended};
+use crate::command::serve;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
-use skew_campaign::explored::application::{Application, Launched};
+use skew_campaign::command::CommandLine;
+use skew_campaign::explored::application::Application;
 use skew_explore::NoRemoteSchedule;
 use skew_view::words;
-use std::net::SocketAddr;
+use std::io::{self, IsTerminal};
 
 impl Arguments {
     pub(super) fn explore_command(&self, console: &mut Console) -> Result<Exit, Complaint> {
         self.refuse_for_commands()?;
-        let initial = database::initial(self.init.as_deref())?;
+        let initial = serve::initial(self.init.as_deref())?;
         self.begin();
-        let launch =
-            |address, shows_output, is_given_up: &dyn Fn() -> bool| self.launch(address, shows_output, is_given_up);
         let application = Application {
-            launch: &launch,
-            command: &self.command,
+            line: CommandLine { words: &self.command, password: None, has_terminal: io::stdin().is_terminal() },
             initial: initial.as_ref(),
             clock: self.clock,
             stall: self.stall,
@@ -41,24 +38,6 @@ impl Arguments {
             Format::Json => console.result(&format!("{}\n", application.json(&levels))),
         }
         Ok(application.conclusion(&levels).into())
-    }
-
-    fn launch(
-        &self,
-        address: SocketAddr,
-        shows_output: bool,
-        is_given_up: &dyn Fn() -> bool,
-    ) -> Result<Launched, Complaint> {
-        let file = if shows_output { None } else { Some(run::scratch_file()?) };
-        let family = run::spawn(&self.command, address, None, file.as_ref())?;
-        let ended = run::ended_of(family.wait(None, is_given_up));
-        let output = file.map(run::read_end).transpose()?.unwrap_or_default();
-        Ok(match ended {
-            Ended::Well => Launched::Ended { failure: None, output },
-            Ended::Badly(how) => Launched::Ended { failure: Some(how), output },
-            Ended::GivenUp => Launched::GivenUp { output },
-            Ended::Interrupted => Launched::Interrupted,
-        })
     }
 
     /// What a run of a command is, is known from the runs before it: there is one at a time.

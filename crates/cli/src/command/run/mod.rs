@@ -1,21 +1,16 @@
 //! `skew run`: a workload on a server, or on the mock database, and what became of it.
 //!
 //! ```text
-//!   arguments ──> Plan: the workload, the servers ──┬── one run:   progress, report, verdicts       alone ── tell
-//!                                                   └── many runs: a seed and fresh tables each     campaign ── tally
-//!                              each: plan ── mock, or the servers of --db or --up ── skew_workload::run
+//!   arguments ──> DriveCampaign ──┬── one run:   progress, report, verdicts      alone
+//!                                 └── many runs: a seed and fresh tables each    runs
 //! ```
 //!
 //! A seed gives the same requests. What they meet is up to the server, so a second run with the same seed may end otherwise.
 
 mod alone;
-mod campaign;
-mod mock;
 mod own;
-mod parameters;
-mod plan;
-mod tally;
-mod tell;
+mod registers;
+mod runs;
 
 use super::program::{Format, GranularityArgument, UpdatesArgument};
 use super::replay::{Given, ONE_RUN, REST, Replayed, SHOWN, Written, quote};
@@ -23,14 +18,15 @@ use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
-use crate::output::RecordErrors;
+use crate::output::{RecordErrors, RecordKeeper};
 use own::OwnArguments;
-use parameters::RegistersArguments;
-use plan::Plan;
+use registers::RegistersArguments;
+use runs::Histories;
 use skew_campaign::Moment;
+use skew_campaign::driven::{DriveCampaign, DriveSettings, MockSettings, WorkloadChoice};
 use skew_history::{History, IsolationLevel};
 use skew_mockdb::ChooserKind;
-use skew_workload::{Names, Url, catalog};
+use skew_workload::{BadUrl, Names, Url, catalog};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -229,16 +225,60 @@ impl Arguments {
 
     fn start(&self, console: &mut Console) -> Result<Exit, Complaint> {
         self.refuse_nonsense()?;
-        let mut plan = Plan::new(self)?;
+        let workload = self.choice().workload()?;
+        let url = |text: &String| {
+            text.parse().map_err(|error: BadUrl| Complaint::new("--db", error.to_string(), "check the URL"))
+        };
+        let urls = self.servers.iter().map(url).collect::<Result<Vec<Url>, Complaint>>()?;
+        let histories = Histories { arguments: self, keeper: RecordKeeper::new(self.record_errors) };
+        let mut campaign = DriveCampaign::new(workload, self.settings(), urls, &histories, clock::flags());
         // Before the run, so that a run that is stopped can be repeated too.
         console.note(&format!("seed {}", self.seed));
-        plan.warnings().for_each(|warning| console.note(&warning));
+        campaign.warning().into_iter().for_each(|warning| console.note(&warning));
+        // A server that is half started must be stopped too.
         clock::something_to_keep();
-        plan.start_servers()?;
+        campaign.start_servers()?;
         if let Some(limit) = self.timeout {
             clock::stop_after(limit);
         }
-        if self.is_campaign() { campaign::run(&plan, console) } else { alone::run(&plan, console) }
+        match self.is_campaign() {
+            true => runs::run(self, &campaign, console),
+            false => alone::run(self, &campaign, console),
+        }
+    }
+
+    fn choice(&self) -> WorkloadChoice<'_> {
+        WorkloadChoice {
+            name: self.workload.as_deref().unwrap_or_default(),
+            sessions: self.sessions,
+            transactions: self.transactions,
+            registers: self.registers.choice(),
+            level: self.level,
+            mock: self.is_mock().then(|| self.updates.into()),
+        }
+    }
+
+    fn settings(&self) -> DriveSettings {
+        DriveSettings {
+            seed: self.seed,
+            runs: self.runs,
+            jobs: self.jobs,
+            level: self.level,
+            against: if let [Asked::Level(level)] = self.check.as_slice() { Some(*level) } else { None },
+            budget: self.budget,
+            retries: self.retries,
+            patience: self.patience,
+            prefix: self.prefix.clone(),
+            drop: self.drop,
+            mock: MockSettings {
+                updates: self.updates.into(),
+                granularity: self.granularity.into(),
+                chooser: self.chooser,
+                bare: self.bare,
+                clock: self.clock,
+            },
+            own: self.own.servers(),
+        }
     }
 
     /// Whether the run has no server but the mock database of this process.

@@ -8,17 +8,10 @@
 
 use super::Arguments;
 use crate::clock;
-use crate::command::up::{self, Kind};
+use crate::command::up::Kind;
 use crate::input::Complaint;
-use serde_json::{Value, json};
-use skew_workload::fault::{Injected, Moment};
-use skew_workload::servers::Fleet;
+use skew_campaign::driven::OwnServers;
 use skew_workload::{Fault, Lasting};
-use std::fmt::Write;
-use std::time::Duration;
-
-/// How long a session waits for a server that comes back: a node of a cluster may have to fetch all tables first.
-const RECONNECT: Duration = Duration::from_secs(60);
 
 /// The arguments about servers of one's own.
 #[derive(clap::Args, Debug)]
@@ -46,24 +39,14 @@ impl OwnArguments {
         self.up.is_some()
     }
 
-    pub(super) fn faults(&self) -> &[Fault] {
-        &self.faults
-    }
-
-    pub(super) fn lasting(&self) -> Lasting {
+    fn lasting(&self) -> Lasting {
         self.heal.unwrap_or(Lasting::BySeed)
     }
 
-    /// Starts what is wanted.
-    pub(super) fn start(&self) -> Result<Option<Fleet>, Complaint> {
-        let start = |kind: Kind| up::start(kind, self.nodes, &self.faults, "skew run");
-        self.up.map(start).transpose()
-    }
-
-    /// For how long sessions try to reach a server again that is away.
-    pub(super) fn reconnect(&self) -> Duration {
-        let comes_back = !self.faults.is_empty() && self.lasting() != Lasting::Forever;
-        if comes_back { RECONNECT } else { skew_workload::driver::RECONNECT }
+    /// The servers that are wanted.
+    pub(super) fn servers(&self) -> Option<OwnServers> {
+        let (nodes, faults, lasting) = (self.nodes, self.faults.clone(), self.lasting());
+        self.up.map(|kind| OwnServers { kind: kind.into(), nodes, faults, lasting })
     }
 
     /// How many jobs and runs there are matters: all of them have the same servers.
@@ -92,15 +75,6 @@ impl OwnArguments {
         Ok(())
     }
 
-    /// What was started, for people.
-    pub(super) fn place(&self) -> Option<String> {
-        self.up.map(|kind| match kind {
-            Kind::Postgres => "a PostgreSQL of its own".to_owned(),
-            Kind::Mariadb => "a MariaDB of its own".to_owned(),
-            Kind::Galera => format!("a Galera cluster of its own with {} nodes", self.nodes),
-        })
-    }
-
     /// Whether there are nodes.
     pub(super) fn is_cluster(&self) -> bool {
         self.up == Some(Kind::Galera)
@@ -112,70 +86,5 @@ pub(super) fn written(text: &str) -> Option<String> {
     match parse_lasting(text).ok()? {
         Lasting::For(time) => Some(format!("{}s", time.as_secs_f64())),
         _ => Some("never".to_owned()),
-    }
-}
-
-/// A line per fault: what happened, to whom and when.
-pub(super) fn tell(faults: &[Injected], nodes: usize, text: &mut String) {
-    for injected in faults {
-        let _ = writeln!(text, "  {}", told(injected, nodes));
-    }
-}
-
-fn told(injected: &Injected, nodes: usize) -> String {
-    let planned = &injected.planned;
-    let numbers: Vec<String> = planned.nodes.iter().map(|node| (node + 1).to_string()).collect();
-    let whom = match numbers.as_slice() {
-        _ if nodes == 1 => "the server".to_owned(),
-        [one] => format!("node {one}"),
-        several => format!("nodes {}", several.join(" and ")),
-    };
-    let moment =
-        |moment: &Moment| format!("after {} transactions ({:.1} s)", moment.operations, moment.time.as_secs_f64());
-    let began = injected.began.as_ref().map_or_else(|| "not injected, the run was over".to_owned(), moment);
-    let ended = match (&injected.ended, &injected.problem) {
-        (_, Some(problem)) => format!(", could not be healed: {}", problem.lines().next().unwrap_or_default()),
-        (Some(ended), None) => format!(", healed {}", moment(ended)),
-        (None, None) if injected.began.is_some() => ", never healed".to_owned(),
-        (None, None) => String::new(),
-    };
-    format!("{} of {whom}: {began}{ended}", planned.fault)
-}
-
-/// Every fault as JSON.
-pub(super) fn json(faults: &[Injected]) -> Value {
-    let moment = |moment: &Moment| json!({"transactions": moment.operations, "seconds": moment.time.as_secs_f64()});
-    let one = |injected: &Injected| {
-        json!({
-            "fault": injected.planned.fault.name(),
-            "nodes": injected.planned.nodes.iter().map(|node| node + 1).collect::<Vec<_>>(),
-            "began": injected.began.as_ref().map(moment),
-            "healed": injected.ended.as_ref().map(moment),
-            "problem": injected.problem,
-        })
-    };
-    faults.iter().map(one).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use skew_workload::fault::Planned;
-
-    #[test]
-    fn a_fault_is_told_with_its_moments() {
-        let planned = Planned { fault: Fault::Kill, nodes: vec![1], moment: 5, lasts: None };
-        let moment = |operations| Some(Moment { operations, time: Duration::from_millis(1_230) });
-        let mut injected = Injected { planned, began: moment(5), ended: None, problem: None };
-        assert_eq!(told(&injected, 3), "kill of node 2: after 5 transactions (1.2 s), never healed");
-        injected.ended = moment(9);
-        assert_eq!(
-            told(&injected, 1),
-            "kill of the server: after 5 transactions (1.2 s), healed after 9 transactions (1.2 s)"
-        );
-        injected.problem = Some("mariadbd ended\nits log".to_owned());
-        assert!(told(&injected, 1).ends_with(", could not be healed: mariadbd ended"));
-        let never = Injected { began: None, ended: None, problem: None, ..injected };
-        assert_eq!(told(&never, 3), "kill of node 2: not injected, the run was over");
     }
 }

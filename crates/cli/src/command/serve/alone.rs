@@ -1,11 +1,13 @@
 //! `skew serve` by itself: PostgreSQL's protocol until Ctrl-C, a line of what goes on, and what went on.
 
-use super::{Arguments, database, read_log, tell_divergences, tell_recording_failure};
+use super::{Arguments, tell_divergences, tell_recording_failure};
 use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
 use crate::output::{RecordFiles, RecordKeeper};
+use skew_campaign::recording::RunRecord;
+use skew_campaign::served::database::listen;
 use skew_mockdb::Campaign;
 use skew_mockdb::wire::{RunningServer, WireActivity, WireSummary};
 use std::io::Write;
@@ -15,15 +17,14 @@ use std::time::Duration;
 const GLANCE: Duration = Duration::from_millis(100);
 
 pub(super) fn serve(arguments: &Arguments, console: &mut Console) -> Result<Exit, Complaint> {
-    let log = arguments.replay_file().map(read_log).transpose()?;
+    let log = arguments.log()?;
     let seed = arguments.first_seed(log.as_ref());
-    let initial = database::initial(arguments.init.as_deref())?;
+    let settings = arguments.database(log)?;
     let keeper = arguments.keeper();
     let files = keeper.claim(arguments.record.as_deref(), arguments.choices.as_deref())?;
-    let record = database::record(&files);
-    let database = database::fresh(arguments, initial.as_ref(), log.as_ref(), seed, &Campaign::default(), record)?;
+    let database = settings.fresh(seed, &Campaign::default(), files.writers())?;
     allow_many_clients();
-    let server = arguments.listen(database)?;
+    let server = listen(database, arguments.wire())?;
     files.publish()?;
     // Before the address is told: whoever reads it may interrupt at once, and that is a good end.
     clock::something_to_keep();

@@ -3,20 +3,15 @@
 //! ```text
 //!   skew serve                    listens, says where, serves until Ctrl-C            alone
 //!   skew serve --http             the same for keys and values over HTTP              http
-//!   skew serve -- command         a fresh database for every run of the command       campaign ── run ── family
-//!                                                                                              └─ tally
+//!   skew serve -- command         a fresh database for every run of the command       runs
 //! ```
 //!
 //! Everything that was recorded up to any moment is a valid history, so nothing has to be finished, and a server that is killed leaves a
 //! file that can be checked. The file is in its place from the moment at which the server listens: one that cannot start destroys nothing.
 
 mod alone;
-mod campaign;
-pub(super) mod database;
-pub(super) mod family;
 mod http;
-pub(super) mod run;
-mod tally;
+mod runs;
 
 use super::program::UpdatesArgument;
 use super::replay::{Given, ONE_RUN, REST, Replayed, SHOWN, Written};
@@ -24,11 +19,13 @@ use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::{Complaint, cannot};
-use crate::output::{RecordErrors, RecordKeeper, RecordingFailure, note_input};
+use crate::output::{RecordErrors, RecordKeeper, note_input};
 use skew_campaign::Moment;
+use skew_campaign::recording::RecordingFailure;
+use skew_campaign::served::database::{DatabaseSettings, Initial};
 use skew_history::IsolationLevel;
-use skew_mockdb::wire::{RunningServer, Schedule, WireServer, WireSettings};
-use skew_mockdb::{ChoiceLog, ChooserKind, Database};
+use skew_mockdb::wire::{Schedule, WireSettings};
+use skew_mockdb::{ChoiceLog, ChooserKind};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -203,7 +200,7 @@ impl Arguments {
         let served = self.refuse_nonsense().and_then(|()| match self.http {
             true => http::serve(&self, console),
             false if self.command.is_empty() => alone::serve(&self, console),
-            false => campaign::serve(&self, console),
+            false => runs::serve(&self, console),
         });
         console.conclude(served)
     }
@@ -271,24 +268,38 @@ impl Arguments {
         line.end()
     }
 
-    /// Serves a database over PostgreSQL's protocol.
-    fn listen(&self, database: Database) -> Result<RunningServer, Complaint> {
-        let (address, password) = (self.address(), self.password.clone());
-        let settings = WireSettings { address, password, schedule: self.schedule(), delay: self.delay };
-        let server = WireServer::bind(database, settings).and_then(WireServer::start);
-        server.map_err(|error| cannot_listen(address, &error))
+    /// The choices to make again, if there are any.
+    fn log(&self) -> Result<Option<ChoiceLog>, Complaint> {
+        self.replay_file().map(read_log).transpose()
+    }
+
+    /// What databases are like.
+    fn database(&self, log: Option<ChoiceLog>) -> Result<DatabaseSettings, Complaint> {
+        Ok(DatabaseSettings {
+            level: self.level,
+            updates: self.updates.into(),
+            horizon: self.horizon,
+            bare: self.bare,
+            abort_rate: self.abort_rate,
+            clock: self.time_begins(),
+            chooser: self.chooser,
+            log,
+            initial: initial(self.init.as_deref())?,
+        })
+    }
+
+    /// How databases are served over PostgreSQL's protocol.
+    fn wire(&self) -> WireSettings {
+        let schedule = match self.schedule {
+            ScheduleArgument::Interleaved => Schedule::Interleaved,
+            ScheduleArgument::Serial => Schedule::Serial { patience: self.patience },
+        };
+        WireSettings { address: self.address(), password: self.password.clone(), schedule, delay: self.delay }
     }
 
     /// Who keeps the runs.
     fn keeper(&self) -> RecordKeeper {
         RecordKeeper::new(self.record_errors)
-    }
-
-    fn schedule(&self) -> Schedule {
-        match self.schedule {
-            ScheduleArgument::Interleaved => Schedule::Interleaved,
-            ScheduleArgument::Serial => Schedule::Serial { patience: self.patience },
-        }
     }
 
     fn refuse_nonsense(&self) -> Result<(), Complaint> {
@@ -336,12 +347,13 @@ fn start_logging(verbose: bool) {
     let _ = logger.try_init();
 }
 
-fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Complaint {
-    let what = format!("cannot listen at {address}: {error}");
-    Complaint::new("skew serve", what, "give another --listen or --port")
+/// Reads the SQL of `--init`.
+pub(super) fn initial(path: Option<&Path>) -> Result<Initial, Complaint> {
+    let read = |path: &Path| Ok((path.to_string_lossy().into_owned(), read_text(path)?));
+    path.map(read).transpose()
 }
 
-pub(super) fn read_text(path: &Path) -> Result<String, Complaint> {
+fn read_text(path: &Path) -> Result<String, Complaint> {
     let name = path.to_string_lossy();
     note_input(path);
     fs::read_to_string(path).map_err(|error| Complaint::new(&name, cannot("read", &error), "check the path"))

@@ -16,37 +16,40 @@ use skew_sql::{Interrupt, MemoryStorage, Session, Stop, Storage, Write};
 use skew_value::{SqlError, SqlState};
 
 /// How a run is made.
-#[derive(Clone, Copy)]
-pub(super) struct Rules {
-    pub(super) weakness: Weakness,
-    pub(super) retries: u32,
-    pub(super) most_steps: u64,
+#[derive(Clone, Copy, Debug)]
+pub struct PlayRules {
+    /// How weak its database is.
+    pub weakness: Weakness,
+    /// How often a transaction that the database refused is tried again.
+    pub retries: u32,
+    /// How many steps a call may take.
+    pub most_steps: u64,
 }
 
 /// More final states than these are not looked at.
 const MOST_FINAL_STATES: usize = 1_000;
 
 /// What came of a run.
-pub(super) struct Played {
-    pub(super) seed: u64,
+pub(crate) struct Played {
+    pub(crate) seed: u64,
     /// The history in the native format.
-    pub(super) history: String,
-    pub(super) results: Results,
+    pub(crate) history: String,
+    pub(crate) results: Results,
     /// The states in which it may have left the database; nothing when there are too many.
-    pub(super) final_states: Option<Vec<MemoryStorage>>,
+    pub(crate) final_states: Option<Vec<MemoryStorage>>,
     /// How often the database refused a transaction.
-    pub(super) refusals: u64,
+    pub(crate) refusals: u64,
     /// Calls that were refused for good.
-    pub(super) given_up: u64,
+    pub(crate) given_up: u64,
     /// Calls that their program aborted, and what was said.
-    pub(super) aborts: Vec<Abort>,
+    pub(crate) aborts: Vec<CallAbort>,
     /// A call that took too many steps.
-    pub(super) endless: Option<ProgramError>,
+    pub(crate) endless: Option<ProgramError>,
 }
 
 /// Why a call was aborted by its program.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Abort {
+pub(crate) enum CallAbort {
     Rollback,
     Signal(String),
     Error(ProgramError),
@@ -66,7 +69,7 @@ struct Seat {
 
 struct Stage<'a> {
     program: &'a Program,
-    rules: Rules,
+    rules: PlayRules,
     store: Store,
     seats: Vec<Seat>,
     played: Played,
@@ -81,7 +84,7 @@ enum Turn {
 }
 
 /// Plays one run.
-pub(super) fn play(program: &Program, rules: Rules, seed: u64, campaign: &Campaign) -> Result<Played, SqlError> {
+pub(crate) fn play(program: &Program, rules: PlayRules, seed: u64, campaign: &Campaign) -> Result<Played, SqlError> {
     let about = format!("skew play, seed {seed}");
     let (mut store, tape) = store::fresh(program, rules.weakness, seed, campaign, &about)?;
     let seats = program.scripts().iter().enumerate().map(|(number, script)| Seat {
@@ -97,7 +100,7 @@ pub(super) fn play(program: &Program, rules: Rules, seed: u64, campaign: &Campai
     let played = Played {
         seed,
         history: String::new(),
-        results: Results::new(program),
+        results: Results::new(program.scripts()),
         final_states: None,
         refusals: 0,
         given_up: 0,
@@ -189,7 +192,7 @@ impl Stage<'_> {
             }
             Err(error) => {
                 self.store.abort(seat.session);
-                self.played.aborts.push(Abort::Error(self.program.error(error)));
+                self.played.aborts.push(CallAbort::Error(self.program.error(error)));
                 self.finish(number, CallOutcome::Aborted, false);
                 Ok(false)
             }
@@ -218,11 +221,11 @@ impl Stage<'_> {
                 self.finish(number, CallOutcome::Committed, true);
                 return Ok(Turn::Ended);
             }
-            Ending::Rollback => Abort::Rollback,
-            Ending::Signal { state, message, .. } => Abort::Signal(format!("{message} ({state})")),
+            Ending::Rollback => CallAbort::Rollback,
+            Ending::Signal { state, message, .. } => CallAbort::Signal(format!("{message} ({state})")),
         };
         self.store.abort(session);
-        let hands_out = abort == Abort::Rollback;
+        let hands_out = abort == CallAbort::Rollback;
         self.played.aborts.push(abort);
         self.finish(number, CallOutcome::Aborted, hands_out);
         Ok(Turn::Ended)
@@ -235,7 +238,7 @@ impl Stage<'_> {
         if is_endless {
             self.played.endless = Some(error);
         } else {
-            self.played.aborts.push(Abort::Error(error));
+            self.played.aborts.push(CallAbort::Error(error));
         }
         self.finish(number, CallOutcome::Aborted, false);
         Turn::Ended

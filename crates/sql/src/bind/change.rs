@@ -9,19 +9,20 @@
 //!                                                       over the row there is, then the row that was to come
 //! ```
 
-use super::bind_insert::bind_insert;
-use super::bind_rows::{bind_delete, bind_update};
-use super::{Arbiter, Change, Returning};
-use crate::bind::expression::{Expression, Node, SequenceCall, SequenceOperation};
-use crate::bind::{Binder, Scope, reads, visit};
+use super::insert::bind_insert;
+use super::update::{bind_delete, bind_update};
+use super::{Binder, Scope, reads};
 use crate::catalog::name::identifier;
 use crate::catalog::{Catalog, ColumnDefault, Table};
+use crate::tree::change::{Arbiter, Change, Returning};
+use crate::tree::expression::{Expression, Node, SequenceCall, SequenceOperation};
+use crate::tree::visit;
 use skew_value::{Datum, Dialect, SqlError, SqlState};
 use sqlparser::ast::{Assignment, AssignmentTarget, Expr, ObjectName, Query, SelectItem, SetExpr, Statement};
 use std::sync::Arc;
 
 /// Binds a statement that changes rows.
-pub(crate) fn bind(statement: &Statement, binder: &mut Binder<'_>) -> Result<Change, SqlError> {
+pub(crate) fn bind_change(statement: &Statement, binder: &mut Binder<'_>) -> Result<Change, SqlError> {
     match statement {
         Statement::Insert(insert) => Ok(Change::Insert(Box::new(bind_insert(insert, binder)?))),
         Statement::Update(update) => Ok(Change::Update(Box::new(bind_update(update, binder)?))),
@@ -66,7 +67,7 @@ pub(crate) fn default_of(
     let column = &table.columns[place];
     match &column.default {
         Some(ColumnDefault::Expression(text)) => {
-            crate::bind::expression_over_table(text, None, catalog, dialect, Some(&column.sql_type))
+            super::expression_over_table(text, None, catalog, dialect, Some(&column.sql_type))
         }
         Some(ColumnDefault::Sequence(sequence) | ColumnDefault::Identity(sequence)) => {
             let call = SequenceCall { operation: SequenceOperation::Default(*sequence), arguments: Vec::new() };

@@ -2,16 +2,18 @@
 //!
 //! The table comes first in a FROM of its own, with whatever FROM, USING or MySQL's joins bring along behind it, and the planner finds
 //! the path as for any query. Where the plan is one read whose condition is a function of the row, rows are sought and locked by it; otherwise
-//! they are found plainly and locked one by one ([`rows`](super::rows)).
+//! they are found plainly and locked one by one (`change::rows`).
 
-use super::bind::{bind_assignments, bind_returning, target};
-use super::{Delete, RowSource, Update};
-use crate::bind::expression::Expression;
-use crate::bind::{Binder, Scope};
+use super::change::{bind_assignments, bind_returning, target};
+use super::{Binder, Scope};
 use crate::catalog::Table;
 use crate::catalog::name::{identifier, is_same, parts};
-use crate::plan::{Asks, Limit, Plan, SortKey, optimise};
+use crate::plan::optimise;
 use crate::storage::Lock;
+use crate::tree::change::{Delete, RowSource, Update};
+use crate::tree::expression::Expression;
+use crate::tree::plan::{Limit, Plan, SortKey};
+use crate::tree::read::Asks;
 use skew_value::{SqlError, SqlState, SqlType};
 use sqlparser::ast::{
     self, AssignmentTarget, Expr, FromTable, ObjectName, OrderByExpr, TableFactor, TableWithJoins, UpdateTableFromKind,
@@ -134,7 +136,7 @@ fn add_on_update(
             && !assignments.iter().any(|(assigned, _)| *assigned == place)
         {
             let wanted = Some(&column.sql_type);
-            let value = crate::bind::expression_over_table(text, None, binder.catalog, binder.dialect, wanted)?;
+            let value = super::expression_over_table(text, None, binder.catalog, binder.dialect, wanted)?;
             assignments.push((place, value));
         }
     }

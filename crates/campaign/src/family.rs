@@ -9,9 +9,9 @@
 //! A command at a terminal stays in our group: in another one it could not read what is typed. There Ctrl-C reaches it without us, and what
 //! it leaves behind is its own affair.
 
-use crate::clock;
+use crate::StopFlags;
 use std::collections::BTreeSet;
-use std::io::{self, IsTerminal};
+use std::io;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -28,7 +28,8 @@ fn groups() -> MutexGuard<'static, BTreeSet<u32>> {
     GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn kill_all() {
+/// Ends every command that runs, without asking it.
+pub fn kill_all() {
     groups().iter().for_each(|group| send(*group, true, Message::Kill));
 }
 
@@ -39,13 +40,13 @@ enum Message {
     Interrupt,
     /// Please end.
     Terminate,
-    /// End.
+    /// FamilyEnd.
     Kill,
 }
 
 /// Why a command is waited for no longer.
 #[derive(Debug)]
-pub(in crate::command) enum End {
+pub enum FamilyEnd {
     /// It has ended.
     Status(ExitStatus),
     /// It took too long.
@@ -57,16 +58,16 @@ pub(in crate::command) enum End {
 }
 
 /// A command that runs.
-pub(in crate::command) struct Family {
+pub struct Family<'a> {
     child: Child,
     has_group: bool,
+    stop: StopFlags<'a>,
 }
 
-impl Family {
-    /// Starts a command; whether it may read from a terminal.
-    pub(in crate::command) fn start(mut command: Command, reads: bool) -> io::Result<Family> {
-        clock::before_leaving(kill_all);
-        let has_group = cfg!(unix) && !(reads && io::stdin().is_terminal());
+impl<'a> Family<'a> {
+    /// Starts a command; whether it may read from our terminal.
+    pub fn start(mut command: Command, reads_terminal: bool, stop: StopFlags<'a>) -> io::Result<Family<'a>> {
+        let has_group = cfg!(unix) && !reads_terminal;
         if has_group {
             set_apart(&mut command);
         }
@@ -74,32 +75,28 @@ impl Family {
         if has_group {
             groups().insert(child.id());
         }
-        Ok(Family { child, has_group })
+        Ok(Family { child, has_group, stop })
     }
 
     /// Waits for the command to end; one that is interrupted, too slow or not wanted any more is ended.
-    pub(in crate::command) fn wait(
-        mut self,
-        limit: Option<Duration>,
-        is_given_up: impl Fn() -> bool,
-    ) -> io::Result<End> {
+    pub fn wait(mut self, limit: Option<Duration>, is_given_up: impl Fn() -> bool) -> io::Result<FamilyEnd> {
         let started = Instant::now();
         let mut interrupted: Option<Instant> = None;
         loop {
             if let Some(status) = self.child.try_wait()? {
-                return Ok(if clock::is_interrupted() { End::Interrupted } else { End::Status(status) });
+                return Ok(if self.stop.is_interrupted() { FamilyEnd::Interrupted } else { FamilyEnd::Status(status) });
             }
-            if clock::is_interrupted() {
+            if self.stop.is_interrupted() {
                 if interrupted.is_none() && self.has_group {
                     self.tell(Message::Interrupt);
                 }
                 if interrupted.get_or_insert_with(Instant::now).elapsed() >= GRACE {
-                    return self.end().map(|()| End::Interrupted);
+                    return self.end().map(|()| FamilyEnd::Interrupted);
                 }
             } else if is_given_up() {
-                return self.end().map(|()| End::GivenUp);
+                return self.end().map(|()| FamilyEnd::GivenUp);
             } else if limit.is_some_and(|limit| started.elapsed() >= limit) {
-                return self.end().map(|()| End::TooLate);
+                return self.end().map(|()| FamilyEnd::TooLate);
             }
             std::thread::sleep(GLANCE);
         }
@@ -124,7 +121,7 @@ impl Family {
     }
 }
 
-impl Drop for Family {
+impl Drop for Family<'_> {
     fn drop(&mut self) {
         if self.has_group {
             self.tell(Message::Terminate);

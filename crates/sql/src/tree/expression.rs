@@ -14,8 +14,8 @@
 //! What is decided here and nowhere else: coercions. Where an operand must become another type, a [`Node::Cast`] stands in between,
 //! so the executor converts nothing by itself.
 
-use crate::plan::{Identity, Query};
 use crate::storage::{AdvisoryRequest, SequenceId};
+use crate::tree::plan::{Identity, Query};
 use crate::virtual_tables::function::CatalogFunction;
 use skew_value::function::Routine;
 use skew_value::{CastKind, Datum, SqlType};

@@ -1,16 +1,14 @@
-//! The mock database in this process: loaded before its first client, as weak as the arguments say, reached as any server is.
+//! The mock database in this process: loaded before its first client, as weak as it is told to be, reached as any server is.
 //!
 //! ```text
 //!   Setup::script ── initial state ── PostgreSQL's protocol on a free port ◄── sessions of the workload
 //! ```
 
-use super::Arguments;
-use crate::command::program::{GranularityArgument, UpdatesArgument};
-use crate::input::Complaint;
-use skew_campaign::initial;
+use crate::served::database;
+use crate::{Complaint, Moment};
 use skew_history::IsolationLevel;
 use skew_mockdb::wire::{RunningServer, Schedule, WireServer, WireSettings};
-use skew_mockdb::{Campaign, Database, Options, Record, Store};
+use skew_mockdb::{Campaign, ChooserKind, Database, Granularity, Options, Record, Store, Updates};
 use skew_sql::Catalog;
 use skew_value::Dialect;
 use skew_workload::{Names, Prepare, Setup, Url, Workload};
@@ -20,11 +18,26 @@ use std::sync::Arc;
 /// What is said before the assertions are asked. Where updates lock, the order of all versions of a row is known, and the last one is
 /// what is there at the end. Where they do not, there is no such order: any last version of some session, and no older one, as in
 /// MonkeyDB's paper (§8).
-fn asking(updates: UpdatesArgument) -> &'static str {
+fn asking(updates: Updates) -> &'static str {
     match updates {
-        UpdatesArgument::Atomic => "SET skew.chooser = 'latest'",
-        UpdatesArgument::Plain => "SET skew.chooser = 'latest-per-session'",
+        Updates::Atomic => "SET skew.chooser = 'latest'",
+        Updates::Plain => "SET skew.chooser = 'latest-per-session'",
     }
+}
+
+/// What the mock database of every run is like, beside its level.
+#[derive(Clone, Copy, Debug)]
+pub struct MockSettings {
+    /// Whether updates lock.
+    pub updates: Updates,
+    /// What is one key.
+    pub granularity: Granularity,
+    /// Which version is read of those that may be.
+    pub chooser: ChooserKind,
+    /// Whether it keeps to the axioms alone.
+    pub bare: bool,
+    /// When its time begins.
+    pub clock: Moment,
 }
 
 /// A mock database that serves.
@@ -35,34 +48,35 @@ pub(super) struct Mock {
 impl Mock {
     /// Starts one that holds the tables of a workload.
     pub(super) fn start(
-        arguments: &Arguments,
+        settings: &MockSettings,
+        level: IsolationLevel,
         workload: &dyn Workload,
         seed: u64,
         novelty: &Campaign,
     ) -> Result<Mock, Complaint> {
         // The paper's read committed is its axioms, and a session that sees what committed before is nothing that these ask for. At causal
         // and above they do.
-        let is_papers = arguments.updates == UpdatesArgument::Plain && arguments.level == IsolationLevel::ReadCommitted;
+        let is_papers = settings.updates == Updates::Plain && level == IsolationLevel::ReadCommitted;
         let options = Options {
-            updates: arguments.updates.into(),
-            granularity: arguments.granularity.into(),
-            bare: arguments.bare || is_papers,
-            clock: arguments.clock.0,
-            ..Options::new(arguments.level, seed)
+            updates: settings.updates,
+            granularity: settings.granularity,
+            bare: settings.bare || is_papers,
+            clock: settings.clock.0,
+            ..Options::new(level, seed)
         };
-        let store = Store::new(options, arguments.chooser.build(seed, novelty));
+        let store = Store::new(options, settings.chooser.build(seed, novelty));
         let mut database = Database::new(store, Arc::new(Catalog::default()));
         database.obeys_levels = false;
         let setup = Setup::new(workload, &Names::default(), Dialect::Postgres);
-        initial::load(&mut database, workload.name(), &setup.script())?;
+        database::load(&mut database, workload.name(), &setup.script())?;
         database.store.start(Record { history: None, choices: None }, "");
-        let settings = WireSettings {
+        let wire = WireSettings {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             password: None,
             schedule: Schedule::Interleaved,
             delay: None,
         };
-        let server = WireServer::bind(database, settings).and_then(WireServer::start);
+        let server = WireServer::bind(database, wire).and_then(WireServer::start);
         let complain = |error: std::io::Error| {
             let what = format!("cannot listen on this machine: {error}");
             Complaint::new("the mock database", what, "allow connections to 127.0.0.1")
@@ -71,13 +85,13 @@ impl Mock {
     }
 
     /// Makes a run go here.
-    pub(super) fn adapt(&self, arguments: &Arguments, options: &mut skew_workload::Options) {
+    pub(super) fn adapt(&self, settings: &MockSettings, options: &mut skew_workload::Options) {
         options.urls = vec![self.url()];
         options.prepare = Prepare::Nothing;
         options.names = Names::default();
-        options.asking = Some(asking(arguments.updates).to_owned());
-        options.locks = arguments.updates == UpdatesArgument::Atomic;
-        options.rows = arguments.granularity == GranularityArgument::Row;
+        options.asking = Some(asking(settings.updates).to_owned());
+        options.locks = settings.updates == Updates::Atomic;
+        options.rows = settings.granularity == Granularity::Row;
     }
 
     fn url(&self) -> Url {

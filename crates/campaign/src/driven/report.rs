@@ -10,8 +10,7 @@
 //!     not in the history: the rows that 12 scans passed over
 //! ```
 
-use super::own;
-use super::plan::{Plan, Ran};
+use super::{DriveCampaign, DrivenRun, faults};
 use serde_json::{Value, json};
 use skew_view::report::Report as Verdicts;
 use skew_view::{Palette, words};
@@ -19,35 +18,36 @@ use skew_workload::{End, Notes, Report, Url};
 use std::fmt::Write;
 
 /// Nanoseconds as milliseconds, with three digits that count.
-pub(super) fn milliseconds(nanoseconds: u64) -> String {
+pub fn milliseconds(nanoseconds: u64) -> String {
     let time = nanoseconds as f64 / 1e6;
     if time < 10.0 { format!("{time:.2}") } else { format!("{time:.0}") }
 }
 
 /// The sizes, the level and the place of runs.
-pub(super) fn heading(plan: &Plan<'_>) -> String {
-    let harness = plan.harness;
+pub(super) fn heading(campaign: &DriveCampaign<'_>) -> String {
+    let harness = campaign.harness;
     let (sessions, operations) = (harness.sessions, harness.operations);
     let sessions = if sessions == 1 { "1 session".to_owned() } else { format!("{sessions} sessions") };
     let operations = if operations == 1 { "1 transaction".to_owned() } else { format!("{operations} transactions") };
-    format!("{sessions} of {operations} at {} on {}", plan.arguments.level, plan.place())
+    format!("{sessions} of {operations} at {} on {}", campaign.settings.level, campaign.place())
 }
 
-pub(super) fn human(plan: &Plan<'_>, ran: &Ran, palette: Palette) -> String {
+/// One run, for people.
+pub fn told_run(campaign: &DriveCampaign<'_>, ran: &DrivenRun, palette: Palette) -> String {
     let Palette { heading: bold, good, bad, end, .. } = palette;
     let report = &ran.report;
-    let mut text = format!("{bold}{}{end}: {}\n", plan.workload.name(), heading(plan));
+    let mut text = format!("{bold}{}{end}: {}\n", campaign.workload.name(), heading(campaign));
     if report.end != End::Finished {
         let _ = writeln!(
             text,
             "  stopped after {} of {} transactions; the assertions were not asked",
             report.operations,
-            plan.operations()
+            campaign.operations()
         );
     }
     let _ = writeln!(text, "  {}", counts(report));
     tell_aborts(report.aborted.iter().map(|(kind, count)| (*kind, *count)), &mut text);
-    own::tell(&report.faults, plan.urls.len(), &mut text);
+    faults::tell(&report.faults, campaign.urls.len(), &mut text);
     let latency = report.latencies();
     let [p50, p95, p99] = [50.0, 95.0, 99.0].map(|share| milliseconds(latency.percentile(share)));
     let speed = report.throughput();
@@ -95,15 +95,21 @@ pub(super) fn tell_notes(notes: Notes, text: &mut String) {
     }
 }
 
-pub(super) fn json(plan: &Plan<'_>, ran: &Ran, verdicts: Option<&Verdicts<'_>>) -> String {
-    let (report, arguments) = (&ran.report, plan.arguments);
+/// One run, for programs: with the verdicts on its history, and the file that it is in, where there are such.
+pub fn json_of_run(
+    campaign: &DriveCampaign<'_>,
+    ran: &DrivenRun,
+    verdicts: Option<&Verdicts<'_>>,
+    record: Option<String>,
+) -> String {
+    let report = &ran.report;
     let latency = report.latencies();
     let time = |share: f64| latency.percentile(share) as f64 / 1e6;
     let assertion = |assertion: &skew_workload::Assertion| json!({"name": assertion.name, "holds": assertion.holds, "detail": assertion.detail});
     let assertions: Vec<Value> = report.assertions.iter().map(assertion).collect();
     let why = if let End::Failed(why) = &report.end { Some(why) } else { None };
     let history = verdicts.and_then(|verdicts| verdicts.json(None).ok());
-    let mut object = setting_json(plan);
+    let mut object = setting_json(campaign);
     let result = json!({
         "seed": ran.seed,
         "end": match report.end { End::Finished => "finished", End::Stopped => "stopped", End::Failed(_) => "failed" },
@@ -119,10 +125,10 @@ pub(super) fn json(plan: &Plan<'_>, ran: &Ran, verdicts: Option<&Verdicts<'_>>) 
         "seconds": report.elapsed.as_secs_f64(),
         "per_second": report.throughput(),
         "latency_ms": {"p50": time(50.0), "p95": time(95.0), "p99": time(99.0), "max": time(100.0)},
-        "faults": own::json(&report.faults),
+        "faults": faults::json(&report.faults),
         "assertions": assertions,
         "notes": notes_json(report.notes),
-        "record": arguments.record_file(ran.seed).map(|path| path.to_string_lossy().into_owned()),
+        "record": record,
         "history": history.and_then(|text| serde_json::from_str::<Value>(&text).ok()),
     });
     extend(&mut object, result);
@@ -140,15 +146,15 @@ pub(super) fn notes_json(notes: Notes) -> Value {
 }
 
 /// What was asked, as the first members of an object.
-pub(super) fn setting_json(plan: &Plan<'_>) -> Value {
-    let servers: Vec<String> = plan.urls.iter().map(Url::to_string).collect();
+pub(super) fn setting_json(campaign: &DriveCampaign<'_>) -> Value {
+    let servers: Vec<String> = campaign.urls.iter().map(Url::to_string).collect();
     json!({
         "skew": 1,
-        "workload": plan.workload.name(),
+        "workload": campaign.workload.name(),
         "servers": servers,
-        "level": plan.arguments.level.name(),
-        "sessions": plan.harness.sessions,
-        "transactions": plan.harness.operations,
+        "level": campaign.settings.level.name(),
+        "sessions": campaign.harness.sessions,
+        "transactions": campaign.harness.operations,
     })
 }
 

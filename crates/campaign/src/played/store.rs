@@ -3,20 +3,24 @@
 //! The store is asked for the axioms alone: sessions of a program are connected from the beginning, so none of them has to have seen
 //! anything when it starts.
 
-use skew_campaign::program_file::load;
+use crate::program_file::load;
 use skew_mockdb::{Campaign, ChooserKind, Granularity, Options, Record, Store, Tape, Updates};
 use skew_program::Program;
 use skew_value::SqlError;
 
 /// How weak the store is.
-#[derive(Clone, Copy)]
-pub(super) struct Weakness {
-    pub(super) level: skew_history::IsolationLevel,
-    pub(super) updates: Updates,
-    pub(super) granularity: Granularity,
-    pub(super) chooser: ChooserKind,
+#[derive(Clone, Copy, Debug)]
+pub struct Weakness {
+    /// What reads may return.
+    pub level: skew_history::IsolationLevel,
+    /// Whether updates lock.
+    pub updates: Updates,
+    /// What is one key.
+    pub granularity: Granularity,
+    /// Which version is read of those that may be.
+    pub chooser: ChooserKind,
     /// Whether sessions take turns after every event.
-    pub(super) turns: bool,
+    pub turns: bool,
 }
 
 /// A store that holds the program's first rows, and what it records.

@@ -12,8 +12,9 @@
 //! So a column refers to the row where the walk began when its depth equals its level, and further out when it is greater.
 
 use super::expression::{Expression, Node, SubqueryKind};
-use crate::plan::{Access, Aggregation, Bounds, Definition, Order, Plan, Read, Values, WindowCall};
 use crate::storage::Lock;
+use crate::tree::plan::{Aggregation, Definition, Plan, WindowCall};
+use crate::tree::read::{Access, Bounds, Order, Read, Values};
 
 /// What is done at every expression, the outermost first.
 pub(crate) type Action<'visit> = dyn FnMut(&mut Expression, usize) + 'visit;

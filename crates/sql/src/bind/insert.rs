@@ -1,14 +1,15 @@
 //! Binding of INSERT and REPLACE: where the values come from, and what happens when a key is taken.
 
-use super::bind::{
+use super::change::{
     arbiters, bind_assignments, bind_returning, bind_value, default_of, looks_at, refuse_generated, target,
 };
-use super::{Arbiter, Conflict, ConflictUpdate, CopiedRows, Insert};
-use crate::bind::expression::Expression;
-use crate::bind::{Binder, Scope};
+use super::{Binder, Scope};
 use crate::catalog::name::{identifier, is_same};
 use crate::catalog::{ColumnDefault, Table};
-use crate::plan::{Plan, optimise};
+use crate::plan::optimise;
+use crate::tree::change::{Arbiter, Conflict, ConflictUpdate, CopiedRows, Insert};
+use crate::tree::expression::Expression;
+use crate::tree::plan::Plan;
 use skew_value::{Dialect, SqlError, SqlState, SqlType};
 use sqlparser::ast::{
     self, ConflictTarget, Expr, ObjectName, OnConflict, OnConflictAction, OnInsert, Query, SetExpr, SqliteOnConflict,

@@ -1,0 +1,228 @@
+//! What a campaign of a command found: counted, and told in words.
+//!
+//! ```text
+//!   pytest -q: 200 runs at causal from seed 1
+//!     fails  in 37 runs
+//!       seed 2: exit code 1; lost update
+//!       seed 5: exit code 1; the run is serializable, but not strict-serializable: real-time violation
+//!       …
+//!     41 runs are not serializable: lost update (39), write skew (2)
+//! ```
+
+use super::{JudgedRun, ServeSettings};
+use crate::Conclusion;
+use crate::anomalies::counted;
+use crate::command::CommandEnd;
+use crate::recording::RecordingFailure;
+use crate::tally::RunTally;
+use skew_check::Counterexample;
+use skew_history::IsolationLevel;
+use skew_view::{Palette, Picture, human, words};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+/// So many failed runs are listed.
+const MOST_LISTED: usize = 20;
+
+/// A run in which the command failed.
+struct FailedRun {
+    how: String,
+    output: Option<String>,
+    /// What stands behind it, in words.
+    behind: String,
+    /// What the run violates, if anything.
+    found: Option<Counterexample>,
+}
+
+/// All runs together.
+pub struct ServeTally {
+    sum: RunTally,
+    failures: BTreeMap<u64, FailedRun>,
+    divergences: usize,
+    passed: u64,
+    recording_failure: Option<String>,
+    /// Runs of which there is a file with all choices.
+    logged: BTreeSet<u64>,
+    /// Somebody pressed Ctrl-C.
+    pub(super) interrupted: bool,
+}
+
+impl ServeTally {
+    pub(super) fn new(against: IsolationLevel) -> ServeTally {
+        ServeTally {
+            sum: RunTally::new(against),
+            failures: BTreeMap::new(),
+            divergences: 0,
+            passed: 0,
+            recording_failure: None,
+            logged: BTreeSet::new(),
+            interrupted: false,
+        }
+    }
+
+    /// Counts a run.
+    pub(super) fn count(&mut self, run: JudgedRun) {
+        let JudgedRun { ran, judged, behind } = run;
+        self.sum.judge(ran.seed, &judged);
+        self.divergences += ran.summary.divergences;
+        self.passed += ran.summary.passed;
+        if let Some(failure) = ran.summary.recording_failure {
+            self.recording_failure.get_or_insert(failure);
+        }
+        if ran.has_log {
+            self.logged.insert(ran.seed);
+        }
+        if let CommandEnd::Badly(how) = ran.ended {
+            let against = self.sum.anomalies().against();
+            let (behind, found) = match (judged.found(), behind) {
+                (Some(found), _) => (words::anomaly(found.kind), Some(found.clone())),
+                (None, Some(behind)) => (behind.in_words(against), behind.found()),
+                (None, None) => (format!("the run is {against}"), None),
+            };
+            self.failures.insert(ran.seed, FailedRun { how, output: ran.output, behind, found });
+        }
+    }
+
+    /// From some run on nothing was recorded. What the keeper of the files knows is more exact than what servers know.
+    pub(super) fn stop_recording(&mut self, failure: Option<RecordingFailure>) {
+        if let Some(failure) = failure {
+            self.recording_failure = Some(format!("{}; {}", failure.what(), failure.left()));
+        }
+    }
+
+    /// Whether any run came to its end.
+    pub fn has_runs(&self) -> bool {
+        self.sum.runs() > 0
+    }
+
+    /// Whether from some run on nothing was recorded.
+    pub fn has_stopped_recording(&self) -> bool {
+        self.recording_failure.is_some()
+    }
+
+    /// Whether somebody pressed Ctrl-C.
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted
+    }
+
+    /// What all this says.
+    pub fn conclusion(&self, against_was_asked: bool) -> Conclusion {
+        let violates = against_was_asked && !self.sum.anomalies().is_empty();
+        let found = !self.failures.is_empty() || violates || !self.sum.broken().is_empty();
+        let open = against_was_asked && self.sum.anomalies().undecided > 0;
+        if self.interrupted { Conclusion::Inconclusive } else { Conclusion::judged(found, open) }
+    }
+
+    /// The counterexample that is shown: of a mistake of ours, else of the first failed run, else the first that there is.
+    fn shown(&self) -> Option<&Counterexample> {
+        let broken = self.sum.broken().values().next();
+        let failed = self.failures.values().find_map(|failure| failure.found.as_ref());
+        broken.or(failed).or_else(|| self.sum.shown())
+    }
+
+    fn first_of_interest(&self) -> Option<u64> {
+        let failed = self.failures.keys().next().copied();
+        failed.or_else(|| self.sum.anomalies().first().map(|anomaly| anomaly.seed))
+    }
+}
+
+/// Everything that a report tells of.
+pub struct ServeReport<'a> {
+    /// What was run, and how.
+    pub settings: &'a ServeSettings,
+    /// What came of it.
+    pub tally: &'a ServeTally,
+    /// The command that shows the run of a seed again; whether there is a file of its choices.
+    pub replay: &'a dyn Fn(u64, bool) -> String,
+    /// Whether it was such a command: who has just repeated a run knows how.
+    pub is_replay: bool,
+}
+
+impl ServeReport<'_> {
+    /// The report for people.
+    pub fn human(&self, palette: Palette) -> String {
+        let Palette { heading, end, .. } = palette;
+        let level = self.settings.database.level.map_or_else(|| "its own level".to_owned(), |level| level.to_string());
+        let name = words::clean(&self.settings.command.join(" "));
+        let (tally, runs) = (self.tally, counted(self.tally.sum.runs(), "run"));
+        let mut text = format!("{heading}{name}{end}: {runs} at {level} from seed {}\n", self.settings.seed);
+        self.tell_failures(palette, &mut text);
+        tally.sum.anomalies().tell(tally.sum.runs(), &mut text);
+        self.tell_mistakes(palette, &mut text);
+        if let Some((seed, failure)) = tally.failures.first_key_value()
+            && let Some(output) = failure.output.as_deref().filter(|output| !output.trim().is_empty())
+        {
+            let _ = writeln!(text, "\n{heading}output of seed {seed}{end}");
+            output.lines().for_each(|line| {
+                let _ = writeln!(text, "  {}", words::clean(line));
+            });
+        }
+        if let Some(found) = tally.shown() {
+            let _ = write!(text, "\n{}", human::counterexample(Picture::from(found), palette));
+        }
+        if let Some(seed) = tally.first_of_interest().filter(|_| !self.is_replay) {
+            let _ = writeln!(text, "\n{}", self.replay(seed));
+            if self.settings.wire.password.is_some() {
+                let _ = writeln!(text, "with the password in the variable SKEW_PASSWORD");
+            }
+        }
+        text
+    }
+
+    fn tell_failures(&self, palette: Palette, text: &mut String) {
+        let Palette { good, bad, end, .. } = palette;
+        let (runs, failures) = (self.tally.sum.runs(), &self.tally.failures);
+        if failures.is_empty() {
+            let every = if runs == 1 { "" } else { " in every run" };
+            let _ = match runs {
+                0 => writeln!(text, "  no run came to its end"),
+                _ => writeln!(text, "  {good}passes{end}{every}"),
+            };
+            return;
+        }
+        let _ = writeln!(text, "  {bad}fails{end}  in {}", counted(failures.len() as u64, "run"));
+        for (seed, failure) in failures.iter().take(MOST_LISTED) {
+            let _ = writeln!(text, "    seed {seed}: {}; {}", failure.how, failure.behind);
+        }
+        if failures.len() > MOST_LISTED {
+            let _ = writeln!(text, "    … and {} more", failures.len() - MOST_LISTED);
+        }
+    }
+
+    fn tell_mistakes(&self, palette: Palette, text: &mut String) {
+        let Palette { bad, end, .. } = palette;
+        let tally = self.tally;
+        if tally.divergences > 0 {
+            let _ = writeln!(
+                text,
+                "  {} reads were not in the log that is replayed: the command did something else",
+                tally.divergences
+            );
+        }
+        if tally.passed > 0 {
+            let _ = writeln!(
+                text,
+                "  {} times a silent client lost its turn to the next: not all was serial",
+                tally.passed
+            );
+        }
+        if let Some(failure) = &tally.recording_failure {
+            let _ = writeln!(text, "  {bad}recording stopped{end}: {failure}");
+        }
+        if tally.interrupted {
+            let _ = writeln!(text, "  interrupted");
+        }
+        for (seed, found) in tally.sum.broken() {
+            let kind = words::anomaly(found.kind);
+            let _ = writeln!(
+                text,
+                "  {bad}mistake of skew{end}: a run is not what its level allows ({kind}); please report it with"
+            );
+            let _ = writeln!(text, "    {}", self.replay(*seed));
+        }
+    }
+
+    fn replay(&self, seed: u64) -> String {
+        (self.replay)(seed, self.tally.logged.contains(&seed))
+    }
+}
