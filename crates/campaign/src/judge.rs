@@ -125,7 +125,7 @@ impl<'a> Judge<'a> {
         }
         let history = read(history)?;
         let pattern: [u8; 32] = Sha256::digest(pattern(&history)).into();
-        let needs_times = [self.own_level, self.against].iter().any(|level| IsolationLevel::STRONG.contains(level));
+        let needs_times = self.own_level.is_strong() || self.against.is_strong();
         if let Some(judged) = self.known.get(&pattern).filter(|_| !needs_times) {
             return Ok(Rc::clone(judged));
         }

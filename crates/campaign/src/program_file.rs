@@ -68,7 +68,7 @@ pub fn shown(value: &skew_value::Datum, field: &skew_program::Field, program: &P
 pub fn load(store: &mut Store, program: &Program) -> Result<(), SqlError> {
     let loader = store.connect("skew/load");
     store.begin(loader, Begin::default())?;
-    let copied = copy(program, &mut store.view(loader));
+    let copied = copy(program, &mut *store.view(loader));
     copied.map_err(|stop| match stop {
         Stop::Error(error) => error,
         Stop::Interrupted(_) => SqlError::unsupported("a store that interrupts its loading"),

@@ -10,18 +10,18 @@ use crate::Options;
 use crate::anomaly::{Anomaly, Edge, EdgeKind, Proof, Refutation, Step};
 use crate::budget::{Budget, Phase, Statistics};
 use crate::commit_order::{CommitOrder, Instant};
-use crate::graph::{Cycle, Graph};
+use crate::graph::{Cycle, Graph, Node};
 use crate::polygraph::{Polygraph, Reach};
 use crate::prove::{Prover, assumptions, merge_sessions, must_see};
 use crate::prune::{Pruned, prune};
-use crate::resolve::{INITIAL, Resolved, writer_of};
+use crate::resolve::{INITIAL, Resolved};
 use crate::rules::Rules;
-use crate::saturate::{CausalOrder, Choices, Forced, Saturation, causal_graph};
+use crate::saturate::{Choices, Forced, Saturation};
 use crate::search::Question;
 use crate::solver::{Outcome, Solver};
 use crate::theory::Lit;
 use crate::verdict::Verdict;
-use skew_history::{IsolationLevel, TransactionId, Writer};
+use skew_history::{IsolationLevel, Writer};
 
 /// Decides one level.
 pub(crate) fn decide(
@@ -40,7 +40,7 @@ pub(crate) fn decide(
     // Where session order and reads alone go round there are none, and the certain graph will show the cycle.
     let forced = saturate(&rules, &Choices::new()).unwrap_or_default();
     if let Some(impossible) = forced.iter().find(|forced| forced.to == INITIAL) {
-        let edges = before_initial(must_see(resolved, &Choices::new(), impossible, |reader| rules.level(reader)));
+        let edges = before_initial(must_see(resolved, &Choices::new(), impossible, |reader| rules.sight(reader)));
         let proof = Proof { steps: vec![Step::Cycle(edges)] };
         return Verdict::Fails(Anomaly { level, refutation: Refutation::Proof(proof) });
     }
@@ -48,7 +48,7 @@ pub(crate) fn decide(
     if let Err(contradiction) = polygraph.sort() {
         return Verdict::Fails(Prover::new(&polygraph, level).contradiction(&contradiction));
     }
-    if resolved.ambiguous.is_empty() && !polygraph.ordered_keys.contains(&true) {
+    if resolved.ambiguous.is_empty() && resolved.excluded.is_empty() && !polygraph.orders_anything() {
         return Verdict::Holds(commit_order(&polygraph, &polygraph.order, Vec::new()));
     }
     if budget.is_stopped() {
@@ -74,8 +74,10 @@ fn search(
         Err(verdict) => return *verdict,
     };
     statistics.constraints_after = polygraph.open.len() as u64;
-    let locking_at_psi = polygraph.rules.is_psi() && polygraph.rules.resolved.has_locking;
-    if polygraph.open.is_empty() && polygraph.rules.resolved.ambiguous.is_empty() && !locking_at_psi && options.prune {
+    let resolved = polygraph.rules.resolved;
+    let locking_at_psi = polygraph.rules.watches_overwrites() && resolved.has_locking;
+    let is_settled = polygraph.open.is_empty() && resolved.ambiguous.is_empty() && resolved.excluded.is_empty();
+    if is_settled && !locking_at_psi && options.prune {
         return Verdict::Holds(commit_order(&polygraph, &polygraph.order, Vec::new()));
     }
     let question = Question::new(&polygraph, &reach);
@@ -144,15 +146,8 @@ fn pruned(
 /// The forced edges of the polynomial levels that occur.
 fn saturate(rules: &Rules<'_, '_>, choices: &Choices) -> Result<Vec<Forced>, Cycle> {
     let mut saturation = Saturation::new(rules.resolved, choices);
-    for level in rules.weak_levels() {
-        let concerns = |reader: u32| rules.level(reader) == level && rules.resolved.counts[reader as usize];
-        if level == IsolationLevel::Causal {
-            let graph = causal_graph(rules.resolved, choices);
-            let order = graph.topological_order()?;
-            saturation.saturate(level, Some(&CausalOrder { graph: &graph, order: &order }), concerns);
-        } else {
-            saturation.saturate(level, None, concerns);
-        }
+    for sight in rules.sights() {
+        saturation.saturate(sight, |reader| rules.sight(reader) == Some(sight) && rules.resolved.counts(reader))?;
     }
     Ok(saturation.forced)
 }
@@ -169,14 +164,14 @@ fn judge_choices(
     polygraph: &Polygraph<'_, '_>,
     question: &Question,
     solver: &Solver<'_>,
-) -> Result<Option<Vec<u32>>, Vec<Edge>> {
+) -> Result<Option<Vec<Node>>, Vec<Edge>> {
     let rules = &polygraph.rules;
-    if rules.weak_levels().is_empty() || rules.resolved.ambiguous.is_empty() {
+    if rules.sights().is_empty() || rules.resolved.ambiguous.is_empty() {
         return Ok(None);
     }
     let choices = question.choices(solver);
     let forced = saturate(rules, &choices).expect("the theory keeps session order and reads acyclic");
-    let must_see = |forced: &Forced| must_see(rules.resolved, &choices, forced, |reader| rules.level(reader));
+    let must_see = |forced: &Forced| must_see(rules.resolved, &choices, forced, |reader| rules.sight(reader));
     if let Some(impossible) = forced.iter().find(|forced| forced.to == INITIAL) {
         return Err(before_initial(must_see(impossible)));
     }
@@ -184,7 +179,8 @@ fn judge_choices(
     polygraph.graph.edges().iter().for_each(|&(from, to)| graph.add(from, to));
     let holding = solver.theory.holding();
     holding.iter().for_each(|edge| graph.add(edge.1, edge.2));
-    forced.iter().for_each(|forced| graph.add(rules.commit(forced.from), rules.commit(forced.to)));
+    let forced_ends = |forced: &Forced| forced.ends().map(|(from, to)| (rules.commit(from), rules.commit(to)));
+    forced.iter().filter_map(forced_ends).for_each(|(from, to)| graph.add(from, to));
     graph.index();
     let nodes = match graph.topological_order() {
         Ok(order) => return Ok(Some(order)),
@@ -194,12 +190,11 @@ fn judge_choices(
     let mut edges = Vec::new();
     for (at, &from) in nodes.iter().enumerate() {
         let to = nodes[(at + 1) % nodes.len()];
-        let of_forced = |forced: &&Forced| rules.commit(forced.from) == from && rules.commit(forced.to) == to;
+        let of_forced = |forced: &&Forced| forced_ends(forced) == Some((from, to));
         if polygraph.has_edge(from, to) {
             edges.extend(prover.known_edges(from, to));
         } else if let Some(&(number, ..)) = holding.iter().find(|edge| edge.1 == from && edge.2 == to) {
-            let meaning = &question.meanings[number as usize];
-            edges.push(Edge { from: writer_of(meaning.from), to: writer_of(meaning.to), kind: meaning.kind.clone() });
+            edges.push(question.told(number));
         } else if let Some(forced) = forced.iter().find(of_forced) {
             edges.push(must_see(forced));
         }
@@ -210,23 +205,22 @@ fn judge_choices(
 /// Not everything that a cycle assumes is true.
 fn clause_of(polygraph: &Polygraph<'_, '_>, question: &Question, edges: &[Edge]) -> Vec<Lit> {
     let assumed = edges.iter().flat_map(|edge| assumptions(polygraph.rules.resolved, edge));
-    let mut literals: Vec<Lit> = assumed.filter_map(|literal| Some(question.find(literal)? ^ 1)).collect();
+    let mut literals: Vec<Lit> = assumed.filter_map(|literal| Some(question.find(literal)?.negated())).collect();
     literals.sort_unstable();
     literals.dedup();
     literals
 }
 
 /// The transactions that count, in the order of their nodes.
-fn commit_order(polygraph: &Polygraph<'_, '_>, order: &[u32], choices: Choices) -> CommitOrder {
+fn commit_order(polygraph: &Polygraph<'_, '_>, order: &[Node], choices: Choices) -> CommitOrder {
     let rules = &polygraph.rules;
-    let instant = |&node: &u32| {
-        let transaction = rules.transaction(node).filter(|&transaction| rules.resolved.counts[transaction as usize])?;
-        let id = TransactionId(transaction);
-        Some(if rules.commit(transaction) == node { Instant::Commit(id) } else { Instant::Begin(id) })
+    let instant = |&node: &Node| {
+        let id = rules.transaction(node).filter(|&transaction| rules.resolved.counts(transaction))?;
+        Some(if rules.commit(id) == node { Instant::Commit(id) } else { Instant::Begin(id) })
     };
     let ambiguous = &rules.resolved.ambiguous;
     let mut choices: Vec<_> =
-        ambiguous.iter().zip(choices).map(|(ambiguous, writer)| (ambiguous.event, writer_of(writer))).collect();
+        ambiguous.iter().zip(choices).map(|(ambiguous, writer)| (ambiguous.event, Writer::from(writer))).collect();
     choices.sort_unstable();
     CommitOrder { instants: order.iter().filter_map(instant).collect(), choices }
 }

@@ -10,21 +10,38 @@
 //!   chain 1    4 ── 5 ─ ─ ─ ─ ┘         5→3 an explicit edge
 //! ```
 
+use crate::ids::dense_id;
+
+dense_id!(
+    /// A node of a graph. What it stands for is for whoever made the graph to say.
+    Node
+);
+
+impl Node {
+    /// The first node there is.
+    pub(crate) const FIRST: Node = Node(0);
+
+    /// The node with the number after this one's.
+    pub(crate) fn following(self) -> Node {
+        Node(self.0 + 1)
+    }
+}
+
 /// The chains of a graph: node numbers of a chain are neighbours.
 #[derive(Clone, Debug)]
 pub(crate) struct Chains {
     /// The first node of each chain, and the end.
-    starts: Vec<u32>,
+    starts: Vec<Node>,
     /// Per node its chain.
     chain_of: Vec<u32>,
 }
 
 impl Chains {
     /// Chains that begin at these nodes; the last entry is the number of nodes.
-    pub(crate) fn new(starts: Vec<u32>) -> Chains {
-        let mut chain_of = Vec::with_capacity(starts.last().copied().unwrap_or(0) as usize);
+    pub(crate) fn new(starts: Vec<Node>) -> Chains {
+        let mut chain_of = Vec::with_capacity(starts.last().map_or(0, |end| end.index()));
         for (chain, ends) in starts.windows(2).enumerate() {
-            chain_of.resize(ends[1] as usize, chain as u32);
+            chain_of.resize(ends[1].index(), chain as u32);
         }
         Chains { starts, chain_of }
     }
@@ -37,35 +54,35 @@ impl Chains {
         self.chain_of.len()
     }
 
-    pub(crate) fn chain_of(&self, node: u32) -> usize {
-        self.chain_of[node as usize] as usize
+    pub(crate) fn chain_of(&self, node: Node) -> usize {
+        self.chain_of[node.index()] as usize
     }
 
     /// The node before this one in its chain.
-    pub(crate) fn previous(&self, node: u32) -> Option<u32> {
-        (node > self.starts[self.chain_of(node)]).then(|| node - 1)
+    pub(crate) fn previous(&self, node: Node) -> Option<Node> {
+        (node > self.starts[self.chain_of(node)]).then(|| Node(node.0 - 1))
     }
 
     /// The node after this one in its chain.
-    pub(crate) fn next(&self, node: u32) -> Option<u32> {
-        (node + 1 < self.starts[self.chain_of(node) + 1]).then_some(node + 1)
+    pub(crate) fn next(&self, node: Node) -> Option<Node> {
+        Some(node.following()).filter(|&next| next < self.starts[self.chain_of(node) + 1])
     }
 }
 
 /// A cycle: nodes, each with an edge to the next, the last one to the first.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Cycle(pub(crate) Vec<u32>);
+pub(crate) struct Cycle(pub(crate) Vec<Node>);
 
 /// Chains and edges.
 #[derive(Clone, Debug)]
 pub(crate) struct Graph {
     pub(crate) chains: Chains,
-    edges: Vec<(u32, u32)>,
+    edges: Vec<(Node, Node)>,
     /// The number of edges when each stage but the first began.
     stages: Vec<u32>,
     /// Edges by target, as `(source, edge)`; valid for the edges that were there at the last `index`.
     predecessor_starts: Vec<u32>,
-    predecessors: Vec<u32>,
+    predecessors: Vec<Node>,
 }
 
 impl Graph {
@@ -79,7 +96,7 @@ impl Graph {
         }
     }
 
-    pub(crate) fn add(&mut self, from: u32, to: u32) {
+    pub(crate) fn add(&mut self, from: Node, to: Node) {
         self.edges.push((from, to));
     }
 
@@ -93,12 +110,12 @@ impl Graph {
         self.stages.len()
     }
 
-    pub(crate) fn edges(&self) -> &[(u32, u32)] {
+    pub(crate) fn edges(&self) -> &[(Node, Node)] {
         &self.edges
     }
 
     /// The edges of the stages before this one.
-    pub(crate) fn edges_before(&self, stage: usize) -> &[(u32, u32)] {
+    pub(crate) fn edges_before(&self, stage: usize) -> &[(Node, Node)] {
         // Stage `s` begins at `stages[s - 1]`; before it are the stages `0..s`.
         let end = match stage.checked_sub(1) {
             None => 0,
@@ -119,29 +136,29 @@ impl Graph {
         starts.clear();
         starts.resize(nodes + 1, 0);
         for &(_, to) in &self.edges {
-            starts[to as usize + 1] += 1;
+            starts[to.index() + 1] += 1;
         }
         for node in 0..nodes {
             starts[node + 1] += starts[node];
         }
         self.predecessors.clear();
-        self.predecessors.resize(self.edges.len(), 0);
+        self.predecessors.resize(self.edges.len(), Node::FIRST);
         let mut next = starts.clone();
         for &(from, to) in &self.edges {
-            self.predecessors[next[to as usize] as usize] = from;
-            next[to as usize] += 1;
+            self.predecessors[next[to.index()] as usize] = from;
+            next[to.index()] += 1;
         }
     }
 
     /// The sources of the explicit edges into a node.
-    pub(crate) fn predecessors(&self, node: u32) -> &[u32] {
-        let at = node as usize;
+    pub(crate) fn predecessors(&self, node: Node) -> &[Node] {
+        let at = node.index();
         &self.predecessors[self.predecessor_starts[at] as usize..self.predecessor_starts[at + 1] as usize]
     }
 
     /// The nodes in an order that agrees with all edges, or a cycle. Chains advance in turns, so the order resembles the one in
     /// which sessions that ran side by side took their steps.
-    pub(crate) fn topological_order(&self) -> Result<Vec<u32>, Cycle> {
+    pub(crate) fn topological_order(&self) -> Result<Vec<Node>, Cycle> {
         Sorter::new(self).run()
     }
 }
@@ -151,9 +168,9 @@ const NONE: u32 = u32::MAX;
 /// Chains wait for single nodes: each waits in the list of the first predecessor of its head that is not placed yet.
 struct Sorter<'g> {
     graph: &'g Graph,
-    order: Vec<u32>,
+    order: Vec<Node>,
     /// Per chain the next node to place.
-    head: Vec<u32>,
+    head: Vec<Node>,
     /// Per chain how many predecessors of its head are known to be placed.
     checked: Vec<u32>,
     /// Per node the first chain that waits for it; per chain the next in that list.
@@ -176,14 +193,14 @@ impl<'g> Sorter<'g> {
         }
     }
 
-    fn run(mut self) -> Result<Vec<u32>, Cycle> {
+    fn run(mut self) -> Result<Vec<Node>, Cycle> {
         while let Some(chain) = self.ready.pop_front() {
             self.advance(chain as usize);
         }
         if self.order.len() == self.graph.chains.node_count() { Ok(self.order) } else { Err(self.cycle()) }
     }
 
-    fn is_placed(&self, node: u32) -> bool {
+    fn is_placed(&self, node: Node) -> bool {
         node < self.head[self.graph.chains.chain_of(node)]
     }
 
@@ -194,17 +211,17 @@ impl<'g> Sorter<'g> {
             return;
         }
         if let Some(blocker) = self.blocker(chain) {
-            self.next_waiting[chain] = std::mem::replace(&mut self.first_waiting[blocker as usize], chain as u32);
+            self.next_waiting[chain] = std::mem::replace(&mut self.first_waiting[blocker.index()], chain as u32);
             return;
         }
         self.order.push(node);
-        self.head[chain] += 1;
+        self.head[chain] = node.following();
         self.checked[chain] = 0;
         self.wake(node);
         self.ready.push_back(chain as u32);
     }
 
-    fn blocker(&mut self, chain: usize) -> Option<u32> {
+    fn blocker(&mut self, chain: usize) -> Option<Node> {
         let predecessors = self.graph.predecessors(self.head[chain]);
         while let Some(&predecessor) = predecessors.get(self.checked[chain] as usize) {
             if !self.is_placed(predecessor) {
@@ -215,8 +232,8 @@ impl<'g> Sorter<'g> {
         None
     }
 
-    fn wake(&mut self, node: u32) {
-        let mut waiting = std::mem::replace(&mut self.first_waiting[node as usize], NONE);
+    fn wake(&mut self, node: Node) {
+        let mut waiting = std::mem::replace(&mut self.first_waiting[node.index()], NONE);
         while waiting != NONE {
             self.ready.push_back(waiting);
             waiting = std::mem::replace(&mut self.next_waiting[waiting as usize], NONE);
@@ -240,7 +257,7 @@ impl<'g> Sorter<'g> {
         for &chain in &visited[round..] {
             let blocker = self.blocker(chain).expect("a stuck chain waits for somebody");
             let head = self.head[self.graph.chains.chain_of(blocker)];
-            backwards.extend((head..=blocker).rev());
+            backwards.extend((head.0..=blocker.0).rev().map(Node));
         }
         backwards.reverse();
         Cycle(backwards)
@@ -252,13 +269,13 @@ mod tests {
     use super::*;
 
     fn graph(starts: &[u32], edges: &[(u32, u32)]) -> Graph {
-        let mut graph = Graph::new(Chains::new(starts.to_vec()));
-        edges.iter().for_each(|&(from, to)| graph.add(from, to));
+        let mut graph = Graph::new(Chains::new(starts.iter().copied().map(Node).collect()));
+        edges.iter().for_each(|&(from, to)| graph.add(Node(from), Node(to)));
         graph.index();
         graph
     }
 
-    fn has_edge(graph: &Graph, from: u32, to: u32) -> bool {
+    fn has_edge(graph: &Graph, from: Node, to: Node) -> bool {
         graph.chains.next(from) == Some(to) || graph.edges().contains(&(from, to))
     }
 
@@ -266,7 +283,7 @@ mod tests {
     fn an_order_agrees_with_chains_and_edges() {
         let graph = graph(&[0, 3, 6], &[(4, 1), (2, 5)]);
         let order = graph.topological_order().unwrap();
-        let place = |node| order.iter().position(|&other| other == node).unwrap();
+        let place = |node| order.iter().position(|&other| other == Node(node)).unwrap();
         assert_eq!(order.len(), 6);
         assert!(place(4) < place(1) && place(2) < place(5) && place(0) < place(1));
     }
@@ -288,10 +305,10 @@ mod tests {
     fn stages_remember_what_was_there() {
         let mut graph = graph(&[0, 3, 6], &[(4, 1)]);
         graph.begin_stage();
-        graph.add(2, 5);
+        graph.add(Node(2), Node(5));
         assert_eq!(graph.edges_before(0), []);
-        assert_eq!(graph.edges_before(1), [(4, 1)]);
-        assert_eq!(graph.edges_before(2), [(4, 1), (2, 5)]);
+        assert_eq!(graph.edges_before(1), [(Node(4), Node(1))]);
+        assert_eq!(graph.edges_before(2), [(Node(4), Node(1)), (Node(2), Node(5))]);
         assert_eq!((graph.stage_of(0), graph.stage_of(1)), (0, 1));
     }
 }

@@ -12,12 +12,14 @@
 //!                 │
 //!              saturate ──> edges that are forced                                   all there is at rc, ra, cc
 //!                 │
-//!              rules, polygraph ──> one graph of begins and commits, and open pairs
+//!              levels, rules, polygraph ──> one graph of begins and commits, and open pairs
 //!                 │
 //!              prune ──> search ──> Verdict + certificate                           pc, psi, si, ser, strong, locking reads
 //!                                      │
 //!                                   explain ──> Counterexample
 //! ```
+//!
+//! Tools that look for some other run ask [`OtherRun`], whose reads may have other writers, and [`Formula`], the solver.
 
 pub mod anomaly;
 pub mod budget;
@@ -27,9 +29,13 @@ pub mod commit_order;
 pub mod counterexample;
 mod decide;
 mod explain;
+mod formula;
 mod graph;
 mod growing;
+mod ids;
+mod levels;
 mod lists;
+mod other_run;
 mod polygraph;
 mod prove;
 mod prune;
@@ -49,10 +55,14 @@ pub use budget::{Budget, Phase, Progress, Statistics};
 pub use commit_order::{CommitOrder, Instant};
 pub use counterexample::{AnomalyKind, Case, Counterexample, DependencyKind, Told};
 pub use explain::explain;
+pub use formula::{Formula, Model, Solution, Term};
 pub use growing::{GrowingHistory, GrowingId, GrowingOptions, Mark, Refused, Updates, Version};
+pub use levels::{levels_to_ask, may_be_mixed};
+pub use other_run::{ExternalRead, Found, NoVersion, OtherRun};
 pub use skew_history::IsolationLevel;
 pub use verdict::Verdict;
 
+use levels::Holds;
 use skew_history::History;
 
 /// What was asked of one level, and the answer.
@@ -97,12 +107,12 @@ pub fn check_levels(
 
 /// Why `level` cannot be asked of `history` at all, in one line with what to do; `None` when it can.
 pub fn cannot_ask(history: &History, level: IsolationLevel) -> Option<String> {
-    match level {
-        IsolationLevel::Declared => undeclared(history),
-        level if level.is_strong() && !history.has_times() => Some(format!(
+    match levels::row(level).holds {
+        Holds::AsDeclared => undeclared(history),
+        Holds::InRealTime(_) if !history.has_times() => Some(format!(
             "{level} speaks about real time, but no transaction has `begin` or `end`; ask for another level"
         )),
-        _ => None,
+        Holds::All(_) | Holds::InRealTime(_) => None,
     }
 }
 
@@ -115,19 +125,18 @@ fn undeclared(history: &History) -> Option<String> {
             name(transaction)
         ));
     }
-    let impossible = |level: IsolationLevel| level.is_strong() || level == IsolationLevel::Declared;
-    if let Some((transaction, Some(level))) = asked().find(|(_, level)| level.is_some_and(impossible)) {
+    let levels = || asked().filter_map(|(transaction, level)| Some((transaction, level?)));
+    if let Some((transaction, level)) = levels().find(|(_, level)| !level.is_of_transactions()) {
         return Some(format!(
             "transaction {} declares {level}, which is a level of whole histories; declare one of the seven",
             name(transaction)
         ));
     }
-    let psi = |level: Option<IsolationLevel>| level == Some(IsolationLevel::ParallelSnapshot);
-    let first = asked().find(|(_, level)| psi(*level))?;
-    let other = asked().find(|(_, level)| !psi(*level))?;
+    let (first, level) = levels().find(|(_, level)| !levels::rule(*level).mixes())?;
+    let (other, _) = levels().find(|(_, other)| !may_be_mixed(level, *other))?;
     Some(format!(
-        "transaction {} declares psi and {} does not; psi has no rule for single transactions, declare it for all or for none",
-        name(first.0),
-        name(other.0)
+        "transaction {} declares {level} and {} does not; {level} has no rule for single transactions, declare it for all or for none",
+        name(first),
+        name(other)
     ))
 }

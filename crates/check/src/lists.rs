@@ -22,7 +22,7 @@ use skew_history::{Action, Event, EventId, History, KeyId, Outcome, TransactionI
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Appended {
     element: Value,
-    transaction: u32,
+    transaction: TransactionId,
     event: EventId,
 }
 
@@ -32,9 +32,9 @@ struct List {
     /// All appends, sorted by element and then by event.
     appended: Vec<Appended>,
     /// The transactions of the longest list that was read, first appended first, each once.
-    order: Vec<u32>,
+    order: Vec<TransactionId>,
     /// The transactions that count and whose appends nobody read.
-    unread: Vec<u32>,
+    unread: Vec<TransactionId>,
 }
 
 /// The keys that are lists.
@@ -59,11 +59,7 @@ impl ListKeys {
                 if list {
                     let list = lists.entry(event.key).or_default();
                     if event.action == Action::Append {
-                        list.appended.push(Appended {
-                            element: event.value,
-                            transaction: transaction.0,
-                            event: number,
-                        });
+                        list.appended.push(Appended { element: event.value, transaction, event: number });
                     }
                 }
             }
@@ -88,25 +84,25 @@ impl ListKeys {
     }
 
     /// The transactions that appended to a key, ascending, whatever became of them.
-    pub(crate) fn appending(&self, key: KeyId) -> Vec<u32> {
+    pub(crate) fn appending(&self, key: KeyId) -> Vec<TransactionId> {
         if self.keys.is_empty() {
             return Vec::new();
         }
         let appended = self.lists.get(&key).map_or(&[][..], |list| &list.appended);
-        let mut transactions: Vec<u32> = appended.iter().map(|appended| appended.transaction).collect();
+        let mut transactions: Vec<TransactionId> = appended.iter().map(|appended| appended.transaction).collect();
         transactions.sort_unstable();
         transactions.dedup();
         transactions
     }
 
     /// The list keys with the transactions that are known to have appended in this order, and those that came after all of them.
-    pub(crate) fn orders(&self) -> impl Iterator<Item = (KeyId, &[u32], &[u32])> {
+    pub(crate) fn orders(&self) -> impl Iterator<Item = (KeyId, &[TransactionId], &[TransactionId])> {
         self.keys.iter().map(|key| (*key, &*self.lists[key].order, &*self.lists[key].unread))
     }
 
     /// Whether the lists show that the first transaction appended to this key before the second.
-    pub(crate) fn shows_order(&self, key: u32, first: u32, second: u32) -> bool {
-        let Some(list) = self.lists.get(&KeyId(key)) else { return false };
+    pub(crate) fn shows_order(&self, key: KeyId, first: TransactionId, second: TransactionId) -> bool {
+        let Some(list) = self.lists.get(&key) else { return false };
         let place = |transaction| list.order.iter().position(|&known| known == transaction);
         match (place(first), place(second)) {
             (Some(first), Some(second)) => first < second,
@@ -122,7 +118,7 @@ impl ListKeys {
         assumed: &Assumed,
         transaction: TransactionId,
         read: EventId,
-    ) -> Result<Vec<u32>, Failure> {
+    ) -> Result<Vec<TransactionId>, Failure> {
         let external = ExternalList::of(history, transaction, read);
         let elements = self.elements(history, assumed, read, external.elements)?;
         Ok(elements.into_iter().flatten().map(|appended| appended.transaction).collect())
@@ -135,7 +131,7 @@ impl ListKeys {
         assumed: &Assumed,
         transaction: TransactionId,
         read: EventId,
-    ) -> Result<Option<u32>, Failure> {
+    ) -> Result<Option<TransactionId>, Failure> {
         Ok(self.appenders(history, assumed, transaction, read)?.pop())
     }
 
@@ -197,7 +193,7 @@ impl ListKeys {
         history: &History,
         assumed: &Assumed,
         reads: &[(TransactionId, EventId)],
-    ) -> Result<Vec<u32>, Failure> {
+    ) -> Result<Vec<TransactionId>, Failure> {
         let externals: Vec<ExternalList<'_>> =
             reads.iter().map(|&(transaction, read)| ExternalList::of(history, transaction, read)).collect();
         for external in &externals {
@@ -230,12 +226,12 @@ impl List {
         &self.appended[from..from + length]
     }
 
-    fn finish(&mut self, history: &History, counts: &[bool], order: Vec<u32>) {
-        let writes = |transaction: u32| {
-            counts[transaction as usize] && history.outcome(TransactionId(transaction)) != Outcome::AbortedByProgram
+    fn finish(&mut self, history: &History, counts: &[bool], order: Vec<TransactionId>) {
+        let writes = |transaction: TransactionId| {
+            counts[transaction.index()] && history.outcome(transaction) != Outcome::AbortedByProgram
         };
-        let read: FxHashSet<u32> = order.iter().copied().collect();
-        let mut unread: Vec<u32> = self.appended.iter().map(|appended| appended.transaction).collect();
+        let read: FxHashSet<TransactionId> = order.iter().copied().collect();
+        let mut unread: Vec<TransactionId> = self.appended.iter().map(|appended| appended.transaction).collect();
         unread.retain(|&transaction| writes(transaction) && !read.contains(&transaction));
         unread.sort_unstable();
         unread.dedup();
@@ -302,7 +298,7 @@ impl ExternalList<'_> {
     ) -> Result<(), Failure> {
         let last = match (self.own.is_empty(), self.elements.len().checked_sub(1)) {
             (false, _) => Writer::Transaction(transaction),
-            (true, Some(last)) => Writer::Transaction(TransactionId(appends[last].transaction)),
+            (true, Some(last)) => Writer::Transaction(appends[last].transaction),
             (true, None) => Writer::Initial,
         };
         match history.claim(self.read) {
@@ -326,7 +322,7 @@ fn explained(
             let bad = if again { BadRead::DuplicateElement { read } } else { BadRead::ThinAir { read } };
             return Err(Failure::Bad(bad));
         };
-        match history.outcome(TransactionId(append.transaction)) {
+        match history.outcome(append.transaction) {
             Outcome::Committed | Outcome::Unknown => appends.push(*append),
             _ => return Err(Failure::Bad(BadRead::Aborted { read, write: append.event })),
         }
@@ -351,9 +347,9 @@ fn refuse_cut_transactions(
 }
 
 /// The transactions of the longest list; each one's elements must be all of its appends, together and in program order.
-fn runs(history: &History, read: EventId, appends: &[Appended]) -> Result<Vec<u32>, Failure> {
-    let mut order: Vec<u32> = Vec::new();
-    let mut seen: FxHashSet<u32> = FxHashSet::default();
+fn runs(history: &History, read: EventId, appends: &[Appended]) -> Result<Vec<TransactionId>, Failure> {
+    let mut order: Vec<TransactionId> = Vec::new();
+    let mut seen: FxHashSet<TransactionId> = FxHashSet::default();
     let mut rest = appends;
     while let Some(first) = rest.first() {
         let key = history.event(first.event).key;
@@ -368,10 +364,7 @@ fn runs(history: &History, read: EventId, appends: &[Appended]) -> Result<Vec<u3
     Ok(order)
 }
 
-fn appends_of(history: &History, transaction: u32, key: KeyId) -> impl Iterator<Item = EventId> + '_ {
+fn appends_of(history: &History, transaction: TransactionId, key: KeyId) -> impl Iterator<Item = EventId> + '_ {
     let is_append = move |event: &Event| event.action == Action::Append && event.key == key;
-    history
-        .numbered_events_of(TransactionId(transaction))
-        .filter(move |(_, event)| is_append(event))
-        .map(|(number, _)| number)
+    history.numbered_events_of(transaction).filter(move |(_, event)| is_append(event)).map(|(number, _)| number)
 }

@@ -12,22 +12,22 @@
 
 use crate::budget::Statistics;
 use crate::clock::Clocks;
-use crate::graph::{Cycle, Graph};
+use crate::graph::{Cycle, Graph, Node};
 use crate::readers::Readers;
 use crate::resolve::ReadFrom;
 use crate::rules::Rules;
 use crate::saturate::{Forced, wrote};
 use rustc_hash::FxHashMap;
-use skew_history::KeyId;
+use skew_history::{KeyId, TransactionId};
 use std::ops::Range;
 
 /// An edge that an order of two writers brings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Consequence {
     /// The version order itself: `first`'s commit to `second`.
-    Order { from: u32, to: u32 },
+    Order { from: Node, to: Node },
     /// A reader of `first`'s version read what `second` overwrote.
-    Overwrite { from: u32, to: u32, read: ReadFrom },
+    Overwrite { from: Node, to: Node, read: ReadFrom },
 }
 
 /// Why there is no order.
@@ -36,9 +36,9 @@ pub(crate) enum Contradiction {
     /// A cycle of certain edges, as nodes.
     Cycle(Cycle),
     /// At psi: a certain overwrite (reader, later writer) that closes a cycle with dependencies.
-    Overwrite(u32, u32),
+    Overwrite(Node, Node),
     /// Both orders of a pair are impossible by what was certain when this stage began.
-    Pair { first: u32, second: u32, stage: usize },
+    Pair { first: TransactionId, second: TransactionId, stage: usize },
 }
 
 /// Certain dependencies and open pairs.
@@ -49,13 +49,13 @@ pub(crate) struct Polygraph<'a, 'h> {
     /// At psi the certain overwrites, in the same stages.
     pub(crate) overwrites: Graph,
     /// The graph in topological order, as of the last round.
-    pub(crate) order: Vec<u32>,
+    pub(crate) order: Vec<Node>,
     pub(crate) readers: Readers,
-    pub(crate) ordered_keys: Vec<bool>,
+    ordered_keys: Vec<bool>,
     /// Open pairs, the smaller number first, sorted.
-    pub(crate) open: Vec<(u32, u32)>,
+    pub(crate) open: Vec<(TransactionId, TransactionId)>,
     /// Orders that pruning found, with the stage in which they became certain.
-    pub(crate) found: FxHashMap<(u32, u32), usize>,
+    pub(crate) found: FxHashMap<(TransactionId, TransactionId), usize>,
     /// The edges that the polynomial levels force.
     pub(crate) forced: Vec<Forced>,
 }
@@ -72,8 +72,8 @@ impl<'a, 'h> Polygraph<'a, 'h> {
     pub(crate) fn new(rules: Rules<'a, 'h>, forced: Vec<Forced>) -> Polygraph<'a, 'h> {
         let mut graph = Graph::new(rules.chains());
         rules.add_certain(&mut graph);
-        for edge in &forced {
-            graph.add(rules.commit(edge.from), rules.commit(edge.to));
+        for (from, to) in forced.iter().filter_map(Forced::ends) {
+            graph.add(rules.commit(from), rules.commit(to));
         }
         let ordered_keys = rules.ordered_keys();
         let readers = if ordered_keys.contains(&true) { Readers::new(rules.resolved) } else { Readers::none() };
@@ -92,8 +92,18 @@ impl<'a, 'h> Polygraph<'a, 'h> {
         }
     }
 
+    /// Whether the order of the versions of a key matters to anybody.
+    fn is_ordered(&self, key: KeyId) -> bool {
+        self.ordered_keys[key.index()]
+    }
+
+    /// Whether the order of versions matters at all.
+    pub(crate) fn orders_anything(&self) -> bool {
+        self.ordered_keys.contains(&true)
+    }
+
     /// Whether an edge is certain.
-    pub(crate) fn has_edge(&self, from: u32, to: u32) -> bool {
+    pub(crate) fn has_edge(&self, from: Node, to: Node) -> bool {
         self.graph.chains.next(from) == Some(to) || self.graph.predecessors(to).contains(&from)
     }
 
@@ -101,9 +111,9 @@ impl<'a, 'h> Polygraph<'a, 'h> {
     pub(crate) fn count_all_pairs(&self, statistics: &mut Statistics) {
         let resolved = self.rules.resolved;
         let mut twice = 0;
-        for transaction in 0..resolved.transaction_count() as u32 {
+        for transaction in resolved.transactions() {
             for (&key, version) in resolved.writes(transaction).iter().zip(resolved.versions(transaction)) {
-                if self.ordered_keys[key as usize] {
+                if self.is_ordered(key) {
                     let others = resolved.writers(key).len() as u64 - 1;
                     twice += others;
                     statistics.unknown_dependencies_before +=
@@ -124,7 +134,7 @@ impl<'a, 'h> Polygraph<'a, 'h> {
     /// Reachability by the edges that the last sort saw.
     pub(crate) fn reach(&mut self) -> Reach {
         let clocks = Clocks::new(&self.graph, &self.order);
-        let through_overwrite = self.rules.is_psi().then(|| {
+        let through_overwrite = self.rules.watches_overwrites().then(|| {
             self.overwrites.index();
             clocks.through(&self.graph, &self.overwrites, &self.order)
         });
@@ -141,8 +151,8 @@ impl<'a, 'h> Polygraph<'a, 'h> {
     pub(crate) fn construct(&mut self, reach: &Reach) {
         self.begin_stage();
         let position = self.positions();
-        for key in 0..self.rules.resolved.history.key_count() as u32 {
-            if self.ordered_keys[key as usize] && !self.rules.resolved.lists.is_list(KeyId(key)) {
+        for key in self.rules.resolved.history.keys() {
+            if self.is_ordered(key) && !self.rules.resolved.lists.is_list(key) {
                 let writers = self.rules.resolved.writers(key);
                 self.construct_key(key, writers, true, reach, &position);
             }
@@ -155,13 +165,13 @@ impl<'a, 'h> Polygraph<'a, 'h> {
     fn positions(&self) -> Vec<u32> {
         let mut position = vec![0; self.order.len()];
         for (place, &node) in self.order.iter().enumerate() {
-            position[node as usize] = place as u32;
+            position[node.index()] = place as u32;
         }
         position
     }
 
     /// The open pairs among `writers`, and the overwrites of their versions; `initial`: of the initial version too.
-    fn construct_key(&mut self, key: u32, writers: &[u32], initial: bool, reach: &Reach, position: &[u32]) {
+    fn construct_key(&mut self, key: KeyId, writers: &[TransactionId], initial: bool, reach: &Reach, position: &[u32]) {
         let runs = self.runs(writers);
         let mut later = Vec::new();
         for (place, &writer) in writers.iter().enumerate() {
@@ -188,12 +198,12 @@ impl<'a, 'h> Polygraph<'a, 'h> {
             later.clear();
             later.extend(runs.iter().map(|run| writers[run.start]));
             self.keep_first(&mut later, reach, position);
-            self.add_known_overwrites(self.rules.resolved.version_count() + key as usize, &later, reach);
+            self.add_known_overwrites(self.rules.resolved.version_count() + key.index(), &later, reach);
         }
     }
 
     /// The writers of each session, which are neighbours.
-    fn runs(&self, writers: &[u32]) -> Vec<Range<usize>> {
+    fn runs(&self, writers: &[TransactionId]) -> Vec<Range<usize>> {
         let mut runs: Vec<Range<usize>> = Vec::new();
         for (place, &writer) in writers.iter().enumerate() {
             match runs.last_mut() {
@@ -207,8 +217,8 @@ impl<'a, 'h> Polygraph<'a, 'h> {
     }
 
     /// Drops the writers that are known to be after another one.
-    fn keep_first(&self, later: &mut Vec<u32>, reach: &Reach, position: &[u32]) {
-        later.sort_unstable_by_key(|&writer| position[self.rules.commit(writer) as usize]);
+    fn keep_first(&self, later: &mut Vec<TransactionId>, reach: &Reach, position: &[u32]) {
+        later.sort_unstable_by_key(|&writer| position[self.rules.commit(writer).index()]);
         let mut kept = 0;
         while kept < later.len() {
             let first = later[kept];
@@ -221,13 +231,13 @@ impl<'a, 'h> Polygraph<'a, 'h> {
         }
     }
 
-    fn add_known_overwrites(&mut self, slot: usize, later: &[u32], reach: &Reach) {
+    fn add_known_overwrites(&mut self, slot: usize, later: &[TransactionId], reach: &Reach) {
         for place in 0..self.readers.of_version(slot).len() {
             let (reader, read) = self.readers.of_version(slot)[place];
             let Some(source) = self.rules.overwrite_source(reader, &read) else { continue };
             for &writer in later.iter().filter(|&&writer| writer != reader) {
                 let target = self.rules.commit(writer);
-                if self.rules.is_psi() || !reach.reaches(self, source, target) {
+                if self.rules.watches_overwrites() || !reach.reaches(self, source, target) {
                     self.add_overwrite(source, target);
                 }
             }
@@ -238,23 +248,23 @@ impl<'a, 'h> Polygraph<'a, 'h> {
     fn construct_lists(&mut self, reach: &Reach, position: &[u32]) {
         let resolved = self.rules.resolved;
         for (key, order, unread) in resolved.lists.orders() {
-            if !self.ordered_keys[key.index()] {
+            if !self.is_ordered(key) {
                 continue;
             }
-            let firsts: Vec<u32> = self.runs(unread).into_iter().map(|run| unread[run.start]).collect();
+            let firsts: Vec<TransactionId> = self.runs(unread).into_iter().map(|run| unread[run.start]).collect();
             let after = |place: usize| order.get(place..place + 1).unwrap_or(&firsts);
             self.add_known_overwrites(resolved.version_count() + key.index(), after(0), reach);
             for (place, &writer) in order.iter().enumerate() {
-                if let Some(version) = resolved.version(writer, key.0) {
+                if let Some(version) = resolved.version(writer, key) {
                     self.add_known_overwrites(version, after(place + 1), reach);
                 }
             }
-            self.construct_key(key.0, unread, false, reach, position);
+            self.construct_key(key, unread, false, reach, position);
         }
     }
 
-    pub(crate) fn add_overwrite(&mut self, from: u32, to: u32) {
-        if self.rules.is_psi() {
+    pub(crate) fn add_overwrite(&mut self, from: Node, to: Node) {
+        if self.rules.watches_overwrites() {
             self.overwrites.add(from, to);
         } else {
             self.graph.add(from, to);
@@ -262,7 +272,7 @@ impl<'a, 'h> Polygraph<'a, 'h> {
     }
 
     /// The keys that both wrote and whose order matters.
-    pub(crate) fn common_keys(&self, first: u32, second: u32) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn common_keys(&self, first: TransactionId, second: TransactionId) -> impl Iterator<Item = KeyId> + '_ {
         let resolved = self.rules.resolved;
         let fewer = if resolved.writes(first).len() <= resolved.writes(second).len() {
             (first, second)
@@ -270,11 +280,16 @@ impl<'a, 'h> Polygraph<'a, 'h> {
             (second, first)
         };
         let keys = resolved.writes(fewer.0).iter().copied();
-        keys.filter(move |&key| self.ordered_keys[key as usize] && wrote(resolved, fewer.1, key))
+        keys.filter(move |&key| self.is_ordered(key) && wrote(resolved, fewer.1, key))
     }
 
     /// Everything that "`first` before `second`" brings, until `visit` says stop.
-    pub(crate) fn consequences(&self, first: u32, second: u32, mut visit: impl FnMut(Consequence) -> bool) {
+    pub(crate) fn consequences(
+        &self,
+        first: TransactionId,
+        second: TransactionId,
+        mut visit: impl FnMut(Consequence) -> bool,
+    ) {
         let (from, to) = (self.rules.commit(first), self.rules.order_target(second));
         if !visit(Consequence::Order { from, to }) {
             return;
@@ -294,17 +309,17 @@ impl<'a, 'h> Polygraph<'a, 'h> {
 
 impl Reach {
     /// Whether there is a path.
-    pub(crate) fn reaches(&self, polygraph: &Polygraph<'_, '_>, from: u32, to: u32) -> bool {
+    pub(crate) fn reaches(&self, polygraph: &Polygraph<'_, '_>, from: Node, to: Node) -> bool {
         self.clocks.reaches(&polygraph.graph.chains, from, to)
     }
 
     /// Whether `first`'s versions are known to be before `second`'s.
-    pub(crate) fn knows(&self, polygraph: &Polygraph<'_, '_>, first: u32, second: u32) -> bool {
+    pub(crate) fn knows(&self, polygraph: &Polygraph<'_, '_>, first: TransactionId, second: TransactionId) -> bool {
         self.reaches(polygraph, polygraph.rules.commit(first), polygraph.rules.order_target(second))
     }
 
     /// How many of one session's writers are known to be before `writer`.
-    fn known_before(&self, polygraph: &Polygraph<'_, '_>, run: &[u32], writer: u32) -> usize {
+    fn known_before(&self, polygraph: &Polygraph<'_, '_>, run: &[TransactionId], writer: TransactionId) -> usize {
         let chain = polygraph.graph.chains.chain_of(polygraph.rules.commit(run[0]));
         let end = self.clocks.row(polygraph.rules.order_target(writer))[chain];
         run.partition_point(|&other| polygraph.rules.commit(other) < end)
@@ -323,7 +338,7 @@ impl Reach {
     }
 
     /// At psi: a certain overwrite that dependencies lead back from.
-    pub(crate) fn violated_overwrite(&self, polygraph: &Polygraph<'_, '_>) -> Option<(u32, u32)> {
+    pub(crate) fn violated_overwrite(&self, polygraph: &Polygraph<'_, '_>) -> Option<(Node, Node)> {
         let mut overwrites = polygraph.overwrites.edges().iter().copied();
         overwrites.find(|&(reader, later)| reader == later || self.reaches(polygraph, later, reader))
     }

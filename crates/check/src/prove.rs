@@ -5,12 +5,13 @@
 //! that the other order leads round a cycle of edges of *earlier* stages; and so on down to session order and reads.
 
 use crate::anomaly::{Anomaly, Edge, EdgeKind, Literal, Proof, Refutation, Step};
-use crate::graph::Cycle;
+use crate::graph::{Cycle, Node};
+use crate::levels::Sight;
 use crate::polygraph::{Consequence, Contradiction, Polygraph};
-use crate::resolve::{INITIAL, Resolved, writer_of};
+use crate::resolve::{PackedWriter, Resolved};
 use crate::saturate::{Choices, Forced, chosen_reads, wrote};
 use crate::search::Question;
-use crate::solver::{Origin, Solver};
+use crate::solver::{ClauseId, Origin, Solver};
 use crate::theory::Hop;
 use rustc_hash::{FxHashMap, FxHashSet};
 use skew_history::{EventId, IsolationLevel, KeyId, TransactionId, Writer};
@@ -26,8 +27,8 @@ pub(crate) struct Prover<'p, 'a, 'h> {
     successors: BySource,
     overwrite_successors: BySource,
     /// The steps that show single orders, by stage.
-    lemmas: BTreeMap<(usize, u32, u32), Step>,
-    pending: Vec<(u32, u32, usize)>,
+    lemmas: BTreeMap<(usize, TransactionId, TransactionId), Step>,
+    pending: Vec<(TransactionId, TransactionId, usize)>,
 }
 
 impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
@@ -73,12 +74,12 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
         mut self,
         question: &Question,
         solver: &Solver<'_>,
-        clauses: &[u32],
+        clauses: &[ClauseId],
         lemmas: &[Vec<Edge>],
     ) -> Anomaly {
         let mut steps = Vec::new();
         for &number in clauses {
-            let clause = &solver.clauses[number as usize];
+            let clause = solver.clause(number);
             match &clause.origin {
                 Origin::Given => {}
                 Origin::Cycle(hops) => {
@@ -112,9 +113,7 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
                 Hop::KnownOverwrite { from, to } => known.push(Way { from, to, overwrite: true }),
                 Hop::Conditional(number) => {
                     edges.extend(self.edges(&std::mem::take(&mut known), last));
-                    let meaning = &question.meanings[number as usize];
-                    let (from, to) = (writer_of(meaning.from), writer_of(meaning.to));
-                    edges.push(Edge { from, to, kind: meaning.kind.clone() });
+                    edges.push(question.told(number));
                 }
             }
         }
@@ -127,13 +126,13 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
         for literal in edges.iter().flat_map(|edge| assumptions(self.polygraph.rules.resolved, edge)) {
             let open = question.is_some_and(|question| question.find(literal).is_some());
             if let (Literal::Before(first, second), false) = (literal, open) {
-                self.require(first.0, second.0);
+                self.require(first, second);
             }
         }
     }
 
     fn finish(mut self, end: Vec<Step>) -> Anomaly {
-        let mut proven: FxHashSet<(u32, u32)> = FxHashSet::default();
+        let mut proven: FxHashSet<(TransactionId, TransactionId)> = FxHashSet::default();
         while let Some((first, second, stage)) = self.pending.pop() {
             if proven.insert((first, second)) {
                 let step = self.lemma(first, second, stage);
@@ -145,13 +144,13 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
     }
 
     /// Notes that "`first` before `second`" must be shown: by what was certain when pruning found it, or at the very start.
-    fn require(&mut self, first: u32, second: u32) {
+    fn require(&mut self, first: TransactionId, second: TransactionId) {
         let stage = self.polygraph.found.get(&(first, second)).copied().unwrap_or(KNOWN_FROM_START);
         self.pending.push((first, second, stage));
     }
 
     /// The cycle that shows `first` before `second`: the other order with edges from before `stage`.
-    fn lemma(&mut self, first: u32, second: u32, stage: usize) -> Step {
+    fn lemma(&mut self, first: TransactionId, second: TransactionId, stage: usize) -> Step {
         let mut consequences = Vec::new();
         self.polygraph.consequences(second, first, |consequence| {
             consequences.push(consequence);
@@ -163,7 +162,9 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
                 Consequence::Order { from, to } => (from, to, true),
                 Consequence::Overwrite { from, to, .. } => (from, to, false),
             };
-            let Some(path) = self.path(to, from, stage, is_order && self.polygraph.rules.is_psi()) else { continue };
+            let Some(path) = self.path(to, from, stage, is_order && self.polygraph.rules.watches_overwrites()) else {
+                continue;
+            };
             if best.as_ref().is_none_or(|(_, shortest)| path.len() < shortest.len()) {
                 best = Some((self.told(consequence, second, first), path));
             }
@@ -174,25 +175,25 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
         Step::Cycle(merge_sessions(edges))
     }
 
-    fn told(&self, consequence: Consequence, first: u32, second: u32) -> Edge {
+    fn told(&self, consequence: Consequence, first: TransactionId, second: TransactionId) -> Edge {
         match consequence {
             Consequence::Order { .. } => {
                 let key = self.polygraph.common_keys(first, second).next().expect("a pair has a key in common");
-                edge(first, second, EdgeKind::VersionOrder { key: KeyId(key) })
+                edge(first, second, EdgeKind::VersionOrder { key })
             }
             Consequence::Overwrite { from, read, .. } => {
                 let reader = self.polygraph.rules.transaction(from).expect("a reader");
-                edge(reader, second, EdgeKind::Overwrites { read: read.event, writer: writer_of(first) })
+                edge(reader, second, EdgeKind::Overwrites { read: read.event, writer: Writer::Transaction(first) })
             }
         }
     }
 
     /// A shortest way by certain edges from before `stage`; at psi it may use one overwrite.
-    fn path(&self, from: u32, to: u32, stage: usize, one_overwrite: bool) -> Option<Vec<Way>> {
+    fn path(&self, from: Node, to: Node, stage: usize, one_overwrite: bool) -> Option<Vec<Way>> {
         let graph = &self.polygraph.graph;
         let known = graph.edges_before(stage).len();
         let overwrites = if one_overwrite { self.polygraph.overwrites.edges_before(stage).len() } else { 0 };
-        let mut came: FxHashMap<(u32, bool), (u32, bool)> = FxHashMap::default();
+        let mut came: FxHashMap<(Node, bool), (Node, bool)> = FxHashMap::default();
         let mut queue = vec![(from, false)];
         let mut next = 0;
         if from == to {
@@ -221,7 +222,7 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
     }
 
     /// A short cycle among the nodes of a given one.
-    fn shorten(&self, nodes: &[u32]) -> Vec<u32> {
+    fn shorten(&self, nodes: &[Node]) -> Vec<Node> {
         let mut best = nodes.to_vec();
         let stage = self.polygraph.graph.stage() + 1;
         for &node in nodes.iter().take(64) {
@@ -260,13 +261,13 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
     }
 
     /// Tells one certain edge.
-    pub(crate) fn known_edges(&mut self, from: u32, to: u32) -> Vec<Edge> {
+    pub(crate) fn known_edges(&mut self, from: Node, to: Node) -> Vec<Edge> {
         let stage = self.polygraph.graph.stage() + 1;
         self.edges(&[Way::known(from, to)], stage)
     }
 
     /// Why a certain edge between the nodes of two transactions is certain, by what was there before `stage`.
-    fn known_edge(&mut self, a: u32, b: u32, hop: Way, stage: usize) -> Edge {
+    fn known_edge(&mut self, a: TransactionId, b: TransactionId, hop: Way, stage: usize) -> Edge {
         let Way { from, to, overwrite } = hop;
         if self.polygraph.graph.chains.next(from) == Some(to) && !overwrite {
             return edge(a, b, EdgeKind::SessionOrder);
@@ -286,23 +287,29 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
     }
 
     /// The overwrite behind an edge: of the initial version, in lists, of an order that pruning found by then, or known from the start.
-    fn known_overwrite(&mut self, a: u32, b: u32, from: u32, to: u32, since: usize) -> Edge {
+    fn known_overwrite(&mut self, a: TransactionId, b: TransactionId, from: Node, to: Node, since: usize) -> Edge {
         let polygraph = self.polygraph;
         let resolved = polygraph.rules.resolved;
-        let certain = |writer: u32, key: u32| writer == INITIAL || resolved.lists.shows_order(key, writer, b);
+        let certain = |writer: PackedWriter, key: KeyId| {
+            writer.transaction().is_none_or(|writer| resolved.lists.shows_order(key, writer, b))
+        };
         if let Some(certain) = self.overwrite_edge(a, b, from, to, certain) {
             return certain;
         }
-        let found = |writer: u32, _| polygraph.found.get(&(writer, b)).is_some_and(|&found| found <= since);
+        let found = |writer: PackedWriter, _| {
+            let stage = writer.transaction().and_then(|writer| polygraph.found.get(&(writer, b)));
+            stage.is_some_and(|&found| found <= since)
+        };
         let overwrite = self.overwrite_edge(a, b, from, to, found).or_else(|| {
             let target = polygraph.rules.order_target(b);
             self.overwrite_edge(a, b, from, to, |writer, _| {
-                self.path(polygraph.rules.commit(writer), target, KNOWN_FROM_START, false).is_some()
+                let path = |writer| self.path(polygraph.rules.commit(writer), target, KNOWN_FROM_START, false);
+                writer.transaction().and_then(path).is_some()
             })
         });
         let overwrite = overwrite.expect("every certain edge has a reason");
         if let EdgeKind::Overwrites { writer: Writer::Transaction(writer), .. } = overwrite.kind {
-            self.require(writer.0, b);
+            self.require(writer, b);
         }
         overwrite
     }
@@ -317,38 +324,45 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
         first.map_or(limit, |&edge| graph.stage_of(edge as usize))
     }
 
-    fn read_edge(&self, a: u32, b: u32, from: u32, to: u32) -> Option<Edge> {
+    fn read_edge(&self, a: TransactionId, b: TransactionId, from: Node, to: Node) -> Option<Edge> {
         let rules = &self.polygraph.rules;
         let fits = |read: &&crate::resolve::ReadFrom| read.transaction() == Some(a) && rules.read_target(b, read) == to;
         let read = rules.resolved.reads(b).iter().find(fits).filter(|_| rules.commit(a) == from)?;
         Some(edge(a, b, EdgeKind::ReadsFrom { read: read.event }))
     }
 
-    fn list_edge(&self, a: u32, b: u32, from: u32, to: u32) -> Option<Edge> {
+    fn list_edge(&self, a: TransactionId, b: TransactionId, from: Node, to: Node) -> Option<Edge> {
         let rules = &self.polygraph.rules;
         if rules.commit(a) != from || rules.order_target(b) != to {
             return None;
         }
         let key = rules.resolved.writes(a).iter().find(|&&key| rules.resolved.lists.shows_order(key, a, b))?;
-        Some(edge(a, b, EdgeKind::VersionOrder { key: KeyId(*key) }))
+        Some(edge(a, b, EdgeKind::VersionOrder { key: *key }))
     }
 
-    fn found_order_edge(&self, a: u32, b: u32, from: u32, to: u32, stage: usize) -> Option<Edge> {
+    fn found_order_edge(&self, a: TransactionId, b: TransactionId, from: Node, to: Node, stage: usize) -> Option<Edge> {
         let rules = &self.polygraph.rules;
         let fits = rules.commit(a) == from && rules.order_target(b) == to;
         let found = self.polygraph.found.get(&(a, b)).is_some_and(|&found| found <= stage);
         let key = (fits && found).then(|| self.polygraph.common_keys(a, b).next())??;
-        Some(edge(a, b, EdgeKind::VersionOrder { key: KeyId(key) }))
+        Some(edge(a, b, EdgeKind::VersionOrder { key }))
     }
 
-    fn forced_edge(&self, a: u32, b: u32, from: u32, to: u32) -> Option<Edge> {
+    fn forced_edge(&self, a: TransactionId, b: TransactionId, from: Node, to: Node) -> Option<Edge> {
         let rules = &self.polygraph.rules;
-        let forced = self.polygraph.forced.iter().find(|forced| forced.from == a && forced.to == b);
+        let forced = self.polygraph.forced.iter().find(|forced| forced.ends() == Some((a, b)));
         let forced = forced.filter(|_| rules.commit(a) == from && rules.commit(b) == to)?;
-        Some(must_see(rules.resolved, &Vec::new(), forced, |reader| rules.level(reader)))
+        Some(must_see(rules.resolved, &Vec::new(), forced, |reader| rules.sight(reader)))
     }
 
-    fn overwrite_edge(&self, a: u32, b: u32, from: u32, to: u32, known: impl Fn(u32, u32) -> bool) -> Option<Edge> {
+    fn overwrite_edge(
+        &self,
+        a: TransactionId,
+        b: TransactionId,
+        from: Node,
+        to: Node,
+        known: impl Fn(PackedWriter, KeyId) -> bool,
+    ) -> Option<Edge> {
         let rules = &self.polygraph.rules;
         if rules.commit(b) != to {
             return None;
@@ -356,27 +370,27 @@ impl<'p, 'a, 'h> Prover<'p, 'a, 'h> {
         let read = rules.resolved.reads(a).iter().find(|read| {
             rules.overwrite_source(a, read) == Some(from)
                 && wrote(rules.resolved, b, read.key)
-                && read.writer().is_some_and(|writer| writer != b && known(writer, read.key))
+                && read.writer().is_some_and(|writer| writer != b.into() && known(writer, read.key))
         })?;
-        let writer = writer_of(read.writer()?);
+        let writer = read.writer()?.into();
         Some(edge(a, b, EdgeKind::Overwrites { read: read.event, writer }))
     }
 }
 
-fn edge(from: u32, to: u32, kind: EdgeKind) -> Edge {
-    Edge { from: writer_of(from), to: writer_of(to), kind }
+fn edge(from: TransactionId, to: TransactionId, kind: EdgeKind) -> Edge {
+    Edge { from: Writer::Transaction(from), to: Writer::Transaction(to), kind }
 }
 
 /// A certain edge between nodes; at psi perhaps an overwrite.
 #[derive(Clone, Copy)]
 struct Way {
-    from: u32,
-    to: u32,
+    from: Node,
+    to: Node,
     overwrite: bool,
 }
 
 impl Way {
-    fn known(from: u32, to: u32) -> Way {
+    fn known(from: Node, to: Node) -> Way {
         Way { from, to, overwrite: false }
     }
 }
@@ -388,27 +402,27 @@ struct BySource {
 }
 
 impl BySource {
-    fn new(edges: &[(u32, u32)], nodes: usize) -> BySource {
+    fn new(edges: &[(Node, Node)], nodes: usize) -> BySource {
         let mut starts = vec![0u32; nodes + 1];
-        edges.iter().for_each(|&(from, _)| starts[from as usize + 1] += 1);
+        edges.iter().for_each(|&(from, _)| starts[from.index() + 1] += 1);
         for node in 0..nodes {
             starts[node + 1] += starts[node];
         }
         let mut next = starts.clone();
         let mut sorted = vec![0; edges.len()];
         for (number, &(from, _)) in edges.iter().enumerate() {
-            sorted[next[from as usize] as usize] = number as u32;
-            next[from as usize] += 1;
+            sorted[next[from.index()] as usize] = number as u32;
+            next[from.index()] += 1;
         }
         BySource { starts, edges: sorted }
     }
 
-    fn of(&self, node: u32) -> &[u32] {
-        &self.edges[self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize]
+    fn of(&self, node: Node) -> &[u32] {
+        &self.edges[self.starts[node.index()] as usize..self.starts[node.index() + 1] as usize]
     }
 }
 
-fn hops_back(came: &FxHashMap<(u32, bool), (u32, bool)>, start: (u32, bool), end: (u32, bool)) -> Vec<Way> {
+fn hops_back(came: &FxHashMap<(Node, bool), (Node, bool)>, start: (Node, bool), end: (Node, bool)) -> Vec<Way> {
     let mut hops = Vec::new();
     let mut state = end;
     while state != start {
@@ -446,7 +460,7 @@ pub(crate) fn assumptions(resolved: &Resolved<'_>, edge: &Edge) -> Vec<Literal> 
     };
     let before = |first: Writer, second: Writer, key: KeyId| match (first, second) {
         (Writer::Transaction(first), Writer::Transaction(second)) => {
-            (!resolved.lists.shows_order(key.0, first.0, second.0)).then_some(Literal::Before(first, second))
+            (!resolved.lists.shows_order(key, first, second)).then_some(Literal::Before(first, second))
         }
         _ => None,
     };
@@ -470,30 +484,35 @@ pub(crate) fn must_see(
     resolved: &Resolved<'_>,
     choices: &Choices,
     forced: &Forced,
-    level: impl Fn(u32) -> IsolationLevel,
+    sight: impl Fn(TransactionId) -> Option<Sight>,
 ) -> Edge {
-    let reader = resolved.history.transaction_of(forced.read).0;
-    let path = match level(reader) {
-        IsolationLevel::ReadCommitted => seen_by_read(resolved, choices, forced.from, reader, Some(forced.read)),
-        IsolationLevel::ReadAtomic => seen_directly(resolved, choices, forced.from, reader),
-        _ => seen_causally(resolved, choices, forced.from, reader),
+    let reader = resolved.history.transaction_of(forced.read);
+    let path = match sight(reader) {
+        Some(Sight::EarlierReads) => seen_by_read(resolved, choices, forced.from, reader, Some(forced.read)),
+        Some(Sight::SessionAndReads) => seen_directly(resolved, choices, forced.from, reader),
+        Some(Sight::CausalPast) => seen_causally(resolved, choices, forced.from, reader),
+        None => Vec::new(),
     };
-    edge(forced.from, forced.to, EdgeKind::MustSee { read: forced.read, path })
+    Edge {
+        from: Writer::Transaction(forced.from),
+        to: forced.to.into(),
+        kind: EdgeKind::MustSee { read: forced.read, path },
+    }
 }
 
 fn seen_by_read(
     resolved: &Resolved<'_>,
     choices: &Choices,
-    seen: u32,
-    reader: u32,
+    seen: TransactionId,
+    reader: TransactionId,
     before: Option<EventId>,
 ) -> Vec<Edge> {
     let mut reads = chosen_reads(resolved, choices, reader).filter(|(read, _)| !resolved.is_locking(read));
-    let read = reads.find(|(read, writer)| *writer == seen && before.is_none_or(|before| read.event < before));
+    let read = reads.find(|(read, writer)| *writer == seen.into() && before.is_none_or(|before| read.event < before));
     read.map(|(read, _)| edge(seen, reader, EdgeKind::ReadsFrom { read: read.event })).into_iter().collect()
 }
 
-fn seen_directly(resolved: &Resolved<'_>, choices: &Choices, seen: u32, reader: u32) -> Vec<Edge> {
+fn seen_directly(resolved: &Resolved<'_>, choices: &Choices, seen: TransactionId, reader: TransactionId) -> Vec<Edge> {
     if seen < reader && resolved.session(seen) == resolved.session(reader) {
         return vec![edge(seen, reader, EdgeKind::SessionOrder)];
     }
@@ -501,19 +520,21 @@ fn seen_directly(resolved: &Resolved<'_>, choices: &Choices, seen: u32, reader: 
 }
 
 /// A shortest way back from the reader; its last step is session order or a plain read.
-fn seen_causally(resolved: &Resolved<'_>, choices: &Choices, seen: u32, reader: u32) -> Vec<Edge> {
-    let mut came: FxHashMap<u32, Edge> = FxHashMap::default();
+fn seen_causally(resolved: &Resolved<'_>, choices: &Choices, seen: TransactionId, reader: TransactionId) -> Vec<Edge> {
+    let mut came: FxHashMap<TransactionId, Edge> = FxHashMap::default();
     let mut queue = vec![reader];
     let mut next = 0;
     while next < queue.len() && !came.contains_key(&seen) {
         let node = queue[next];
         next += 1;
-        let reads = chosen_reads(resolved, choices, node).filter(|(_, writer)| *writer != INITIAL);
+        let reads = chosen_reads(resolved, choices, node);
         let reads = reads.filter(|(read, _)| node != reader || !resolved.is_locking(read));
-        let reads = reads.map(|(read, writer)| edge(writer, node, EdgeKind::ReadsFrom { read: read.event }));
+        let reads = reads.filter_map(|(read, writer)| {
+            Some(edge(writer.transaction()?, node, EdgeKind::ReadsFrom { read: read.event }))
+        });
         let session = resolved.session_predecessor(node).map(|before| edge(before, node, EdgeKind::SessionOrder));
         for step in reads.chain(session) {
-            let Writer::Transaction(TransactionId(before)) = step.from else { continue };
+            let Writer::Transaction(before) = step.from else { continue };
             if before != reader && !came.contains_key(&before) {
                 came.insert(before, step);
                 queue.push(before);
@@ -524,7 +545,7 @@ fn seen_causally(resolved: &Resolved<'_>, choices: &Choices, seen: u32, reader: 
     let mut node = seen;
     while node != reader {
         let Some(step) = came.remove(&node) else { break };
-        let Writer::Transaction(TransactionId(after)) = step.to else { break };
+        let Writer::Transaction(after) = step.to else { break };
         path.push(step);
         node = after;
     }

@@ -5,6 +5,7 @@
 
 use crate::budget::Budget;
 use crate::polygraph::{Consequence, Contradiction, Polygraph, Reach};
+use skew_history::TransactionId;
 
 /// What pruning came to.
 pub(crate) enum Pruned {
@@ -57,7 +58,7 @@ fn round(polygraph: &mut Polygraph<'_, '_>, reach: &Reach) -> Result<usize, Cont
     Ok(decided)
 }
 
-fn is_possible(polygraph: &Polygraph<'_, '_>, reach: &Reach, first: u32, second: u32) -> bool {
+fn is_possible(polygraph: &Polygraph<'_, '_>, reach: &Reach, first: TransactionId, second: TransactionId) -> bool {
     let mut possible = true;
     polygraph.consequences(first, second, |consequence| {
         possible = !reach.forbids(polygraph, consequence);
@@ -66,7 +67,7 @@ fn is_possible(polygraph: &Polygraph<'_, '_>, reach: &Reach, first: u32, second:
     possible
 }
 
-fn decide(polygraph: &mut Polygraph<'_, '_>, reach: &Reach, first: u32, second: u32, stage: usize) {
+fn decide(polygraph: &mut Polygraph<'_, '_>, reach: &Reach, first: TransactionId, second: TransactionId, stage: usize) {
     polygraph.found.insert((first, second), stage);
     let mut new = Vec::new();
     polygraph.consequences(first, second, |consequence| {
@@ -78,7 +79,7 @@ fn decide(polygraph: &mut Polygraph<'_, '_>, reach: &Reach, first: u32, second: 
             Consequence::Order { from, to } if !reach.reaches(polygraph, from, to) => polygraph.graph.add(from, to),
             Consequence::Order { .. } => {}
             Consequence::Overwrite { from, to, .. } => {
-                if polygraph.rules.is_psi() || !reach.reaches(polygraph, from, to) {
+                if polygraph.rules.watches_overwrites() || !reach.reaches(polygraph, from, to) {
                     polygraph.add_overwrite(from, to);
                 }
             }

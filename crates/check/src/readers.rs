@@ -9,12 +9,13 @@
 //!                                                        readers:    t2        –           –           –           t2
 //! ```
 
-use crate::resolve::{INITIAL, ReadFrom, Resolved};
+use crate::resolve::{ReadFrom, Resolved};
+use skew_history::{KeyId, TransactionId};
 
 /// The certain reads, by the version they returned.
 pub(crate) struct Readers {
     starts: Vec<u32>,
-    reads: Vec<(u32, ReadFrom)>,
+    reads: Vec<(TransactionId, ReadFrom)>,
     versions: usize,
 }
 
@@ -26,13 +27,12 @@ impl Readers {
 
     pub(crate) fn new(resolved: &Resolved<'_>) -> Readers {
         let versions = resolved.version_count();
-        let slot = |read: &ReadFrom| match read.writer()? {
-            INITIAL => Some(versions + read.key as usize),
-            writer => resolved.version(writer, read.key),
+        let slot = |read: &ReadFrom| match read.writer()?.transaction() {
+            None => Some(versions + read.key.index()),
+            Some(writer) => resolved.version(writer, read.key),
         };
         let mut starts = vec![0u32; versions + resolved.history.key_count() + 1];
-        let transactions = 0..resolved.transaction_count() as u32;
-        for reader in transactions.clone() {
+        for reader in resolved.transactions() {
             for slot in resolved.reads(reader).iter().filter_map(slot) {
                 starts[slot + 1] += 1;
             }
@@ -40,9 +40,9 @@ impl Readers {
         for slot in 1..starts.len() {
             starts[slot] += starts[slot - 1];
         }
-        let mut reads = vec![(0, ReadFrom::INITIAL); starts[starts.len() - 1] as usize];
+        let mut reads = vec![(TransactionId(0), ReadFrom::INITIAL); starts[starts.len() - 1] as usize];
         let mut next = starts.clone();
-        for reader in transactions {
+        for reader in resolved.transactions() {
             for read in resolved.reads(reader) {
                 if let Some(slot) = slot(read) {
                     reads[next[slot] as usize] = (reader, *read);
@@ -54,12 +54,12 @@ impl Readers {
     }
 
     /// The readers of a version, with their reads.
-    pub(crate) fn of_version(&self, version: usize) -> &[(u32, ReadFrom)] {
+    pub(crate) fn of_version(&self, version: usize) -> &[(TransactionId, ReadFrom)] {
         &self.reads[self.starts[version] as usize..self.starts[version + 1] as usize]
     }
 
     /// The readers of the initial version of a key.
-    pub(crate) fn of_initial(&self, key: u32) -> &[(u32, ReadFrom)] {
-        self.of_version(self.versions + key as usize)
+    pub(crate) fn of_initial(&self, key: KeyId) -> &[(TransactionId, ReadFrom)] {
+        self.of_version(self.versions + key.index())
     }
 }

@@ -15,50 +15,68 @@
 use crate::anomaly::BadRead;
 use crate::lists::ListKeys;
 use rustc_hash::{FxHashMap, FxHashSet};
-use skew_history::{Action, Event, EventId, History, KeyId, Outcome, TransactionId, Value, Writer};
+use skew_history::{Action, Event, EventId, History, KeyId, Outcome, SessionId, TransactionId, Value, Writer};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The writer of an initial version, among transaction numbers.
-pub(crate) const INITIAL: u32 = u32::MAX;
+/// A [`Writer`] in four bytes: there is one for every read. Transactions ascending, then the initial state.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct PackedWriter(u32);
+
+/// The writer of the initial versions.
+pub(crate) const INITIAL: PackedWriter = PackedWriter(u32::MAX);
 /// Writers from here on (below [`INITIAL`]) are numbers of ambiguous reads.
 const AMBIGUOUS: u32 = 1 << 31;
 
-/// The writer as the certificates name it.
-pub(crate) fn writer_of(number: u32) -> Writer {
-    if number == INITIAL { Writer::Initial } else { Writer::Transaction(TransactionId(number)) }
+impl PackedWriter {
+    /// The transaction, unless it is the initial state.
+    pub(crate) fn transaction(self) -> Option<TransactionId> {
+        (self.0 < AMBIGUOUS).then_some(TransactionId(self.0))
+    }
+}
+
+impl From<TransactionId> for PackedWriter {
+    fn from(transaction: TransactionId) -> PackedWriter {
+        PackedWriter(transaction.0)
+    }
+}
+
+impl From<PackedWriter> for Writer {
+    fn from(writer: PackedWriter) -> Writer {
+        writer.transaction().map_or(Writer::Initial, Writer::Transaction)
+    }
 }
 
 /// An external read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ReadFrom {
-    pub(crate) key: u32,
-    /// A transaction, [`INITIAL`], or a marker of an ambiguous read.
-    writer: u32,
+    pub(crate) key: KeyId,
+    /// Or a marker of an ambiguous read.
+    writer: PackedWriter,
     pub(crate) event: EventId,
 }
 
 impl ReadFrom {
     /// A read of the first key's initial version: a value to fill vectors with.
-    pub(crate) const INITIAL: ReadFrom = ReadFrom { key: 0, writer: INITIAL, event: EventId(0) };
+    pub(crate) const INITIAL: ReadFrom = ReadFrom { key: KeyId(0), writer: INITIAL, event: EventId(0) };
 
-    /// The transaction that wrote what was read, or [`INITIAL`]; nothing when the read is ambiguous.
-    pub(crate) fn writer(&self) -> Option<u32> {
-        (self.writer < AMBIGUOUS || self.writer == INITIAL).then_some(self.writer)
+    /// Who wrote what was read; nothing when the read is ambiguous.
+    pub(crate) fn writer(&self) -> Option<PackedWriter> {
+        (self.writer.0 < AMBIGUOUS || self.writer == INITIAL).then_some(self.writer)
     }
 
     /// The transaction that wrote what was read, when it is certain and not the initial state.
-    pub(crate) fn transaction(&self) -> Option<u32> {
-        (self.writer < AMBIGUOUS).then_some(self.writer)
+    pub(crate) fn transaction(&self) -> Option<TransactionId> {
+        self.writer.transaction()
     }
 
     /// The number of the ambiguous read.
     pub(crate) fn ambiguous(&self) -> Option<usize> {
-        (self.writer >= AMBIGUOUS && self.writer != INITIAL).then(|| (self.writer - AMBIGUOUS) as usize)
+        (self.writer.0 >= AMBIGUOUS && self.writer != INITIAL).then(|| (self.writer.0 - AMBIGUOUS) as usize)
     }
 
     /// The same read with its writer chosen.
-    pub(crate) fn chosen(self, writer: u32) -> ReadFrom {
+    pub(crate) fn chosen(self, writer: PackedWriter) -> ReadFrom {
         ReadFrom { writer, ..self }
     }
 }
@@ -67,10 +85,10 @@ impl ReadFrom {
 #[derive(Clone, Debug)]
 pub(crate) struct Ambiguous {
     pub(crate) event: EventId,
-    pub(crate) reader: u32,
-    pub(crate) key: u32,
-    /// Transactions or [`INITIAL`], ascending.
-    pub(crate) candidates: Vec<u32>,
+    pub(crate) reader: TransactionId,
+    pub(crate) key: KeyId,
+    /// Ascending.
+    pub(crate) candidates: Vec<PackedWriter>,
 }
 
 /// Whether a reader may be in conflict with the axiom of read-committed or read-atomic. Most transactions are beyond suspicion,
@@ -87,18 +105,20 @@ pub(crate) struct Suspicion {
 pub(crate) struct Resolved<'h> {
     pub(crate) history: &'h History,
     /// Per transaction whether it counts: committed, aborted by its own program (reads only), or unknown but read from.
-    pub(crate) counts: Vec<bool>,
+    counts: Vec<bool>,
     read_starts: Vec<u32>,
     reads: Vec<ReadFrom>,
     write_starts: Vec<u32>,
-    writes: Vec<u32>,
+    writes: Vec<KeyId>,
     writer_starts: Vec<u32>,
-    writers: Vec<u32>,
+    writers: Vec<TransactionId>,
     pub(crate) ambiguous: Vec<Ambiguous>,
     /// Per transaction what read-committed and read-atomic need to look at.
     pub(crate) suspicions: Vec<Suspicion>,
     pub(crate) has_locking: bool,
     pub(crate) lists: ListKeys,
+    /// Reads and their writers that are not to be had together.
+    pub(crate) excluded: Vec<Vec<(EventId, PackedWriter)>>,
 }
 
 impl Resolved<'_> {
@@ -106,20 +126,30 @@ impl Resolved<'_> {
         self.counts.len()
     }
 
+    /// All transactions, whether they count or not.
+    pub(crate) fn transactions(&self) -> impl Iterator<Item = TransactionId> + Clone + use<> {
+        self.history.transactions()
+    }
+
+    /// Whether a transaction counts.
+    pub(crate) fn counts(&self, transaction: TransactionId) -> bool {
+        self.counts[transaction.index()]
+    }
+
     /// The external reads of a transaction, in program order.
-    pub(crate) fn reads(&self, transaction: u32) -> &[ReadFrom] {
-        let at = transaction as usize;
+    pub(crate) fn reads(&self, transaction: TransactionId) -> &[ReadFrom] {
+        let at = transaction.index();
         &self.reads[self.read_starts[at] as usize..self.read_starts[at + 1] as usize]
     }
 
     /// The keys that a transaction wrote, in order of its first write of each.
-    pub(crate) fn writes(&self, transaction: u32) -> &[u32] {
+    pub(crate) fn writes(&self, transaction: TransactionId) -> &[KeyId] {
         &self.writes[self.versions(transaction)]
     }
 
     /// The numbers of the versions that a transaction wrote; parallel to [`Resolved::writes`].
-    pub(crate) fn versions(&self, transaction: u32) -> Range<usize> {
-        let at = transaction as usize;
+    pub(crate) fn versions(&self, transaction: TransactionId) -> Range<usize> {
+        let at = transaction.index();
         self.write_starts[at] as usize..self.write_starts[at + 1] as usize
     }
 
@@ -128,7 +158,7 @@ impl Resolved<'_> {
     }
 
     /// The version of a key by a transaction that wrote it.
-    pub(crate) fn version(&self, transaction: u32, key: u32) -> Option<usize> {
+    pub(crate) fn version(&self, transaction: TransactionId, key: KeyId) -> Option<usize> {
         let mut versions = self.versions(transaction);
         if versions.len() > SHORT {
             return self.writes[versions.clone()].binary_search(&key).ok().map(|place| versions.start + place);
@@ -137,22 +167,23 @@ impl Resolved<'_> {
     }
 
     /// The transactions that wrote a key, ascending: session by session, in session order.
-    pub(crate) fn writers(&self, key: u32) -> &[u32] {
-        &self.writers[self.writer_starts[key as usize] as usize..self.writer_starts[key as usize + 1] as usize]
+    pub(crate) fn writers(&self, key: KeyId) -> &[TransactionId] {
+        let at = key.index();
+        &self.writers[self.writer_starts[at] as usize..self.writer_starts[at + 1] as usize]
     }
 
     pub(crate) fn is_locking(&self, read: &ReadFrom) -> bool {
         self.has_locking && self.history.event(read.event).locking
     }
 
-    /// The session of a transaction, as a number.
-    pub(crate) fn session(&self, transaction: u32) -> u32 {
-        self.history.session_of(TransactionId(transaction)).0
+    /// The session of a transaction.
+    pub(crate) fn session(&self, transaction: TransactionId) -> SessionId {
+        self.history.session_of(transaction)
     }
 
     /// The transaction before this one in its session.
-    pub(crate) fn session_predecessor(&self, transaction: u32) -> Option<u32> {
-        (self.history.position_in_session(TransactionId(transaction)) > 0).then(|| transaction - 1)
+    pub(crate) fn session_predecessor(&self, transaction: TransactionId) -> Option<TransactionId> {
+        self.history.before_in_session(transaction).next_back()
     }
 }
 
@@ -174,6 +205,10 @@ pub(crate) struct Assumed {
     pub(crate) committed: BTreeMap<TransactionId, bool>,
     /// Which appends the occurrences of an element are that was appended several times.
     pub(crate) elements: BTreeMap<(KeyId, Value), Vec<EventId>>,
+    /// Whom external reads of registers have read from, whatever they returned: one of these, ascending.
+    pub(crate) writers: BTreeMap<EventId, Vec<PackedWriter>>,
+    /// Reads and their writers that are not to be had together.
+    pub(crate) excluded: Vec<Vec<(EventId, PackedWriter)>>,
 }
 
 /// Explains the reads of `history`.
@@ -185,7 +220,7 @@ pub(crate) fn resolve<'h>(history: &'h History, assumed: &Assumed) -> Result<Res
 #[derive(Clone, Copy)]
 struct Written {
     value: Value,
-    transaction: u32,
+    transaction: TransactionId,
     /// The transaction wrote the key again later.
     overwritten: bool,
     /// The transaction committed, or may have.
@@ -203,8 +238,8 @@ struct Lookup {
 
 /// Who wrote what was read, as far as the values say.
 enum Found {
-    One(u32),
-    Several(Vec<u32>),
+    One(PackedWriter),
+    Several(Vec<PackedWriter>),
 }
 
 /// So many reads are looked up together, so that the memory behind them is waited for once, not one by one.
@@ -289,6 +324,7 @@ impl<'h, 'a> Resolver<'h, 'a> {
             suspicions: self.suspicions,
             has_locking,
             lists: self.lists,
+            excluded: self.assumed.excluded.clone(),
         })
     }
 
@@ -303,23 +339,22 @@ impl<'h, 'a> Resolver<'h, 'a> {
             self.collect(transaction)?;
             self.look_up()?;
             for read in std::mem::take(&mut self.reads) {
-                let found = if self.lists.is_list(KeyId(read.key)) {
+                let found = if self.lists.is_list(read.key) {
                     self.lists.appenders(self.history, self.assumed, transaction, read.event)?
                 } else {
                     Vec::from_iter(read.transaction())
                 };
                 for writer in found {
-                    if !std::mem::replace(&mut self.counts[writer as usize], true) {
-                        pending.push(TransactionId(writer));
+                    if !std::mem::replace(&mut self.counts[writer.index()], true) {
+                        pending.push(writer);
                     }
                 }
             }
         }
         // Candidates of ambiguous reads that still do not count make two cases; the caller tries both.
         for ambiguous in std::mem::take(&mut self.ambiguous) {
-            for &candidate in ambiguous.candidates.iter().filter(|&&candidate| candidate != INITIAL) {
-                let transaction = TransactionId(candidate);
-                if !self.counts[candidate as usize] && !self.assumed.committed.contains_key(&transaction) {
+            for transaction in ambiguous.candidates.iter().filter_map(|candidate| candidate.transaction()) {
+                if !self.counts[transaction.index()] && !self.assumed.committed.contains_key(&transaction) {
                     return Err(Failure::Undecided(transaction));
                 }
             }
@@ -359,7 +394,7 @@ impl<'h, 'a> Resolver<'h, 'a> {
         // Touching all versions first lets the processor wait for many of them at once: half the time on large histories.
         let ends = lookups.iter().flat_map(|lookup| [lookup.versions.0, lookup.versions.1.saturating_sub(1)]);
         let touched = ends.filter_map(|place| self.written.get(place as usize));
-        std::hint::black_box(touched.fold(0, |sum, version| sum ^ version.transaction));
+        std::hint::black_box(touched.fold(0, |sum, version| sum ^ version.transaction.0));
         for reads in lookups.chunk_by(|one, other| one.transaction == other.transaction) {
             let first = self.reads.len();
             for lookup in reads {
@@ -379,7 +414,7 @@ impl<'h, 'a> Resolver<'h, 'a> {
 
     /// Looks, while the versions of its keys are at hand, whether the weak levels could have anything to say about a reader.
     fn suspicion(&self, reader: TransactionId, lookups: &[Lookup], first: usize) -> Suspicion {
-        let session_start = reader.0 - self.history.position_in_session(reader);
+        let session = TransactionId(reader.0 - self.history.position_in_session(reader))..reader;
         let sources = Sources::of(&self.reads[first..]);
         let mut suspicion = Suspicion::default();
         for (lookup, read) in lookups.iter().zip(&self.reads[first..]) {
@@ -387,25 +422,26 @@ impl<'h, 'a> Resolver<'h, 'a> {
             if versions.len() > FEW || read.ambiguous().is_some() || self.lists.is_list(lookup.event.key) {
                 return Suspicion { by_read: true, by_session: true };
             }
-            for other in versions.iter().map(|version| version.transaction).filter(|&other| other != read.writer) {
-                suspicion.by_session |= (session_start..reader.0).contains(&other);
-                suspicion.by_read |= sources.include(other);
+            for other in versions.iter().map(|version| version.transaction).filter(|&other| read.writer != other.into())
+            {
+                suspicion.by_session |= session.contains(&other);
+                suspicion.by_read |= sources.include(other.into());
             }
         }
         suspicion
     }
 
     /// Per key the transactions that count and wrote or appended to it, ascending.
-    fn writers_by_key(&self) -> (Vec<u32>, Vec<u32>) {
+    fn writers_by_key(&self) -> (Vec<u32>, Vec<TransactionId>) {
         let all_count = self.history.transactions().all(|transaction| self.writes_count(transaction));
         let mut starts = Vec::with_capacity(self.starts.len());
-        let mut writers: Vec<u32> = Vec::with_capacity(self.written.len());
+        let mut writers: Vec<TransactionId> = Vec::with_capacity(self.written.len());
         starts.push(0);
         for key in self.history.keys() {
             let mine = writers.len();
             let versions = &self.written[self.starts[key.index()] as usize..self.starts[key.index() + 1] as usize];
             let written = versions.iter().filter(|version| !version.overwritten).map(|version| version.transaction);
-            let counts = |transaction: &u32| all_count || self.writes_count(TransactionId(*transaction));
+            let counts = |transaction: &TransactionId| all_count || self.writes_count(*transaction);
             writers.extend(written.filter(counts));
             if self.lists.is_list(key) {
                 writers.extend(self.lists.appending(key).into_iter().filter(counts));
@@ -441,7 +477,7 @@ impl<'h, 'a> Resolver<'h, 'a> {
     /// A list shows nothing of others when it holds the reader's own elements only; then it read the initial list.
     fn list_read(&mut self, transaction: TransactionId, read: EventId, key: KeyId) -> Result<(), Failure> {
         let writer = self.lists.writer(self.history, self.assumed, transaction, read)?;
-        self.reads.push(ReadFrom { key: key.0, writer: writer.unwrap_or(INITIAL), event: read });
+        self.reads.push(ReadFrom { key, writer: writer.map_or(INITIAL, PackedWriter::from), event: read });
         Ok(())
     }
 
@@ -450,12 +486,15 @@ impl<'h, 'a> Resolver<'h, 'a> {
             Found::One(writer) => writer,
             Found::Several(candidates) => self.remember_ambiguous(lookup, candidates),
         };
-        self.reads.push(ReadFrom { key: lookup.event.key.0, writer, event: lookup.read });
+        self.reads.push(ReadFrom { key: lookup.event.key, writer, event: lookup.read });
         Ok(())
     }
 
     /// Whoever may have written what was read.
     fn found(&self, lookup: &Lookup) -> Result<Found, Failure> {
+        if let Some(assumed) = self.assumed.writers.get(&lookup.read) {
+            return Ok(if let [only] = assumed[..] { Found::One(only) } else { Found::Several(assumed.clone()) });
+        }
         let (read, value) = (lookup.read, lookup.event.value);
         let claim = self.history.claim(read);
         let initial = self.initial.unwrap_or_else(|| self.history.initial(lookup.event.key));
@@ -463,30 +502,30 @@ impl<'h, 'a> Resolver<'h, 'a> {
         let versions = self.versions_with(lookup.versions, value).filter(|version| match claim {
             None => true,
             Some(Writer::Initial) => false,
-            Some(Writer::Transaction(writer)) => version.transaction == writer.0,
+            Some(Writer::Transaction(writer)) => version.transaction == writer,
         });
         let good = versions.clone().filter(|version| !version.overwritten && version.may_have_committed);
-        let mut good = good.map(|version| version.transaction);
+        let mut good = good.map(|version| PackedWriter::from(version.transaction));
         match (initial, good.next(), good.next()) {
             (true, None, _) => Ok(Found::One(INITIAL)),
             (false, Some(only), None) => Ok(Found::One(only)),
             (false, None, _) => Err(Failure::Bad(self.explain_bad(read, versions))),
             (_, first, second) => {
-                let mut candidates: Vec<u32> = first.into_iter().chain(second).chain(good).collect();
+                let mut candidates: Vec<PackedWriter> = first.into_iter().chain(second).chain(good).collect();
                 candidates.extend(initial.then_some(INITIAL));
                 candidates.sort_unstable();
                 candidates.dedup();
                 // Reading one's own later write is a cycle of one; any other candidate is better.
-                candidates.retain(|&candidate| candidate != lookup.transaction.0);
+                candidates.retain(|&candidate| candidate != lookup.transaction.into());
                 Ok(if let [only] = candidates[..] { Found::One(only) } else { Found::Several(candidates) })
             }
         }
     }
 
-    fn remember_ambiguous(&mut self, lookup: &Lookup, candidates: Vec<u32>) -> u32 {
-        let (reader, key) = (lookup.transaction.0, lookup.event.key.0);
+    fn remember_ambiguous(&mut self, lookup: &Lookup, candidates: Vec<PackedWriter>) -> PackedWriter {
+        let (reader, key) = (lookup.transaction, lookup.event.key);
         self.ambiguous.push(Ambiguous { event: lookup.read, reader, key, candidates });
-        AMBIGUOUS + self.ambiguous.len() as u32 - 1
+        PackedWriter(AMBIGUOUS + self.ambiguous.len() as u32 - 1)
     }
 
     /// The versions of a key with a value: by looking at all when they are few, by bisection when they are sorted.
@@ -502,7 +541,7 @@ impl<'h, 'a> Resolver<'h, 'a> {
 
     fn explain_bad<'v>(&self, read: EventId, mut versions: impl Iterator<Item = &'v Written>) -> BadRead {
         let Some(version) = versions.next() else { return BadRead::ThinAir { read } };
-        let transaction = TransactionId(version.transaction);
+        let transaction = version.transaction;
         let key = self.history.event(read).key;
         let same = |event: &Event| !event.is_read() && event.key == key && event.value == version.value;
         let mut writes = self.history.numbered_events_of(transaction);
@@ -522,7 +561,7 @@ enum Sources<'r> {
     /// Looked through as they are: most transactions have a handful.
     Few(&'r [ReadFrom]),
     /// In order: a transaction that read a whole table would else look through all its reads for each of them.
-    Many(Vec<u32>),
+    Many(Vec<PackedWriter>),
 }
 
 impl Sources<'_> {
@@ -530,13 +569,13 @@ impl Sources<'_> {
         if reads.len() <= FEW {
             return Sources::Few(reads);
         }
-        let mut writers: Vec<u32> = reads.iter().map(|read| read.writer).collect();
+        let mut writers: Vec<PackedWriter> = reads.iter().map(|read| read.writer).collect();
         writers.sort_unstable();
         writers.dedup();
         Sources::Many(writers)
     }
 
-    fn include(&self, writer: u32) -> bool {
+    fn include(&self, writer: PackedWriter) -> bool {
         match self {
             Sources::Few(reads) => reads.iter().any(|read| read.writer == writer),
             Sources::Many(writers) => writers.binary_search(&writer).is_ok(),
@@ -558,13 +597,14 @@ fn written_by_key(history: &History, assumed: &Assumed) -> (Vec<u32>, Vec<Writte
     for key in 1..starts.len() {
         starts[key] += starts[key - 1];
     }
-    let nothing = Written { value: Value::ABSENT, transaction: 0, overwritten: false, may_have_committed: false };
+    let first = TransactionId(0);
+    let nothing = Written { value: Value::ABSENT, transaction: first, overwritten: false, may_have_committed: false };
     let mut written = vec![nothing; starts[starts.len() - 1] as usize];
-    let (mut current, mut committed) = (u32::MAX, false);
+    let (mut current, mut committed) = (None, false);
     // While filling, a key's start points behind what is filled; afterwards everything is shifted back by one.
     for_each_write(history, |transaction, event| {
-        if current != transaction {
-            (current, committed) = (transaction, may_have_committed(history, assumed, TransactionId(transaction)));
+        if current != Some(transaction) {
+            (current, committed) = (Some(transaction), may_have_committed(history, assumed, transaction));
         }
         let at = &mut starts[event.key.index()];
         let version = Written { value: event.value, transaction, overwritten: false, may_have_committed: committed };
@@ -600,10 +640,10 @@ fn may_have_committed(history: &History, assumed: &Assumed, transaction: Transac
     }
 }
 
-fn for_each_write(history: &History, mut visit: impl FnMut(u32, &Event)) {
+fn for_each_write(history: &History, mut visit: impl FnMut(TransactionId, &Event)) {
     for transaction in history.transactions() {
         for event in history.events_of(transaction).iter().filter(|event| event.action == Action::Write) {
-            visit(transaction.0, event);
+            visit(transaction, event);
         }
     }
 }
@@ -614,9 +654,9 @@ fn writes_count(history: &History, counts: &[bool], transaction: TransactionId) 
 }
 
 /// Per transaction that counts and may be read from, the keys it wrote.
-fn visible_writes(history: &History, counts: &[bool]) -> (Vec<u32>, Vec<u32>) {
+fn visible_writes(history: &History, counts: &[bool]) -> (Vec<u32>, Vec<KeyId>) {
     let mut starts = Vec::with_capacity(counts.len() + 1);
-    let mut writes: Vec<u32> = Vec::new();
+    let mut writes: Vec<KeyId> = Vec::new();
     let mut seen: FxHashSet<KeyId> = FxHashSet::default();
     starts.push(0);
     for transaction in history.transactions() {
@@ -626,8 +666,8 @@ fn visible_writes(history: &History, counts: &[bool]) -> (Vec<u32>, Vec<u32>) {
             seen.clear();
             for event in events.iter().filter(|event| !event.is_read()) {
                 let new =
-                    if events.len() > SHORT { seen.insert(event.key) } else { !writes[mine..].contains(&event.key.0) };
-                writes.extend(new.then_some(event.key.0));
+                    if events.len() > SHORT { seen.insert(event.key) } else { !writes[mine..].contains(&event.key) };
+                writes.extend(new.then_some(event.key));
             }
         }
         // So that one of many is found quickly.

@@ -12,27 +12,35 @@
 //! before everything, and an edge into it is a contradiction at once.
 
 use crate::clock::Clocks;
-use crate::graph::{Chains, Graph};
-use crate::resolve::{INITIAL, ReadFrom, Resolved};
-use skew_history::{EventId, IsolationLevel};
+use crate::graph::{Chains, Cycle, Graph, Node};
+use crate::levels::Sight;
+use crate::resolve::{PackedWriter, ReadFrom, Resolved};
+use skew_history::{EventId, KeyId, TransactionId};
 
 /// `from` is before `to` (or the initial state, which is impossible), because of a read from `to`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Forced {
-    pub(crate) from: u32,
-    pub(crate) to: u32,
+    pub(crate) from: TransactionId,
+    pub(crate) to: PackedWriter,
     pub(crate) read: EventId,
 }
 
+impl Forced {
+    /// Both ends, where neither is the initial state.
+    pub(crate) fn ends(&self) -> Option<(TransactionId, TransactionId)> {
+        Some((self.from, self.to.transaction()?))
+    }
+}
+
 /// A writer for every ambiguous read; empty when nothing is chosen, and then ambiguous reads are left out.
-pub(crate) type Choices = Vec<u32>;
+pub(crate) type Choices = Vec<PackedWriter>;
 
 /// The reads of a transaction with their writers chosen.
 pub(crate) fn chosen_reads<'a>(
     resolved: &'a Resolved<'_>,
     choices: &'a Choices,
-    transaction: u32,
-) -> impl DoubleEndedIterator<Item = (ReadFrom, u32)> + Clone + 'a {
+    transaction: TransactionId,
+) -> impl DoubleEndedIterator<Item = (ReadFrom, PackedWriter)> + Clone + 'a {
     resolved.reads(transaction).iter().filter_map(move |read| match read.ambiguous() {
         None => Some((*read, read.writer()?)),
         Some(number) => choices.get(number).map(|&writer| (read.chosen(writer), writer)),
@@ -40,21 +48,28 @@ pub(crate) fn chosen_reads<'a>(
 }
 
 /// The graph of session order and reads, one node per transaction.
-pub(crate) fn causal_graph(resolved: &Resolved<'_>, choices: &Choices) -> Graph {
+fn causal_graph(resolved: &Resolved<'_>, choices: &Choices) -> Graph {
     let mut graph = Graph::new(session_chains(resolved));
-    for transaction in 0..resolved.transaction_count() as u32 {
-        for (_, writer) in chosen_reads(resolved, choices, transaction).filter(|&(_, writer)| writer != INITIAL) {
-            graph.add(writer, transaction);
+    for transaction in resolved.transactions() {
+        for writer in chosen_reads(resolved, choices, transaction).filter_map(|(_, writer)| writer.transaction()) {
+            graph.add(node(writer), node(transaction));
         }
     }
     graph.index();
     graph
 }
 
-pub(crate) fn session_chains(resolved: &Resolved<'_>) -> Chains {
+/// The node of a transaction in the graph of session order and reads.
+fn node(transaction: TransactionId) -> Node {
+    Node::new(transaction.index())
+}
+
+fn session_chains(resolved: &Resolved<'_>) -> Chains {
     let history = resolved.history;
-    let ends = history.sessions().map(|session| history.transactions_of(session).next_back().map(|last| last.0 + 1));
-    let mut starts = vec![0];
+    let ends = history
+        .sessions()
+        .map(|session| history.transactions_of(session).next_back().map(|last| node(last).following()));
+    let mut starts = vec![Node::FIRST];
     for end in ends {
         starts.push(end.unwrap_or(starts[starts.len() - 1]));
     }
@@ -73,43 +88,40 @@ impl<'a, 'h> Saturation<'a, 'h> {
         Saturation { resolved, choices, forced: Vec::new() }
     }
 
-    fn plain_reads(&self, transaction: u32, into: &mut Vec<(ReadFrom, u32)>) {
+    fn plain_reads(&self, transaction: TransactionId, into: &mut Vec<(ReadFrom, PackedWriter)>) {
         into.clear();
         let reads = chosen_reads(self.resolved, self.choices, transaction);
         into.extend(reads.filter(|(read, _)| !self.resolved.is_locking(read)));
     }
 
-    /// The forced edges at `level` of the transactions that `concerns` says are at it.
-    pub(crate) fn saturate(
-        &mut self,
-        level: IsolationLevel,
-        order: Option<&CausalOrder<'_>>,
-        concerns: impl Fn(u32) -> bool,
-    ) {
-        match level {
-            IsolationLevel::ReadCommitted => self.read_committed(concerns),
-            IsolationLevel::ReadAtomic => self.read_atomic(concerns),
-            IsolationLevel::Causal => self.causal(order.expect("causal needs the causal order"), concerns),
-            _ => {}
+    /// The forced edges of the transactions that `concerns` says must have seen so much; a cycle where session order and reads have one.
+    pub(crate) fn saturate(&mut self, sight: Sight, concerns: impl Fn(TransactionId) -> bool) -> Result<(), Cycle> {
+        match sight {
+            Sight::EarlierReads => self.read_committed(concerns),
+            Sight::SessionAndReads => self.read_atomic(concerns),
+            Sight::CausalPast => {
+                let graph = causal_graph(self.resolved, self.choices);
+                let order = graph.topological_order()?;
+                self.causal(&CausalOrder { graph: &graph, order: &order }, concerns);
+            }
         }
+        Ok(())
     }
 
     /// An earlier read event from `t2` makes every later one see `t2`.
-    fn read_committed(&mut self, concerns: impl Fn(u32) -> bool) {
+    fn read_committed(&mut self, concerns: impl Fn(TransactionId) -> bool) {
         let mut reads = Vec::new();
         let mut common = CommonKeys::default();
-        let suspicious = |reader: &u32| self.resolved.suspicions[*reader as usize].by_read && concerns(*reader);
-        for reader in (0..self.resolved.transaction_count() as u32).filter(suspicious) {
+        let suspicious = |reader: &TransactionId| self.resolved.suspicions[reader.index()].by_read && concerns(*reader);
+        for reader in self.resolved.transactions().filter(suspicious) {
             self.plain_reads(reader, &mut reads);
             common.index(&reads);
             for (place, &(_, seen)) in reads.iter().enumerate() {
                 let again = reads[..place].iter().rev().take(SMALL).any(|&(_, writer)| writer == seen);
-                if seen == INITIAL || seen == reader || again {
-                    continue;
-                }
-                common.for_each(self.resolved, seen, &reads, |at, read, writer| {
+                let Some(from) = seen.transaction().filter(|&seen| seen != reader && !again) else { continue };
+                common.for_each(self.resolved, from, &reads, |at, read, writer| {
                     if at > place && writer != seen {
-                        self.forced.push(Forced { from: seen, to: writer, read: read.event });
+                        self.forced.push(Forced { from, to: writer, read: read.event });
                     }
                 });
             }
@@ -117,12 +129,12 @@ impl<'a, 'h> Saturation<'a, 'h> {
     }
 
     /// Session order and reads make `t3` see `t2`.
-    fn read_atomic(&mut self, concerns: impl Fn(u32) -> bool) {
+    fn read_atomic(&mut self, concerns: impl Fn(TransactionId) -> bool) {
         let resolved = self.resolved;
         let mut reads = Vec::new();
         let mut common = CommonKeys::default();
-        for reader in (0..resolved.transaction_count() as u32).filter(|&reader| concerns(reader)) {
-            let suspicion = resolved.suspicions[reader as usize];
+        for reader in resolved.transactions().filter(|&reader| concerns(reader)) {
+            let suspicion = resolved.suspicions[reader.index()];
             if !suspicion.by_read && !suspicion.by_session {
                 continue;
             }
@@ -138,46 +150,44 @@ impl<'a, 'h> Saturation<'a, 'h> {
     }
 
     /// The last write of a key in the reader's own session is seen.
-    fn read_atomic_session(&mut self, reader: u32, reads: &[(ReadFrom, u32)]) {
+    fn read_atomic_session(&mut self, reader: TransactionId, reads: &[(ReadFrom, PackedWriter)]) {
         let session = self.resolved.session(reader);
         for &(read, writer) in reads {
             let writers = self.resolved.writers(read.key);
             let before = writers.partition_point(|&other| other < reader);
             let last = before.checked_sub(1).map(|last| writers[last]);
-            let last = last.filter(|&last| last != writer && self.resolved.session(last) == session);
+            let last = last.filter(|&last| writer != last.into() && self.resolved.session(last) == session);
             self.forced.extend(last.map(|last| Forced { from: last, to: writer, read: read.event }));
         }
     }
 
-    fn read_atomic_reads(&mut self, reader: u32, reads: &[(ReadFrom, u32)], common: &CommonKeys) {
+    fn read_atomic_reads(&mut self, reader: TransactionId, reads: &[(ReadFrom, PackedWriter)], common: &CommonKeys) {
         for (place, &(_, seen)) in reads.iter().enumerate() {
             let again = reads[..place].iter().rev().take(SMALL).any(|&(_, writer)| writer == seen);
-            if seen == INITIAL || seen == reader || again {
-                continue;
-            }
-            common.for_each(self.resolved, seen, reads, |_, read, writer| {
+            let Some(from) = seen.transaction().filter(|&seen| seen != reader && !again) else { continue };
+            common.for_each(self.resolved, from, reads, |_, read, writer| {
                 if writer != seen {
-                    self.forced.push(Forced { from: seen, to: writer, read: read.event });
+                    self.forced.push(Forced { from, to: writer, read: read.event });
                 }
             });
         }
     }
 
     /// Everything in the causal past is seen; per session the last writer of the key is enough.
-    fn causal(&mut self, order: &CausalOrder<'_>, concerns: impl Fn(u32) -> bool) {
+    fn causal(&mut self, order: &CausalOrder<'_>, concerns: impl Fn(TransactionId) -> bool) {
         let chains = &order.graph.chains;
         for block in order.blocks() {
             let clocks = Clocks::of_chains(order.graph, order.order, block.start, block.len());
-            let mut row = vec![0; block.len()];
-            for reader in (0..self.resolved.transaction_count() as u32).filter(|&reader| concerns(reader)) {
+            let mut row = vec![Node::FIRST; block.len()];
+            for reader in self.resolved.transactions().filter(|&reader| concerns(reader)) {
                 let past = self.visible_past(reader, &clocks, chains, &mut row);
                 for (read, writer) in chosen_reads(self.resolved, self.choices, reader) {
                     if self.resolved.is_locking(&read) {
                         continue;
                     }
                     last_seen_writers(self.resolved.writers(read.key), chains, &block, past, |seen| {
-                        let known = writer != INITIAL && (seen == writer || clocks.reaches(chains, seen, writer));
-                        if !known {
+                        let is_known = |writer| seen == writer || clocks.reaches(chains, node(seen), node(writer));
+                        if !writer.transaction().is_some_and(is_known) {
                             self.forced.push(Forced { from: seen, to: writer, read: read.event });
                         }
                     });
@@ -187,17 +197,23 @@ impl<'a, 'h> Saturation<'a, 'h> {
     }
 
     /// The clock of what plain reads of a transaction see: its own clock, less what only its locking reads brought.
-    fn visible_past<'r>(&self, reader: u32, clocks: &'r Clocks, chains: &Chains, row: &'r mut [u32]) -> &'r [u32] {
+    fn visible_past<'r>(
+        &self,
+        reader: TransactionId,
+        clocks: &'r Clocks,
+        chains: &Chains,
+        row: &'r mut [Node],
+    ) -> &'r [Node] {
         if !self.resolved.has_locking {
-            return clocks.row(reader);
+            return clocks.row(node(reader));
         }
-        row.fill(0);
-        if let Some(previous) = chains.previous(reader) {
+        row.fill(Node::FIRST);
+        if let Some(previous) = chains.previous(node(reader)) {
             clocks.join(row, previous, chains);
         }
         for (read, writer) in chosen_reads(self.resolved, self.choices, reader) {
-            if writer != INITIAL && !self.resolved.is_locking(&read) {
-                clocks.join(row, writer, chains);
+            if let Some(writer) = writer.transaction().filter(|_| !self.resolved.is_locking(&read)) {
+                clocks.join(row, node(writer), chains);
             }
         }
         row
@@ -206,17 +222,17 @@ impl<'a, 'h> Saturation<'a, 'h> {
 
 /// Calls `found` with the last writer in each session of the block that the past includes.
 fn last_seen_writers(
-    writers: &[u32],
+    writers: &[TransactionId],
     chains: &Chains,
     block: &std::ops::Range<usize>,
-    past: &[u32],
-    mut found: impl FnMut(u32),
+    past: &[Node],
+    mut found: impl FnMut(TransactionId),
 ) {
     if writers.len() <= 4 * block.len() {
         let mut done = usize::MAX;
         for &writer in writers.iter().rev() {
-            let chain = chains.chain_of(writer);
-            if chain != done && block.contains(&chain) && past[chain - block.start] > writer {
+            let chain = chains.chain_of(node(writer));
+            if chain != done && block.contains(&chain) && past[chain - block.start] > node(writer) {
                 found(writer);
                 done = chain;
             }
@@ -224,9 +240,9 @@ fn last_seen_writers(
         return;
     }
     for (chain, &end) in block.clone().zip(past) {
-        let before = writers.partition_point(|&writer| writer < end);
+        let before = writers.partition_point(|&writer| node(writer) < end);
         if let Some(&writer) = before.checked_sub(1).map(|last| &writers[last])
-            && chains.chain_of(writer) == chain
+            && chains.chain_of(node(writer)) == chain
         {
             found(writer);
         }
@@ -234,9 +250,9 @@ fn last_seen_writers(
 }
 
 /// The causal graph and its topological order.
-pub(crate) struct CausalOrder<'g> {
-    pub(crate) graph: &'g Graph,
-    pub(crate) order: &'g [u32],
+struct CausalOrder<'g> {
+    graph: &'g Graph,
+    order: &'g [Node],
 }
 
 /// Clocks of at most this many entries at once: 1 GiB.
@@ -256,11 +272,11 @@ const SMALL: usize = 12;
 /// The reads of one transaction, by key: to walk over those whose key another transaction wrote.
 #[derive(Default)]
 struct CommonKeys {
-    by_key: Vec<(u32, u32)>,
+    by_key: Vec<(KeyId, u32)>,
 }
 
 impl CommonKeys {
-    fn index(&mut self, reads: &[(ReadFrom, u32)]) {
+    fn index(&mut self, reads: &[(ReadFrom, PackedWriter)]) {
         self.by_key.clear();
         if reads.len() > SMALL {
             self.by_key.extend(reads.iter().enumerate().map(|(place, (read, _))| (read.key, place as u32)));
@@ -272,9 +288,9 @@ impl CommonKeys {
     fn for_each(
         &self,
         resolved: &Resolved<'_>,
-        writer: u32,
-        reads: &[(ReadFrom, u32)],
-        mut found: impl FnMut(usize, &ReadFrom, u32),
+        writer: TransactionId,
+        reads: &[(ReadFrom, PackedWriter)],
+        mut found: impl FnMut(usize, &ReadFrom, PackedWriter),
     ) {
         let writes = resolved.writes(writer);
         if reads.len() <= SMALL || reads.len() < writes.len() {
@@ -296,7 +312,7 @@ impl CommonKeys {
 }
 
 /// Whether a transaction wrote a key.
-pub(crate) fn wrote(resolved: &Resolved<'_>, transaction: u32, key: u32) -> bool {
+pub(crate) fn wrote(resolved: &Resolved<'_>, transaction: TransactionId, key: KeyId) -> bool {
     let writes = resolved.writes(transaction);
     if writes.len() <= 16 { writes.contains(&key) } else { resolved.writers(key).binary_search(&transaction).is_ok() }
 }

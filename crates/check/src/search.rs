@@ -11,35 +11,36 @@
 //!
 //! The polarity of every decision comes from the theory's row, and that is most of what makes the search short.
 
-use crate::anomaly::{EdgeKind, Literal};
+use crate::anomaly::{Edge, EdgeKind, Literal};
 use crate::budget::Budget;
+use crate::graph::Node;
 use crate::polygraph::{Consequence, Polygraph, Reach};
-use crate::resolve::{Ambiguous, INITIAL, ReadFrom, writer_of};
+use crate::resolve::{Ambiguous, PackedWriter, ReadFrom, Resolved};
 use crate::saturate::{Choices, wrote};
 use crate::solver::{FinalCheck, Outcome, Solver};
-use crate::theory::{Conditional, Lit, NO_LIT, Role, Theory};
-use skew_history::{KeyId, TransactionId};
+use crate::theory::{Conditional, ConditionalId, Lit, NO_LIT, Role, Theory, Variable};
+use skew_history::{EventId, TransactionId, Writer};
 
-/// What a conditional edge stands for, as the certificate tells it.
+/// What a conditional edge stands for.
 #[derive(Clone, Debug)]
-pub(crate) struct Meaning {
-    pub(crate) from: u32,
-    pub(crate) to: u32,
-    pub(crate) kind: EdgeKind,
+struct Meaning {
+    from: TransactionId,
+    to: TransactionId,
+    kind: EdgeKind,
 }
 
 /// The question for the solver.
 pub(crate) struct Question {
     /// Open pairs first, then the candidates of ambiguous reads.
-    pairs: Vec<(u32, u32)>,
+    pairs: Vec<(TransactionId, TransactionId)>,
     /// Per ambiguous read the first of its variables.
-    first_candidate: Vec<u32>,
+    first_candidate: Vec<Variable>,
     ambiguous: Vec<Ambiguous>,
     conditionals: Vec<Conditional>,
     /// Per literal of a pair the first edge that it brings, and the end.
     first_edge: Vec<u32>,
     /// Parallel to the conditional edges.
-    pub(crate) meanings: Vec<Meaning>,
+    meanings: Vec<Meaning>,
 }
 
 impl Question {
@@ -53,16 +54,17 @@ impl Question {
             first_edge: vec![0],
             meanings: Vec::new(),
         };
-        let mut variable = question.pairs.len() as u32;
+        let mut variables = question.pairs.len();
         for ambiguous in &question.ambiguous {
-            question.first_candidate.push(variable);
-            variable += ambiguous.candidates.len() as u32;
+            question.first_candidate.push(Variable::new(variables));
+            variables += ambiguous.candidates.len();
         }
         for number in 0..question.pairs.len() {
             let (first, second) = question.pairs[number];
-            question.add_pair(polygraph, first, second, 2 * number as Lit);
+            let before = Variable::new(number).positive();
+            question.add_pair(polygraph, first, second, before);
             question.first_edge.push(question.conditionals.len() as u32);
-            question.add_pair(polygraph, second, first, 2 * number as Lit + 1);
+            question.add_pair(polygraph, second, first, before.negated());
             question.first_edge.push(question.conditionals.len() as u32);
         }
         question.add_known_locking_overwrites(polygraph, reach);
@@ -82,45 +84,56 @@ impl Question {
     }
 
     /// The literal "`first` before `second`", when the pair is open.
-    fn before(&self, first: u32, second: u32) -> Option<Lit> {
+    fn before(&self, first: TransactionId, second: TransactionId) -> Option<Lit> {
         let pair = (first.min(second), first.max(second));
-        let number = self.pairs.binary_search(&pair).ok()? as Lit;
-        Some(2 * number + Lit::from(first > second))
+        let ascending = Variable::new(self.pairs.binary_search(&pair).ok()?).positive();
+        Some(if first > second { ascending.negated() } else { ascending })
     }
 
+    /// The literal "the read is from this one of its candidates".
     fn candidate(&self, read: usize, place: usize) -> Lit {
-        2 * (self.first_candidate[read] + place as u32)
+        Variable::new(self.first_candidate[read].index() + place).positive()
+    }
+
+    /// The ambiguous read that a variable is about, and the place among its candidates.
+    fn candidate_of(&self, variable: Variable) -> (&Ambiguous, usize) {
+        let read = self.first_candidate.partition_point(|&first| first <= variable) - 1;
+        (&self.ambiguous[read], variable.index() - self.first_candidate[read].index())
+    }
+
+    /// What a conditional edge stands for, as the certificate tells it.
+    pub(crate) fn told(&self, edge: ConditionalId) -> Edge {
+        let Meaning { from, to, kind } = &self.meanings[edge.index()];
+        Edge { from: Writer::Transaction(*from), to: Writer::Transaction(*to), kind: kind.clone() }
     }
 
     /// The literal as the certificate names it.
     pub(crate) fn literal(&self, literal: Lit) -> Literal {
-        let (variable, negated) = ((literal >> 1) as usize, literal & 1 == 1);
-        let positive = match self.pairs.get(variable) {
-            Some(&(first, second)) => Literal::Before(TransactionId(first), TransactionId(second)),
+        let positive = match self.pairs.get(literal.variable().index()) {
+            Some(&(first, second)) => Literal::Before(first, second),
             None => {
-                let read = self.first_candidate.partition_point(|&first| first as usize <= variable) - 1;
-                let place = variable - self.first_candidate[read] as usize;
-                Literal::ReadsFrom(self.ambiguous[read].event, writer_of(self.ambiguous[read].candidates[place]))
+                let (ambiguous, place) = self.candidate_of(literal.variable());
+                Literal::ReadsFrom(ambiguous.event, ambiguous.candidates[place].into())
             }
         };
-        if negated { positive.negated() } else { positive }
+        if literal.is_positive() { positive } else { positive.negated() }
     }
 
     /// The solver's literal for one of the certificate's, when it is open.
     pub(crate) fn find(&self, literal: Literal) -> Option<Lit> {
         match literal {
-            Literal::Before(first, second) => self.before(first.0, second.0),
+            Literal::Before(first, second) => self.before(first, second),
             Literal::ReadsFrom(event, writer) => {
                 let read = self.ambiguous.iter().position(|ambiguous| ambiguous.event == event)?;
                 let candidates = &self.ambiguous[read].candidates;
-                let place = candidates.iter().position(|&candidate| writer_of(candidate) == writer)?;
+                let place = candidates.iter().position(|&candidate| Writer::from(candidate) == writer)?;
                 Some(self.candidate(read, place))
             }
-            Literal::NotReadsFrom(..) => Some(self.find(literal.negated())? ^ 1),
+            Literal::NotReadsFrom(..) => Some(self.find(literal.negated())?.negated()),
         }
     }
 
-    fn add(&mut self, from: u32, to: u32, literals: [Lit; 2], role: Role, meaning: Meaning) {
+    fn add(&mut self, from: Node, to: Node, literals: [Lit; 2], role: Role, meaning: Meaning) {
         self.conditionals.push(Conditional { from, to, literals, role });
         self.meanings.push(meaning);
     }
@@ -129,12 +142,12 @@ impl Question {
     fn add_overwrite(
         &mut self,
         polygraph: &Polygraph<'_, '_>,
-        from: u32,
-        to: u32,
+        from: Node,
+        to: Node,
         literals: [Lit; 2],
         meaning: Meaning,
     ) {
-        if !polygraph.rules.is_psi() {
+        if !polygraph.rules.watches_overwrites() {
             return self.add(from, to, literals, Role::Dependency, meaning);
         }
         let EdgeKind::Overwrites { read, .. } = meaning.kind else { unreachable!("an overwrite") };
@@ -144,8 +157,8 @@ impl Question {
         self.add(from, to, literals, Role::Watched, meaning);
     }
 
-    fn add_pair(&mut self, polygraph: &Polygraph<'_, '_>, first: u32, second: u32, literal: Lit) {
-        let key = KeyId(polygraph.common_keys(first, second).next().expect("a pair has a key in common"));
+    fn add_pair(&mut self, polygraph: &Polygraph<'_, '_>, first: TransactionId, second: TransactionId, literal: Lit) {
+        let key = polygraph.common_keys(first, second).next().expect("a pair has a key in common");
         let mut found = Vec::new();
         polygraph.consequences(first, second, |consequence| {
             found.push(consequence);
@@ -159,7 +172,7 @@ impl Question {
                 }
                 Consequence::Overwrite { from, to, read } => {
                     let reader = polygraph.rules.transaction(from).expect("a reader");
-                    let meaning = overwrite(reader, second, &read, first);
+                    let meaning = overwrite(reader, second, &read, first.into());
                     self.add_overwrite(polygraph, from, to, [literal, NO_LIT], meaning);
                 }
             }
@@ -169,19 +182,19 @@ impl Question {
     /// At psi, overwrites of locking reads that are certain stand in the graph too.
     fn add_known_locking_overwrites(&mut self, polygraph: &Polygraph<'_, '_>, reach: &Reach) {
         let resolved = polygraph.rules.resolved;
-        if !polygraph.rules.is_psi() || !resolved.has_locking {
+        if !polygraph.rules.watches_overwrites() || !resolved.has_locking {
             return;
         }
-        for &(reader, later) in polygraph.overwrites.edges() {
+        for &(from, to) in polygraph.overwrites.edges() {
+            let ends = (polygraph.rules.transaction(from), polygraph.rules.transaction(to));
+            let (Some(reader), Some(later)) = ends else { continue };
             for read in resolved.reads(reader).iter().filter(|read| resolved.is_locking(read)) {
                 let open = |writer| self.before(writer, later).is_some();
-                let known = |writer| {
-                    writer == INITIAL || writer != later && !open(writer) && reach.knows(polygraph, writer, later)
-                };
-                if let Some(writer) = read.writer().filter(|&writer| wrote(resolved, later, read.key) && known(writer))
-                {
+                let is_before = |writer| writer != later && !open(writer) && reach.knows(polygraph, writer, later);
+                let known = |writer: &PackedWriter| writer.transaction().is_none_or(is_before);
+                if let Some(writer) = read.writer().filter(|writer| wrote(resolved, later, read.key) && known(writer)) {
                     let meaning = overwrite(reader, later, read, writer);
-                    self.add(reader, later, [NO_LIT; 2], Role::LockingOverwrite, meaning);
+                    self.add(from, to, [NO_LIT; 2], Role::LockingOverwrite, meaning);
                 }
             }
         }
@@ -193,19 +206,21 @@ impl Question {
         let read = *rules.resolved.reads(reader).iter().find(|read| read.event == event).expect("a read of the reader");
         for (place, &writer) in candidates.iter().enumerate() {
             let chosen = self.candidate(number, place);
-            if writer != INITIAL {
-                let meaning = Meaning { from: writer, to: reader, kind: EdgeKind::ReadsFrom { read: event } };
-                let (from, to) = (rules.commit(writer), rules.read_target(reader, &read));
+            if let Some(from) = writer.transaction() {
+                let meaning = Meaning { from, to: reader, kind: EdgeKind::ReadsFrom { read: event } };
+                let (from, to) = (rules.commit(from), rules.read_target(reader, &read));
                 self.add(from, to, [chosen, NO_LIT], Role::Dependency, meaning);
             }
             let Some(from) = rules.overwrite_source(reader, &read) else { continue };
-            for &later in rules.resolved.writers(key).iter().filter(|&&later| later != writer && later != reader) {
-                let open = self.before(writer, later).filter(|_| writer != INITIAL);
-                let known = || writer == INITIAL || reach.knows(polygraph, writer, later);
-                let condition = match open {
-                    Some(literal) => literal,
-                    None if known() => NO_LIT,
-                    None => continue,
+            let others = rules.resolved.writers(key).iter().copied();
+            for later in others.filter(|&later| writer != later.into() && later != reader) {
+                let condition = match writer.transaction() {
+                    None => NO_LIT,
+                    Some(writer) => match self.before(writer, later) {
+                        Some(literal) => literal,
+                        None if reach.knows(polygraph, writer, later) => NO_LIT,
+                        None => continue,
+                    },
                 };
                 let meaning = overwrite(reader, later, &read, writer);
                 self.add_overwrite(polygraph, from, rules.commit(later), [chosen, condition], meaning);
@@ -218,7 +233,7 @@ impl Question {
         let watched = polygraph.overwrites.edges().to_vec();
         let theory = Theory::new(&polygraph.graph, &polygraph.order, watched, self.conditionals.clone());
         // Pairs in the order in which the row comes to them, so that what is decided next to each other stands next to each other.
-        let pair = |&(first, second): &(u32, u32)| {
+        let pair = |&(first, second): &(TransactionId, TransactionId)| {
             theory.place(polygraph.rules.commit(first)).min(theory.place(polygraph.rules.commit(second)))
         };
         let candidates = self.ambiguous.iter().flat_map(|ambiguous| vec![0; ambiguous.candidates.len()]);
@@ -227,12 +242,31 @@ impl Question {
         for (read, ambiguous) in self.ambiguous.iter().enumerate() {
             let literals: Vec<Lit> = (0..ambiguous.candidates.len()).map(|place| self.candidate(read, place)).collect();
             for (place, &one) in literals.iter().enumerate() {
-                literals[..place].iter().for_each(|&other| solver.add_given(vec![one ^ 1, other ^ 1]));
+                literals[..place].iter().for_each(|&other| solver.add_given(vec![one.negated(), other.negated()]));
             }
             solver.add_given(literals);
         }
+        let resolved = polygraph.rules.resolved;
+        let excluded = resolved.excluded.iter().filter_map(|together| self.exclusion(resolved, together));
+        excluded.for_each(|clause| solver.add_given(clause));
         solver.insert_unconditional();
         solver
+    }
+
+    /// That not all of these reads have these writers, unless it is certain that they do not.
+    fn exclusion(&self, resolved: &Resolved<'_>, together: &[(EventId, PackedWriter)]) -> Option<Vec<Lit>> {
+        let mut clause = Vec::new();
+        for &(event, writer) in together {
+            let reads = resolved.reads(resolved.history.transaction_of(event)).iter();
+            match reads.into_iter().find(|read| read.event == event)?.writer() {
+                Some(certain) if certain == writer => {}
+                Some(_) => return None,
+                None => clause.push(self.find(Literal::ReadsFrom(event, writer.into()))?.negated()),
+            }
+        }
+        clause.sort_unstable();
+        clause.dedup();
+        Some(clause)
     }
 
     /// Searches; `check` may refuse a full assignment with a clause.
@@ -248,31 +282,30 @@ impl Question {
 
     /// How far the edges that a literal of a pair brings go against the row.
     fn displacement(&self, theory: &Theory<'_>, literal: Lit) -> u64 {
-        let edges = self.first_edge[literal as usize] as usize..self.first_edge[literal as usize + 1] as usize;
+        let edges = self.first_edge[literal.index()] as usize..self.first_edge[literal.index() + 1] as usize;
         let against = |edge: &Conditional| theory.place(edge.from).saturating_sub(theory.place(edge.to));
         self.conditionals[edges].iter().map(|edge| u64::from(against(edge))).sum()
     }
 
     /// As the row has it: of a pair the order whose edges, overwrites included, go least against it; of candidates the last one
     /// before the reader.
-    fn polarity(&self, polygraph: &Polygraph<'_, '_>, theory: &Theory<'_>, variable: u32) -> bool {
+    fn polarity(&self, polygraph: &Polygraph<'_, '_>, theory: &Theory<'_>, variable: Variable) -> bool {
         let rules = &polygraph.rules;
-        if let Some(&(first, second)) = self.pairs.get(variable as usize) {
-            let [forwards, backwards] =
-                [2 * variable, 2 * variable + 1].map(|literal| self.displacement(theory, literal));
+        if let Some(&(first, second)) = self.pairs.get(variable.index()) {
+            let literals = [variable.positive(), variable.positive().negated()];
+            let [forwards, backwards] = literals.map(|literal| self.displacement(theory, literal));
             let in_row = theory.place(rules.commit(first)) < theory.place(rules.commit(second));
             return if forwards == backwards { in_row } else { forwards < backwards };
         }
-        let read = self.first_candidate.partition_point(|&first| first <= variable) - 1;
-        let ambiguous = &self.ambiguous[read];
+        let (ambiguous, number) = self.candidate_of(variable);
         let end = theory.place(rules.commit(ambiguous.reader));
-        let place = |candidate: u32| match candidate {
-            INITIAL => 0,
-            writer => theory.place(rules.commit(writer)) + 1,
+        let place = |candidate: PackedWriter| match candidate.transaction() {
+            None => 0,
+            Some(writer) => theory.place(rules.commit(writer)) + 1,
         };
         let before = ambiguous.candidates.iter().filter(|&&candidate| place(candidate) <= end);
         let best = before.max_by_key(|&&candidate| place(candidate));
-        best == Some(&ambiguous.candidates[(variable - self.first_candidate[read]) as usize])
+        best == Some(&ambiguous.candidates[number])
     }
 
     /// The writers that a full assignment chooses.
@@ -285,7 +318,7 @@ impl Question {
     }
 }
 
-fn overwrite(reader: u32, later: u32, read: &ReadFrom, writer: u32) -> Meaning {
-    let kind = EdgeKind::Overwrites { read: read.event, writer: writer_of(writer) };
+fn overwrite(reader: TransactionId, later: TransactionId, read: &ReadFrom, writer: PackedWriter) -> Meaning {
+    let kind = EdgeKind::Overwrites { read: read.event, writer: writer.into() };
     Meaning { from: reader, to: later, kind }
 }

@@ -10,7 +10,13 @@
 //! that a refutation can be told without the solver.
 
 use crate::budget::Budget;
-use crate::theory::{Hop, Lit, NO_LIT, Theory};
+use crate::ids::dense_id;
+use crate::theory::{ConditionalId, Hop, Lit, NO_LIT, Theory, Variable};
+
+dense_id!(
+    /// A clause.
+    ClauseId
+);
 
 /// Where a clause came from.
 #[derive(Clone, Debug)]
@@ -22,7 +28,7 @@ pub(crate) enum Origin {
     /// What the caller's last check found; its number.
     Lemma(usize),
     /// Follows from these clauses, and from what was certain.
-    Learnt { from: Vec<u32>, certain: Vec<u32> },
+    Learnt { from: Vec<ClauseId>, certain: Vec<Variable> },
 }
 
 /// At least one of these is true.
@@ -37,26 +43,26 @@ pub(crate) enum Outcome {
     /// Every variable has a value: [`Solver::is_true`].
     Model,
     /// There is none; the clauses that show it, in order.
-    Refuted(Vec<u32>),
+    Refuted(Vec<ClauseId>),
     /// The budget ran out.
     Exhausted,
 }
 
-const NO_REASON: u32 = u32::MAX;
+const NO_REASON: ClauseId = ClauseId(u32::MAX);
 const UNASSIGNED: i8 = -1;
 
 /// The state of the search.
 pub(crate) struct Solver<'g> {
     pub(crate) theory: Theory<'g>,
-    pub(crate) clauses: Vec<Clause>,
+    clauses: Vec<Clause>,
     /// Per literal the clauses that watch its negation.
-    watches: Vec<Vec<u32>>,
+    watches: Vec<Vec<ClauseId>>,
     /// Per literal the conditional edges that it is part of.
-    edges_of: Vec<Vec<u32>>,
+    edges_of: Vec<Vec<ConditionalId>>,
     /// Per variable 0, 1 or unassigned.
     values: Vec<i8>,
     levels: Vec<u32>,
-    reasons: Vec<u32>,
+    reasons: Vec<ClauseId>,
     places: Vec<u32>,
     trail: Vec<Lit>,
     /// Per decision the length of the trail and the state of the theory.
@@ -67,7 +73,7 @@ pub(crate) struct Solver<'g> {
     queue: ActivityQueue,
     seen: Vec<bool>,
     /// A clause that is false without any decision.
-    dead: Option<u32>,
+    dead: Option<ClauseId>,
     pub(crate) conflict_count: u64,
     pub(crate) decision_count: u64,
 }
@@ -76,7 +82,7 @@ pub(crate) struct Solver<'g> {
 pub(crate) type FinalCheck<'c, 'g> = &'c mut dyn FnMut(&Solver<'g>) -> Option<(Vec<Lit>, usize)>;
 
 /// Says which way to decide a variable.
-pub(crate) type Polarity<'p> = &'p dyn Fn(&Theory<'_>, u32) -> bool;
+pub(crate) type Polarity<'p> = &'p dyn Fn(&Theory<'_>, Variable) -> bool;
 
 impl<'g> Solver<'g> {
     /// A solver that decides, other things being equal, the variables with the smaller rank first.
@@ -85,7 +91,7 @@ impl<'g> Solver<'g> {
         let mut edges_of = vec![Vec::new(); 2 * variables];
         for (number, edge) in theory.conditionals.iter().enumerate() {
             for &literal in edge.literals.iter().filter(|&&literal| literal != NO_LIT) {
-                edges_of[literal as usize].push(number as u32);
+                edges_of[literal.index()].push(ConditionalId::new(number));
             }
         }
         Solver {
@@ -111,11 +117,16 @@ impl<'g> Solver<'g> {
     }
 
     pub(crate) fn is_true(&self, literal: Lit) -> bool {
-        self.values[(literal >> 1) as usize] == (literal & 1 ^ 1) as i8
+        self.values[literal.variable().index()] == i8::from(literal.is_positive())
     }
 
     fn is_false(&self, literal: Lit) -> bool {
-        self.values[(literal >> 1) as usize] == (literal & 1) as i8
+        self.values[literal.variable().index()] == i8::from(!literal.is_positive())
+    }
+
+    /// A clause.
+    pub(crate) fn clause(&self, number: ClauseId) -> &Clause {
+        &self.clauses[number.index()]
     }
 
     /// Adds a clause before the search.
@@ -126,8 +137,8 @@ impl<'g> Solver<'g> {
 
     /// Inserts the edges that hold without any literal; call it once, before the search.
     pub(crate) fn insert_unconditional(&mut self) {
-        for number in 0..self.theory.conditionals.len() as u32 {
-            let bare = self.theory.conditionals[number as usize].literals == [NO_LIT; 2];
+        for number in (0..self.theory.conditionals.len()).map(ConditionalId::new) {
+            let bare = self.theory.conditionals[number.index()].literals == [NO_LIT; 2];
             if bare && let Err(hops) = self.theory.insert(number) {
                 let clause = self.add_clause(Vec::new(), Origin::Cycle(hops));
                 self.dead.get_or_insert(clause);
@@ -135,19 +146,19 @@ impl<'g> Solver<'g> {
         }
     }
 
-    fn add_clause(&mut self, literals: Vec<Lit>, origin: Origin) -> u32 {
-        let number = self.clauses.len() as u32;
+    fn add_clause(&mut self, literals: Vec<Lit>, origin: Origin) -> ClauseId {
+        let number = ClauseId::new(self.clauses.len());
         if literals.len() >= 2 {
-            self.watches[literals[0] as usize].push(number);
-            self.watches[literals[1] as usize].push(number);
+            self.watches[literals[0].index()].push(number);
+            self.watches[literals[1].index()].push(number);
         }
         self.clauses.push(Clause { literals, origin });
         number
     }
 
     /// A clause of one literal, or none, acts at once.
-    fn install_unit(&mut self, clause: u32) {
-        match self.clauses[clause as usize].literals[..] {
+    fn install_unit(&mut self, clause: ClauseId) {
+        match self.clause(clause).literals[..] {
             [] => self.dead = Some(clause),
             [unit] if self.is_false(unit) => self.dead = Some(clause),
             [unit] if !self.is_true(unit) => self.assign(unit, clause),
@@ -155,9 +166,9 @@ impl<'g> Solver<'g> {
         }
     }
 
-    fn assign(&mut self, literal: Lit, reason: u32) {
-        let variable = (literal >> 1) as usize;
-        self.values[variable] = (literal & 1 ^ 1) as i8;
+    fn assign(&mut self, literal: Lit, reason: ClauseId) {
+        let variable = literal.variable().index();
+        self.values[variable] = i8::from(literal.is_positive());
         self.levels[variable] = self.decisions.len() as u32;
         self.reasons[variable] = reason;
         self.places[variable] = self.trail.len() as u32;
@@ -207,20 +218,21 @@ impl<'g> Solver<'g> {
 
     fn decide(&mut self, polarity: Polarity<'_>) -> bool {
         while let Some(variable) = self.queue.pop(&self.activity) {
-            if self.values[variable as usize] != UNASSIGNED {
+            if self.values[variable.index()] != UNASSIGNED {
                 continue;
             }
             self.decision_count += 1;
             self.decisions.push((self.trail.len(), self.theory.level()));
-            let negated = !polarity(&self.theory, variable);
-            self.assign(variable << 1 | u32::from(negated), NO_REASON);
+            let positive = variable.positive();
+            let literal = if polarity(&self.theory, variable) { positive } else { positive.negated() };
+            self.assign(literal, NO_REASON);
             return true;
         }
         false
     }
 
     /// Draws all conclusions; a clause that is false, if one results.
-    fn propagate(&mut self) -> Option<u32> {
+    fn propagate(&mut self) -> Option<ClauseId> {
         while self.propagated < self.trail.len() {
             let literal = self.trail[self.propagated];
             self.propagated += 1;
@@ -234,9 +246,9 @@ impl<'g> Solver<'g> {
         None
     }
 
-    fn propagate_clauses(&mut self, literal: Lit) -> Option<u32> {
-        let falsified = literal ^ 1;
-        let mut watching = std::mem::take(&mut self.watches[falsified as usize]);
+    fn propagate_clauses(&mut self, literal: Lit) -> Option<ClauseId> {
+        let falsified = literal.negated();
+        let mut watching = std::mem::take(&mut self.watches[falsified.index()]);
         let mut conflict = None;
         let mut kept = 0;
         for place in 0..watching.len() {
@@ -244,7 +256,7 @@ impl<'g> Solver<'g> {
             if conflict.is_some() || !self.moves_watch(number, falsified) {
                 watching[kept] = number;
                 kept += 1;
-                let first = self.clauses[number as usize].literals[0];
+                let first = self.clause(number).literals[0];
                 if conflict.is_none() && !self.is_true(first) {
                     if self.is_false(first) {
                         conflict = Some(number);
@@ -255,26 +267,26 @@ impl<'g> Solver<'g> {
             }
         }
         watching.truncate(kept);
-        self.watches[falsified as usize] = watching;
+        self.watches[falsified.index()] = watching;
         conflict
     }
 
     /// Lets the clause watch another literal that is not false; false when there is none.
-    fn moves_watch(&mut self, number: u32, falsified: Lit) -> bool {
-        let literals = &mut self.clauses[number as usize].literals;
+    fn moves_watch(&mut self, number: ClauseId, falsified: Lit) -> bool {
+        let literals = &mut self.clauses[number.index()].literals;
         if literals[0] == falsified {
             literals.swap(0, 1);
         }
         let values = &self.values;
-        let is_false = |literal: Lit| values[(literal >> 1) as usize] == (literal & 1) as i8;
-        let first = literals[0];
-        if values[(first >> 1) as usize] == (first & 1 ^ 1) as i8 {
+        let is =
+            |literal: Lit, value: bool| values[literal.variable().index()] == i8::from(literal.is_positive() == value);
+        if is(literals[0], true) {
             return false;
         }
-        match (2..literals.len()).find(|&place| !is_false(literals[place])) {
+        match (2..literals.len()).find(|&place| !is(literals[place], false)) {
             Some(place) => {
                 literals.swap(1, place);
-                self.watches[literals[1] as usize].push(number);
+                self.watches[literals[1].index()].push(number);
                 true
             }
             None => false,
@@ -282,14 +294,12 @@ impl<'g> Solver<'g> {
     }
 
     /// Inserts the edges that hold from this literal on.
-    fn propagate_edges(&mut self, literal: Lit) -> Option<u32> {
-        for place in 0..self.edges_of[literal as usize].len() {
-            let number = self.edges_of[literal as usize][place];
-            let literals = self.theory.conditionals[number as usize].literals;
+    fn propagate_edges(&mut self, literal: Lit) -> Option<ClauseId> {
+        for place in 0..self.edges_of[literal.index()].len() {
+            let number = self.edges_of[literal.index()][place];
+            let literals = self.theory.conditionals[number.index()].literals;
             let other = if literals[0] == literal { literals[1] } else { literals[0] };
-            let earlier = |other: Lit| {
-                self.is_true(other) && self.places[(other >> 1) as usize] < self.places[(literal >> 1) as usize]
-            };
+            let earlier = |other: Lit| self.is_true(other) && self.place(other) < self.place(literal);
             if other != NO_LIT && !earlier(other) {
                 continue;
             }
@@ -301,9 +311,9 @@ impl<'g> Solver<'g> {
     }
 
     /// The clause that a cycle proves.
-    fn blame(&mut self, hops: Vec<Hop>) -> u32 {
+    fn blame(&mut self, hops: Vec<Hop>) -> ClauseId {
         let literals = self.literals_of(&hops);
-        self.add_conflict(literals.into_iter().map(|literal| literal ^ 1).collect(), Origin::Cycle(hops))
+        self.add_conflict(literals.into_iter().map(Lit::negated).collect(), Origin::Cycle(hops))
     }
 
     /// The literals that a path rests on.
@@ -311,7 +321,7 @@ impl<'g> Solver<'g> {
         let mut literals: Vec<Lit> = Vec::new();
         for hop in hops {
             if let Hop::Conditional(number) = hop {
-                let edge = self.theory.conditionals[*number as usize];
+                let edge = self.theory.conditionals[number.index()];
                 literals.extend(edge.literals.iter().filter(|&&literal| literal != NO_LIT));
             }
         }
@@ -321,15 +331,15 @@ impl<'g> Solver<'g> {
     }
 
     /// Adds a clause that is false now; its latest literals are watched.
-    fn add_conflict(&mut self, mut literals: Vec<Lit>, origin: Origin) -> u32 {
-        literals.sort_by_key(|&literal| std::cmp::Reverse(self.places[(literal >> 1) as usize]));
+    fn add_conflict(&mut self, mut literals: Vec<Lit>, origin: Origin) -> ClauseId {
+        literals.sort_by_key(|&literal| std::cmp::Reverse(self.place(literal)));
         self.add_clause(literals, origin)
     }
 
     /// Learns from a clause that is false, and goes back to where the lesson matters.
-    fn learn(&mut self, conflict: u32) {
+    fn learn(&mut self, conflict: ClauseId) {
         self.conflict_count += 1;
-        let level = self.clauses[conflict as usize].literals.iter().map(|&literal| self.level(literal)).max();
+        let level = self.clause(conflict).literals.iter().map(|&literal| self.level(literal)).max();
         let Some(level) = level.filter(|&level| level > 0) else {
             self.dead = Some(conflict);
             return;
@@ -339,17 +349,22 @@ impl<'g> Solver<'g> {
         let back = literals.get(1).map_or(0, |&literal| self.level(literal));
         self.back_to(back as usize);
         let number = self.add_clause(literals, origin);
-        let asserted = self.clauses[number as usize].literals[0];
+        let asserted = self.clause(number).literals[0];
         self.assign(asserted, number);
         self.increment /= 0.95;
     }
 
     fn level(&self, literal: Lit) -> u32 {
-        self.levels[(literal >> 1) as usize]
+        self.levels[literal.variable().index()]
+    }
+
+    /// When a literal was assigned, among all that are.
+    fn place(&self, literal: Lit) -> u32 {
+        self.places[literal.variable().index()]
     }
 
     /// The first unique implication point: the learnt clause, its asserting literal first, a latest other one second.
-    fn analyze(&mut self, conflict: u32, level: u32) -> (Vec<Lit>, Origin) {
+    fn analyze(&mut self, conflict: ClauseId, level: u32) -> (Vec<Lit>, Origin) {
         let mut learnt = vec![NO_LIT];
         let (mut from, mut certain) = (Vec::new(), Vec::new());
         let mut touched = Vec::new();
@@ -359,24 +374,24 @@ impl<'g> Solver<'g> {
         let mut resolved_on = NO_LIT;
         loop {
             from.push(clause);
-            for at in 0..self.clauses[clause as usize].literals.len() {
-                let literal = self.clauses[clause as usize].literals[at];
-                let variable = (literal >> 1) as usize;
-                if literal == resolved_on || self.seen[variable] {
+            for at in 0..self.clause(clause).literals.len() {
+                let literal = self.clause(clause).literals[at];
+                let variable = literal.variable();
+                if literal == resolved_on || self.seen[variable.index()] {
                     continue;
                 }
-                self.seen[variable] = true;
-                touched.push(variable as u32);
+                self.seen[variable.index()] = true;
+                touched.push(variable);
                 self.bump(variable);
-                match self.levels[variable] {
-                    0 => certain.push(variable as u32),
+                match self.levels[variable.index()] {
+                    0 => certain.push(variable),
                     at_level if at_level == level => open += 1,
                     _ => learnt.push(literal),
                 }
             }
             loop {
                 place -= 1;
-                let variable = (self.trail[place] >> 1) as usize;
+                let variable = self.trail[place].variable().index();
                 if self.seen[variable] && self.levels[variable] == level {
                     break;
                 }
@@ -386,23 +401,23 @@ impl<'g> Solver<'g> {
             if open == 0 {
                 break;
             }
-            clause = self.reasons[(resolved_on >> 1) as usize];
+            clause = self.reasons[resolved_on.variable().index()];
         }
-        learnt[0] = resolved_on ^ 1;
-        touched.iter().for_each(|&variable| self.seen[variable as usize] = false);
+        learnt[0] = resolved_on.negated();
+        touched.iter().for_each(|variable| self.seen[variable.index()] = false);
         if let Some(latest) = (1..learnt.len()).max_by_key(|&at| self.level(learnt[at])) {
             learnt.swap(1, latest);
         }
         (learnt, Origin::Learnt { from, certain })
     }
 
-    fn bump(&mut self, variable: usize) {
-        self.activity[variable] += self.increment;
-        if self.activity[variable] > 1e100 {
+    fn bump(&mut self, variable: Variable) {
+        self.activity[variable.index()] += self.increment;
+        if self.activity[variable.index()] > 1e100 {
             self.activity.iter_mut().for_each(|activity| *activity *= 1e-100);
             self.increment *= 1e-100;
         }
-        self.queue.rise(variable as u32, &self.activity);
+        self.queue.rise(variable, &self.activity);
     }
 
     fn back_to(&mut self, level: usize) {
@@ -411,8 +426,8 @@ impl<'g> Solver<'g> {
         }
         let (length, theory) = self.decisions[level];
         for place in (length..self.trail.len()).rev() {
-            let variable = self.trail[place] >> 1;
-            self.values[variable as usize] = UNASSIGNED;
+            let variable = self.trail[place].variable();
+            self.values[variable.index()] = UNASSIGNED;
             self.queue.push(variable, &self.activity);
         }
         self.trail.truncate(length);
@@ -422,28 +437,28 @@ impl<'g> Solver<'g> {
     }
 
     /// The clauses that a dead one rests on, in the order in which they were added.
-    fn refutation(&self, dead: u32) -> Vec<u32> {
+    fn refutation(&self, dead: ClauseId) -> Vec<ClauseId> {
         let mut needed = vec![false; self.clauses.len()];
         let mut pending = vec![dead];
         while let Some(number) = pending.pop() {
-            if std::mem::replace(&mut needed[number as usize], true) {
+            if std::mem::replace(&mut needed[number.index()], true) {
                 continue;
             }
-            let clause = &self.clauses[number as usize];
+            let clause = self.clause(number);
             if let Origin::Learnt { from, certain } = &clause.origin {
                 pending.extend(from);
-                pending.extend(certain.iter().map(|&variable| self.reasons[variable as usize]));
+                pending.extend(certain.iter().map(|variable| self.reasons[variable.index()]));
             }
             // What was certain without a decision rests on the clauses that made it so.
             for &literal in &clause.literals {
-                let variable = (literal >> 1) as usize;
+                let variable = literal.variable().index();
                 let certain = self.values[variable] != UNASSIGNED && self.levels[variable] == 0;
                 if certain && self.reasons[variable] != NO_REASON {
                     pending.push(self.reasons[variable]);
                 }
             }
         }
-        (0..self.clauses.len() as u32).filter(|&number| needed[number as usize]).collect()
+        (0..self.clauses.len()).map(ClauseId::new).filter(|number| needed[number.index()]).collect()
     }
 }
 
@@ -466,7 +481,7 @@ impl Luby {
 
 /// Variables by activity; among equals by rank.
 struct ActivityQueue {
-    heap: Vec<u32>,
+    heap: Vec<Variable>,
     /// Per variable its place in the heap, or none.
     place: Vec<u32>,
     ranks: Vec<u32>,
@@ -474,29 +489,29 @@ struct ActivityQueue {
 
 impl ActivityQueue {
     fn new(ranks: &[u32]) -> ActivityQueue {
-        let mut heap: Vec<u32> = (0..ranks.len() as u32).collect();
-        heap.sort_by_key(|&variable| ranks[variable as usize]);
+        let mut heap: Vec<Variable> = (0..ranks.len()).map(Variable::new).collect();
+        heap.sort_by_key(|variable| ranks[variable.index()]);
         let mut place = vec![0; heap.len()];
-        heap.iter().enumerate().for_each(|(at, &variable)| place[variable as usize] = at as u32);
+        heap.iter().enumerate().for_each(|(at, variable)| place[variable.index()] = at as u32);
         ActivityQueue { heap, place, ranks: ranks.to_vec() }
     }
 
-    fn before(&self, a: u32, b: u32, activity: &[f64]) -> bool {
-        let (first, second) = (activity[a as usize], activity[b as usize]);
-        let (rank, other) = (self.ranks[a as usize], self.ranks[b as usize]);
+    fn before(&self, a: Variable, b: Variable, activity: &[f64]) -> bool {
+        let (first, second) = (activity[a.index()], activity[b.index()]);
+        let (rank, other) = (self.ranks[a.index()], self.ranks[b.index()]);
         first > second || first == second && (rank, a) < (other, b)
     }
 
-    fn push(&mut self, variable: u32, activity: &[f64]) {
-        if self.place[variable as usize] == u32::MAX {
-            self.place[variable as usize] = self.heap.len() as u32;
+    fn push(&mut self, variable: Variable, activity: &[f64]) {
+        if self.place[variable.index()] == u32::MAX {
+            self.place[variable.index()] = self.heap.len() as u32;
             self.heap.push(variable);
             self.rise(variable, activity);
         }
     }
 
-    fn rise(&mut self, variable: u32, activity: &[f64]) {
-        let mut at = self.place[variable as usize];
+    fn rise(&mut self, variable: Variable, activity: &[f64]) {
+        let mut at = self.place[variable.index()];
         if at == u32::MAX {
             return;
         }
@@ -510,13 +525,13 @@ impl ActivityQueue {
         }
     }
 
-    fn pop(&mut self, activity: &[f64]) -> Option<u32> {
+    fn pop(&mut self, activity: &[f64]) -> Option<Variable> {
         let top = *self.heap.first()?;
         let last = self.heap.pop().expect("not empty");
-        self.place[top as usize] = u32::MAX;
+        self.place[top.index()] = u32::MAX;
         if last != top {
             self.heap[0] = last;
-            self.place[last as usize] = 0;
+            self.place[last.index()] = 0;
             self.sink(activity);
         }
         Some(top)
@@ -541,8 +556,8 @@ impl ActivityQueue {
 
     fn swap(&mut self, a: u32, b: u32) {
         self.heap.swap(a as usize, b as usize);
-        self.place[self.heap[a as usize] as usize] = a;
-        self.place[self.heap[b as usize] as usize] = b;
+        self.place[self.heap[a as usize].index()] = a;
+        self.place[self.heap[b as usize].index()] = b;
     }
 }
 

@@ -10,6 +10,7 @@
 use crate::anomaly::{Anomaly, Assumption, Refutation};
 use crate::budget::{Budget, Phase, Statistics};
 use crate::decide::decide;
+use crate::levels::{asking_order, row};
 use crate::resolve::{Assumed, Failure, Resolved, resolve};
 use crate::verdict::Verdict;
 use crate::{LevelReport, Options};
@@ -54,33 +55,9 @@ pub(crate) fn check_levels(
     reports
 }
 
-/// read-committed and read-atomic cost next to nothing and say whether it is worth going on; then the strongest, which settle most
-/// when they hold. causal comes after snapshot, which settles it in histories that are well, and before psi and prefix, which it
-/// settles in others.
-const ASKING_ORDER: [IsolationLevel; 10] = [
-    IsolationLevel::ReadCommitted,
-    IsolationLevel::ReadAtomic,
-    IsolationLevel::StrictSerializable,
-    IsolationLevel::Serializable,
-    IsolationLevel::StrongSnapshot,
-    IsolationLevel::Snapshot,
-    IsolationLevel::Causal,
-    IsolationLevel::ParallelSnapshot,
-    IsolationLevel::Prefix,
-    IsolationLevel::Declared,
-];
-
-fn asking_order(levels: &[IsolationLevel]) -> impl Iterator<Item = IsolationLevel> + '_ {
-    ASKING_ORDER.into_iter().filter(|level| levels.contains(level))
-}
-
 /// What an earlier report says about a level: with the same certificate.
 fn known(reports: &[LevelReport], level: IsolationLevel) -> Option<LevelReport> {
-    if level == IsolationLevel::Declared {
-        return None;
-    }
     let settles = |report: &&LevelReport| match &report.verdict {
-        _ if report.level == IsolationLevel::Declared => false,
         Verdict::Holds(_) => report.level.implies(level),
         Verdict::Fails(_) => level.implies(report.level),
         Verdict::Unknown => false,
@@ -89,8 +66,7 @@ fn known(reports: &[LevelReport], level: IsolationLevel) -> Option<LevelReport> 
     Some(LevelReport { level, verdict: report.verdict.clone(), statistics: Statistics::default() })
 }
 
-/// psi by way of snapshot, which implies it and whose search is better guided: a snapshot that holds is the answer, any other verdict
-/// is none. With 1,000 short sessions that is seconds instead of minutes.
+/// A level by way of a stronger one whose search is better guided, unless that one was asked anyway.
 fn stronger(
     resolved: &Resolved<'_>,
     reports: &[LevelReport],
@@ -99,12 +75,12 @@ fn stronger(
     budget: &mut Budget<'_>,
     statistics: &mut Statistics,
 ) -> Option<Verdict> {
-    let asked = reports.iter().any(|report| report.level == IsolationLevel::Snapshot);
-    if level != IsolationLevel::ParallelSnapshot || asked || !options.prune {
+    let stronger = row(level).by_way_of.filter(|_| options.prune)?;
+    if reports.iter().any(|report| report.level == stronger) {
         return None;
     }
     let mut attempt = Statistics::default();
-    let verdict = decide(resolved, IsolationLevel::Snapshot, options, budget, &mut attempt);
+    let verdict = decide(resolved, stronger, options, budget, &mut attempt);
     verdict.holds().then(|| {
         *statistics = attempt;
         verdict
@@ -116,6 +92,20 @@ fn is_certified(history: &History, report: &LevelReport) -> bool {
         Verdict::Holds(order) => order.justifies(history, report.level),
         Verdict::Fails(anomaly) => anomaly.refutes(history, report.level),
         Verdict::Unknown => true,
+    }
+}
+
+/// Decides one level under assumptions of the caller's. Where it fails, the refutation rests on them.
+pub(crate) fn decide_assuming(
+    history: &History,
+    level: IsolationLevel,
+    mut assumed: Assumed,
+    mut budget: Budget<'_>,
+) -> Verdict {
+    let mut split = Split { history, level, options: Options::default(), statistics: &mut Statistics::default() };
+    match resolve(history, &assumed) {
+        Ok(resolved) => split.decide(&resolved, &mut budget),
+        Err(failure) => split.failed(failure, &mut assumed, 0, &mut budget),
     }
 }
 

@@ -11,18 +11,55 @@
 //! psi forbids less: dependencies must be acyclic, and no dependency path may lead from an overwriter back to the reader. Its overwrites
 //! are watched, not inserted.
 
-use crate::graph::{Chains, Graph};
+use crate::graph::{Chains, Graph, Node};
+use crate::ids::dense_id;
 
-/// A literal of the search: variable times two, plus one when negated.
-pub(crate) type Lit = u32;
+dense_id!(
+    /// A variable of the search.
+    Variable
+);
+
+dense_id!(
+    /// A literal of the search: variable times two, plus one when negated.
+    Lit
+);
+
+dense_id!(
+    /// One of the conditional edges.
+    ConditionalId
+);
+
 /// No literal.
-pub(crate) const NO_LIT: Lit = u32::MAX;
+pub(crate) const NO_LIT: Lit = Lit(u32::MAX);
+
+impl Variable {
+    /// That it is true.
+    pub(crate) fn positive(self) -> Lit {
+        Lit::new(self.index() << 1)
+    }
+}
+
+impl Lit {
+    pub(crate) fn variable(self) -> Variable {
+        Variable(self.0 >> 1)
+    }
+
+    /// The value that makes it true.
+    pub(crate) fn is_positive(self) -> bool {
+        self.0 & 1 == 0
+    }
+
+    /// The opposite.
+    pub(crate) fn negated(self) -> Lit {
+        Lit(self.0 ^ 1)
+    }
+}
 
 /// An edge that holds while up to two literals do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Conditional {
-    pub(crate) from: u32,
-    pub(crate) to: u32,
+    pub(crate) from: Node,
+    pub(crate) to: Node,
     /// The literals; none of them, one or both may be [`NO_LIT`].
     pub(crate) literals: [Lit; 2],
     pub(crate) role: Role,
@@ -43,17 +80,17 @@ pub(crate) enum Role {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Hop {
     /// Certain: a chain or an edge of the known graph.
-    Known { from: u32, to: u32 },
+    Known { from: Node, to: Node },
     /// At psi: a certain overwrite.
-    KnownOverwrite { from: u32, to: u32 },
-    /// One of the conditional edges, by number.
-    Conditional(u32),
+    KnownOverwrite { from: Node, to: Node },
+    /// One of the conditional edges.
+    Conditional(ConditionalId),
 }
 
 const NONE: u32 = u32::MAX;
 
 struct Inserted {
-    edge: u32,
+    edge: ConditionalId,
     next_out: u32,
     next_in: u32,
 }
@@ -63,15 +100,15 @@ pub(crate) struct Theory<'g> {
     chains: &'g Chains,
     known: &'g Graph,
     successor_starts: Vec<u32>,
-    successors: Vec<u32>,
+    successors: Vec<Node>,
     pub(crate) conditionals: Vec<Conditional>,
     /// Certain overwrites at psi.
-    watched_known: Vec<(u32, u32)>,
+    watched_known: Vec<(Node, Node)>,
     row: Vec<u32>,
     inserted: Vec<Inserted>,
     first_out: Vec<u32>,
     first_in: Vec<u32>,
-    watched: Vec<u32>,
+    watched: Vec<ConditionalId>,
     marks: Vec<u32>,
     mark: u32,
     /// Nodes walked over, for the budget.
@@ -82,14 +119,14 @@ impl<'g> Theory<'g> {
     /// The known graph, its order, and the edges that may come.
     pub(crate) fn new(
         known: &'g Graph,
-        order: &[u32],
-        watched_known: Vec<(u32, u32)>,
+        order: &[Node],
+        watched_known: Vec<(Node, Node)>,
         conditionals: Vec<Conditional>,
     ) -> Theory<'g> {
         let nodes = order.len();
         let mut row = vec![0; nodes];
         for (place, &node) in order.iter().enumerate() {
-            row[node as usize] = place as u32;
+            row[node.index()] = place as u32;
         }
         let (successor_starts, successors) = by_source(known, nodes);
         Theory {
@@ -111,8 +148,8 @@ impl<'g> Theory<'g> {
     }
 
     /// Where a node stands now.
-    pub(crate) fn place(&self, node: u32) -> u32 {
-        self.row[node as usize]
+    pub(crate) fn place(&self, node: Node) -> u32 {
+        self.row[node.index()]
     }
 
     /// How many edges hold, and how many are watched: to go back to.
@@ -124,22 +161,22 @@ impl<'g> Theory<'g> {
     pub(crate) fn back_to(&mut self, (inserted, watched): (usize, usize)) {
         while self.inserted.len() > inserted {
             let last = self.inserted.pop().expect("longer than the target");
-            let edge = self.conditionals[last.edge as usize];
-            self.first_out[edge.from as usize] = last.next_out;
-            self.first_in[edge.to as usize] = last.next_in;
+            let edge = self.conditionals[last.edge.index()];
+            self.first_out[edge.from.index()] = last.next_out;
+            self.first_in[edge.to.index()] = last.next_in;
         }
         self.watched.truncate(watched);
     }
 
-    /// The conditional edges in the graph now: number, from, to.
-    pub(crate) fn holding(&self) -> Vec<(u32, u32, u32)> {
+    /// The conditional edges in the graph now, with their ends.
+    pub(crate) fn holding(&self) -> Vec<(ConditionalId, Node, Node)> {
         let edges = self.inserted.iter().map(|inserted| inserted.edge);
-        edges.map(|edge| (edge, self.conditionals[edge as usize].from, self.conditionals[edge as usize].to)).collect()
+        edges.map(|edge| (edge, self.conditionals[edge.index()].from, self.conditionals[edge.index()].to)).collect()
     }
 
     /// Makes a conditional edge hold, or returns the cycle that it closes.
-    pub(crate) fn insert(&mut self, number: u32) -> Result<(), Vec<Hop>> {
-        let edge = self.conditionals[number as usize];
+    pub(crate) fn insert(&mut self, number: ConditionalId) -> Result<(), Vec<Hop>> {
+        let edge = self.conditionals[number.index()];
         if edge.role == Role::Watched {
             if let Some(path) = self.path(edge.to, edge.from, Role::Dependency) {
                 return Err(closed(number, path));
@@ -154,8 +191,8 @@ impl<'g> Theory<'g> {
             let path = self.path(edge.to, edge.from, Role::LockingOverwrite).expect("the walk found a path");
             return Err(closed(number, path));
         }
-        let next_out = std::mem::replace(&mut self.first_out[edge.from as usize], self.inserted.len() as u32);
-        let next_in = std::mem::replace(&mut self.first_in[edge.to as usize], self.inserted.len() as u32);
+        let next_out = std::mem::replace(&mut self.first_out[edge.from.index()], self.inserted.len() as u32);
+        let next_in = std::mem::replace(&mut self.first_in[edge.to.index()], self.inserted.len() as u32);
         self.inserted.push(Inserted { edge: number, next_out, next_in });
         Ok(())
     }
@@ -164,7 +201,7 @@ impl<'g> Theory<'g> {
     pub(crate) fn violated_overwrite(&mut self) -> Option<Vec<Hop>> {
         for place in 0..self.watched.len() {
             let number = self.watched[place];
-            let edge = self.conditionals[number as usize];
+            let edge = self.conditionals[number.index()];
             if let Some(path) = self.path(edge.to, edge.from, Role::Dependency) {
                 return Some(closed(number, path));
             }
@@ -180,36 +217,36 @@ impl<'g> Theory<'g> {
     }
 
     /// Moves nodes so that `from` stands before `to`; false when `to` reaches `from`.
-    fn reorder(&mut self, from: u32, to: u32) -> bool {
+    fn reorder(&mut self, from: Node, to: Node) -> bool {
         let (low, high) = (self.place(to), self.place(from));
         let Some(mut after) = self.forward(to, high) else { return false };
         let mut before = self.backward(from, low);
         self.steps += (after.len() + before.len()) as u64;
-        after.sort_unstable_by_key(|&node| self.row[node as usize]);
-        before.sort_unstable_by_key(|&node| self.row[node as usize]);
-        let mut places: Vec<u32> = before.iter().chain(&after).map(|&node| self.row[node as usize]).collect();
+        after.sort_unstable_by_key(|&node| self.place(node));
+        before.sort_unstable_by_key(|&node| self.place(node));
+        let mut places: Vec<u32> = before.iter().chain(&after).map(|&node| self.place(node)).collect();
         places.sort_unstable();
         for (&node, &place) in before.iter().chain(&after).zip(&places) {
-            self.row[node as usize] = place;
+            self.row[node.index()] = place;
         }
         true
     }
 
     /// What `start` reaches up to a place; nothing when that includes the node at the place itself.
-    fn forward(&mut self, start: u32, high: u32) -> Option<Vec<u32>> {
+    fn forward(&mut self, start: Node, high: u32) -> Option<Vec<Node>> {
         let mut marks = self.fresh_marks();
         let mark = self.mark;
-        marks[start as usize] = mark;
+        marks[start.index()] = mark;
         let mut found = vec![start];
         let (mut next, mut hit) = (0, false);
         while next < found.len() && !hit {
             let node = found[next];
             next += 1;
             self.for_each_successor(node, |successor, _| {
-                let place = self.row[successor as usize];
+                let place = self.place(successor);
                 hit |= place == high;
-                if place < high && marks[successor as usize] != mark {
-                    marks[successor as usize] = mark;
+                if place < high && marks[successor.index()] != mark {
+                    marks[successor.index()] = mark;
                     found.push(successor);
                 }
             });
@@ -219,18 +256,18 @@ impl<'g> Theory<'g> {
     }
 
     /// What reaches `start` from a place on.
-    fn backward(&mut self, start: u32, low: u32) -> Vec<u32> {
+    fn backward(&mut self, start: Node, low: u32) -> Vec<Node> {
         let mut marks = self.fresh_marks();
         let mark = self.mark;
-        marks[start as usize] = mark;
+        marks[start.index()] = mark;
         let mut found = vec![start];
         let mut next = 0;
         while next < found.len() {
             let node = found[next];
             next += 1;
             self.for_each_predecessor(node, |predecessor| {
-                if self.row[predecessor as usize] > low && marks[predecessor as usize] != mark {
-                    marks[predecessor as usize] = mark;
+                if self.place(predecessor) > low && marks[predecessor.index()] != mark {
+                    marks[predecessor.index()] = mark;
                     found.push(predecessor);
                 }
             });
@@ -245,38 +282,38 @@ impl<'g> Theory<'g> {
         std::mem::take(&mut self.marks)
     }
 
-    fn for_each_successor(&self, node: u32, mut visit: impl FnMut(u32, Option<u32>)) {
+    fn for_each_successor(&self, node: Node, mut visit: impl FnMut(Node, Option<ConditionalId>)) {
         if let Some(next) = self.chains.next(node) {
             visit(next, None);
         }
-        let at = node as usize;
+        let at = node.index();
         for &successor in &self.successors[self.successor_starts[at] as usize..self.successor_starts[at + 1] as usize] {
             visit(successor, None);
         }
         let mut out = self.first_out[at];
         while out != NONE {
             let inserted = &self.inserted[out as usize];
-            visit(self.conditionals[inserted.edge as usize].to, Some(inserted.edge));
+            visit(self.conditionals[inserted.edge.index()].to, Some(inserted.edge));
             out = inserted.next_out;
         }
     }
 
-    fn for_each_predecessor(&self, node: u32, mut visit: impl FnMut(u32)) {
+    fn for_each_predecessor(&self, node: Node, mut visit: impl FnMut(Node)) {
         if let Some(previous) = self.chains.previous(node) {
             visit(previous);
         }
         self.known.predecessors(node).iter().for_each(|&predecessor| visit(predecessor));
-        let mut inward = self.first_in[node as usize];
+        let mut inward = self.first_in[node.index()];
         while inward != NONE {
             let inserted = &self.inserted[inward as usize];
-            visit(self.conditionals[inserted.edge as usize].from);
+            visit(self.conditionals[inserted.edge.index()].from);
             inward = inserted.next_in;
         }
     }
 
     /// A path with as few conditional edges as possible: known edges are free, so what a conflict blames is short. With
     /// [`Role::Dependency`] it uses dependencies only, with [`Role::LockingOverwrite`] those too.
-    fn path(&mut self, from: u32, to: u32, up_to: Role) -> Option<Vec<Hop>> {
+    fn path(&mut self, from: Node, to: Node, up_to: Role) -> Option<Vec<Hop>> {
         let high = self.place(to);
         if self.place(from) > high {
             return None;
@@ -293,7 +330,7 @@ impl<'g> Theory<'g> {
             while place < layer.len() {
                 let node = layer[place];
                 place += 1;
-                if std::mem::replace(&mut marks[node as usize], mark) == mark {
+                if std::mem::replace(&mut marks[node.index()], mark) == mark {
                     continue;
                 }
                 steps += 1;
@@ -303,10 +340,10 @@ impl<'g> Theory<'g> {
                 }
                 self.for_each_successor(node, |successor, edge| {
                     let allowed = edge.is_none_or(|edge| {
-                        let role = self.conditionals[edge as usize].role;
+                        let role = self.conditionals[edge.index()].role;
                         role == Role::Dependency || role == up_to
                     });
-                    if !allowed || self.row[successor as usize] > high || marks[successor as usize] == mark {
+                    if !allowed || self.place(successor) > high || marks[successor.index()] == mark {
                         return;
                     }
                     let known = came.get(&successor).is_some_and(|&(_, by)| by.is_none() || edge.is_some());
@@ -325,9 +362,9 @@ impl<'g> Theory<'g> {
 }
 
 /// Per node the one before it on the way, and the conditional edge between, if it is one.
-type CameFrom = rustc_hash::FxHashMap<u32, (u32, Option<u32>)>;
+type CameFrom = rustc_hash::FxHashMap<Node, (Node, Option<ConditionalId>)>;
 
-fn walk_back(came: &CameFrom, from: u32, to: u32) -> Vec<Hop> {
+fn walk_back(came: &CameFrom, from: Node, to: Node) -> Vec<Hop> {
     let mut hops = Vec::new();
     let mut node = to;
     while node != from {
@@ -339,24 +376,24 @@ fn walk_back(came: &CameFrom, from: u32, to: u32) -> Vec<Hop> {
     hops
 }
 
-fn closed(number: u32, mut path: Vec<Hop>) -> Vec<Hop> {
+fn closed(number: ConditionalId, mut path: Vec<Hop>) -> Vec<Hop> {
     path.insert(0, Hop::Conditional(number));
     path
 }
 
-fn by_source(known: &Graph, nodes: usize) -> (Vec<u32>, Vec<u32>) {
+fn by_source(known: &Graph, nodes: usize) -> (Vec<u32>, Vec<Node>) {
     let mut starts = vec![0u32; nodes + 1];
     for &(from, _) in known.edges() {
-        starts[from as usize + 1] += 1;
+        starts[from.index() + 1] += 1;
     }
     for node in 0..nodes {
         starts[node + 1] += starts[node];
     }
-    let mut successors = vec![0; known.edges().len()];
+    let mut successors = vec![Node::FIRST; known.edges().len()];
     let mut next = starts.clone();
     for &(from, to) in known.edges() {
-        successors[next[from as usize] as usize] = to;
-        next[from as usize] += 1;
+        successors[next[from.index()] as usize] = to;
+        next[from.index()] += 1;
     }
     (starts, successors)
 }

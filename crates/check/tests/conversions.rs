@@ -7,7 +7,7 @@
 
 mod support;
 
-use skew_check::{Budget, IsolationLevel, Options, cannot_ask, check_levels};
+use skew_check::{Budget, IsolationLevel, Options, cannot_ask, check_levels, levels_to_ask};
 use skew_history::format::{Format, Source, read, write};
 use skew_history::{History, notation};
 use std::collections::BTreeMap;
@@ -34,8 +34,8 @@ fn verdicts(history: &History, levels: &[IsolationLevel]) -> Vec<&'static str> {
 /// The levels that can be asked before and after: other formats have no declared levels, and other times.
 fn levels(history: &History, format: Format) -> Vec<IsolationLevel> {
     let same = matches!(format, Format::Native | Format::Notation);
-    let more = IsolationLevel::STRONG.into_iter().chain([IsolationLevel::Declared]).filter(|_| same);
-    IsolationLevel::SEVEN.into_iter().chain(more).filter(|&level| cannot_ask(history, level).is_none()).collect()
+    let levels = IsolationLevel::all().filter(|level| same || level.is_of_transactions());
+    levels.filter(|&level| cannot_ask(history, level).is_none()).collect()
 }
 
 fn converted(history: &History, format: Format) -> Option<(History, Vec<String>)> {
@@ -87,7 +87,7 @@ fn initial_values_are_carried_by_the_notation() {
     let mut out = Vec::new();
     write(&history, Format::Notation, &mut out).unwrap();
     assert_eq!(String::from_utf8(out).unwrap(), "init(x,100)\na: r(x,100)\n");
-    assert!(verdicts(&converted(&history, Format::Notation).unwrap().0, &IsolationLevel::SEVEN).contains(&"holds"));
+    assert!(verdicts(&converted(&history, Format::Notation).unwrap().0, &levels_to_ask(&history)).contains(&"holds"));
 }
 
 #[test]

@@ -18,7 +18,7 @@ use support::{Random, Shape, describe, random_history};
 
 fn refutes_nothing(text: &str, refutation: &Refutation) {
     let history = notation::parse(text).unwrap();
-    for level in IsolationLevel::SEVEN {
+    for level in IsolationLevel::of_transactions() {
         assert!(satisfies(&history, level), "{text} holds at {level}");
         let anomaly = Anomaly { level, refutation: refutation.clone() };
         assert!(!anomaly.refutes(&history, level), "{text} at {level}");
@@ -254,13 +254,14 @@ fn no_forged_refutation_of_a_history_that_holds_is_believed() {
     let (seed, count) = (environment("SKEW_SEED", 7), environment("SKEW_HISTORIES", 3_000));
     eprintln!("forged refutations: {count} histories from seed {seed}");
     let (mut tried, mut believed) = (0u64, 0u64);
+    let levels: Vec<IsolationLevel> = IsolationLevel::of_transactions().collect();
     for number in 0..count {
         let random = &mut Random::new(seed.wrapping_mul(1_000_003).wrapping_add(number));
         let shape = Shape { lists: number % 3 > 0, duplicates: true, outcomes: number % 4 > 0, ..Shape::any(random) };
         let history = random_history(random, &shape);
-        let reports = check_levels(&history, &IsolationLevel::SEVEN, Options::default(), Budget::UNLIMITED);
+        let reports = check_levels(&history, &levels, Options::default(), Budget::UNLIMITED);
         let holds = |level: IsolationLevel| reports.iter().any(|known| known.level == level && known.verdict.holds());
-        let allowed: Vec<IsolationLevel> = IsolationLevel::SEVEN.into_iter().filter(|&level| holds(level)).collect();
+        let allowed: Vec<IsolationLevel> = levels.iter().copied().filter(|&level| holds(level)).collect();
         let found = reports.iter().filter_map(|report| match &report.verdict {
             Verdict::Fails(anomaly) => Some(anomaly.refutation.clone()),
             _ => None,
@@ -278,10 +279,10 @@ fn no_forged_refutation_of_a_history_that_holds_is_believed() {
                 (0..forger.random.up_to(3)).for_each(|_| forger.change(&mut refutation));
                 refutation
             };
-            let level = random.pick(&IsolationLevel::SEVEN);
+            let level = random.pick(&levels);
             let anomaly = Anomaly { level, refutation };
             tried += 1;
-            for asked in IsolationLevel::SEVEN.into_iter().filter(|&asked| anomaly.refutes(&history, asked)) {
+            for asked in levels.iter().copied().filter(|&asked| anomaly.refutes(&history, asked)) {
                 believed += 1;
                 let is_true = !holds(asked);
                 assert!(is_true, "{asked} holds, and this is believed: {anomaly:?} of\n{}", describe(&history));

@@ -30,8 +30,7 @@ fn for_random_histories(name: &str, count: u64, mut test: impl FnMut(&History, &
 }
 
 fn levels(history: &History) -> Vec<IsolationLevel> {
-    let all = IsolationLevel::SEVEN.into_iter().chain(IsolationLevel::STRONG).chain([IsolationLevel::Declared]);
-    all.filter(|&level| cannot_ask(history, level).is_none()).collect()
+    IsolationLevel::all().filter(|&level| cannot_ask(history, level).is_none()).collect()
 }
 
 fn is_certified(history: &History, report: &LevelReport) -> bool {

@@ -24,7 +24,7 @@ fn satisfies(history: &History, level: IsolationLevel) -> bool {
 /// Seven letters, one per level from read-committed to serializable: `+` holds, `-` fails.
 fn verdicts(history: &History) -> String {
     let letter = |level| if satisfies(history, level) { '+' } else { '-' };
-    IsolationLevel::SEVEN.into_iter().map(letter).collect()
+    IsolationLevel::of_papers().map(letter).collect()
 }
 
 fn parse(text: &str) -> History {
@@ -314,7 +314,7 @@ fn count_updates(reads: &[bool]) -> [usize; 7] {
             (0..reads.len()).map(read).collect::<String>() + &format!("w(x,{})", own + 1)
         };
         let history = parse(&format!("{}; {}", session(0), session(1)));
-        for (count, level) in counts.iter_mut().zip(IsolationLevel::SEVEN) {
+        for (count, level) in counts.iter_mut().zip(IsolationLevel::of_papers()) {
             *count += usize::from(satisfies(&history, level));
         }
     }

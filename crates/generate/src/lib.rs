@@ -88,7 +88,7 @@ pub fn generate(
 
 /// The database and the schedule that make a level.
 fn simulator(parameters: &Parameters) -> (Box<dyn Database>, Schedule) {
-    use IsolationLevel::{Causal, ParallelSnapshot, Prefix, ReadAtomic, ReadCommitted, Snapshot};
+    use IsolationLevel::*;
     match parameters.level {
         ReadCommitted => (Box::new(latest::Latest::default()), Schedule::Interleaved),
         Snapshot => (Box::new(snapshot::SnapshotStore::default()), Schedule::Interleaved),
@@ -98,6 +98,7 @@ fn simulator(parameters: &Parameters) -> (Box<dyn Database>, Schedule) {
         ParallelSnapshot => {
             (Box::new(sites::Sites::new(parameters, sites::Promise::NoLostUpdate)), Schedule::OneAtATime)
         }
-        _ => (Box::new(latest::Latest::default()), Schedule::OneAtATime),
+        Serializable => (Box::new(latest::Latest::default()), Schedule::OneAtATime),
+        StrongSnapshot | StrictSerializable | Declared => unreachable!("{} is refused", parameters.level),
     }
 }

@@ -195,7 +195,7 @@ impl Parameters {
         if self.blind_writes && self.read_modify_write > 0.0 {
             return Err(ParameterError::BlindReadModifyWrite);
         }
-        if !IsolationLevel::SEVEN.contains(&self.level) {
+        if !self.level.is_of_transactions() {
             return Err(ParameterError::Level(self.level));
         }
         self.anomaly.map_or(Ok(()), |anomaly| self.validate_anomaly(anomaly))

@@ -123,7 +123,7 @@ impl Run {
     fn satisfies(&self, level: IsolationLevel) -> bool {
         match level {
             IsolationLevel::ReadCommitted => self.numbers().all(|reader| self.reads_are_monotonic(reader)),
-            IsolationLevel::ParallelSnapshot => self.has_no_bad_circle(),
+            IsolationLevel::ParallelSnapshot => self.has_no_bad_cycle(),
             _ => self.satisfies_axiom(&self.must_see(level)),
         }
     }
@@ -148,7 +148,7 @@ impl Run {
     }
 
     /// psi: `D+ ; rw?` is irreflexive, with the order of numbers as version order.
-    fn has_no_bad_circle(&self) -> bool {
+    fn has_no_bad_cycle(&self) -> bool {
         let mut depends = self.sees();
         for later in self.numbers() {
             for event in self.transactions[later].iter().filter(|event| event.action != Action::Read) {
@@ -199,10 +199,10 @@ fn small(level: IsolationLevel, seed: u64) -> Parameters {
 
 #[test]
 fn the_order_of_ends_satisfies_the_level_and_all_weaker_ones() {
-    for level in IsolationLevel::SEVEN {
+    for level in IsolationLevel::of_transactions() {
         for seed in 0..40 {
             let run = run(&small(level, seed));
-            for weaker in IsolationLevel::SEVEN.into_iter().filter(|&weaker| level.implies(weaker)) {
+            for weaker in IsolationLevel::of_transactions().filter(|&weaker| level.implies(weaker)) {
                 assert!(run.satisfies(weaker), "made at {level} with seed {seed}, is not {weaker}");
             }
         }
@@ -211,8 +211,8 @@ fn the_order_of_ends_satisfies_the_level_and_all_weaker_ones() {
 
 #[test]
 fn every_level_shows_that_it_is_no_stronger_one() {
-    for level in IsolationLevel::SEVEN {
-        for stronger in IsolationLevel::SEVEN.into_iter().filter(|&stronger| !level.implies(stronger)) {
+    for level in IsolationLevel::of_transactions() {
+        for stronger in IsolationLevel::of_transactions().filter(|&stronger| !level.implies(stronger)) {
             let violated = (0..40).any(|seed| !run(&small(level, seed)).satisfies(stronger));
             assert!(violated, "forty histories made at {level} all look {stronger} by the order of their ends");
         }
@@ -232,7 +232,7 @@ fn lost_updates(run: &Run) -> usize {
 
 #[test]
 fn updates_are_lost_below_psi_and_never_from_there_on() {
-    for level in IsolationLevel::SEVEN {
+    for level in IsolationLevel::of_transactions() {
         let lost: usize = (0..10)
             .map(|seed| Parameters { lists: 0.0, read_modify_write: 1.0, reads: 0.2, ..small(level, seed) })
             .map(|parameters| lost_updates(&run(&parameters)))

@@ -1,4 +1,4 @@
-//! The names of the isolation levels, and which of them is stronger.
+//! The isolation levels: their names, and which of them is stronger.
 //!
 //! ```text
 //!   read-committed ── read-atomic ── causal ──┬── prefix ──┬── snapshot ── serializable
@@ -6,74 +6,183 @@
 //!                                                          strong-snapshot ── strict-serializable
 //! ```
 //!
-//! Weak on the left. `psi` and `prefix` are incomparable: a long fork is allowed by the first only, a lost update by the
-//! second only. What each level means is `skew-check`'s business.
+//! Weak on the left. Strength is a partial order ([`IsolationLevel::implies`]), and no other order is to be had from the type: `psi` and
+//! `prefix` are incomparable (a long fork is allowed by the first only, a lost update by the second only). Where levels are listed they
+//! come in the order of the table below, which is also all that there is to change for a new name. What each level means is
+//! `skew-check`'s business; it has a table of its own.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A promise about what concurrent transactions may see of each other.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum IsolationLevel {
-    /// Reads see committed data, monotonically inside a transaction.
-    ReadCommitted,
-    /// A transaction's writes are seen all or none.
-    ReadAtomic,
-    /// Reads see the causal past.
-    Causal,
-    /// Reads see a prefix of the commit order.
-    Prefix,
-    /// Causal, and no lost updates.
-    ParallelSnapshot,
-    /// One snapshot per transaction, and no two concurrent transactions write the same key.
-    Snapshot,
-    /// As if one after another.
-    Serializable,
-    /// Snapshot that also respects real time.
-    StrongSnapshot,
-    /// Serializable that also respects real time.
-    StrictSerializable,
-    /// Not a level of its own: each transaction at the level its line declares.
+/// What a level speaks about, and so where it can be asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Family {
+    /// Single transactions, as the papers define it.
+    Papers,
+    /// Whole histories with times.
+    Strong,
+    /// Whole histories whose transactions say at which level they are.
     Declared,
 }
 
-use IsolationLevel::*;
+/// What there is to know of a level here.
+struct Row {
+    /// On the command line and in files.
+    name: &'static str,
+    /// For those who type it often.
+    abbreviation: Option<&'static str>,
+    /// What else it is called.
+    aliases: &'static [&'static str],
+    /// The levels directly below: when this one holds, so do they.
+    next_weaker: &'static [IsolationLevel],
+    family: Family,
+}
+
+/// The levels in the order in which they are listed, each with its row: one list for the type, for all of its values and for the table.
+macro_rules! levels {
+    ($(#[doc = $meaning:literal] $level:ident { $($row:tt)* })*) => {
+        /// A promise about what concurrent transactions may see of each other.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum IsolationLevel {
+            $(#[doc = $meaning] $level,)*
+        }
+
+        use IsolationLevel::*;
+
+        impl IsolationLevel {
+            const ALL: &[IsolationLevel] = &[$($level,)*];
+
+            const fn row(self) -> &'static Row {
+                match self {
+                    $($level => &Row { $($row)* },)*
+                }
+            }
+        }
+    };
+}
+
+levels! {
+    /// Reads see committed data, monotonically inside a transaction.
+    ReadCommitted {
+        name: "read-committed",
+        abbreviation: Some("rc"),
+        aliases: &["postgres:read-committed", "postgres:read-uncommitted"],
+        next_weaker: &[],
+        family: Family::Papers,
+    }
+    /// A transaction's writes are seen all or none.
+    ReadAtomic {
+        name: "read-atomic",
+        abbreviation: Some("ra"),
+        aliases: &[],
+        next_weaker: &[ReadCommitted],
+        family: Family::Papers,
+    }
+    /// Reads see the causal past.
+    Causal {
+        name: "causal",
+        abbreviation: Some("cc"),
+        aliases: &[],
+        next_weaker: &[ReadAtomic],
+        family: Family::Papers,
+    }
+    /// Reads see a prefix of the commit order.
+    Prefix {
+        name: "prefix",
+        abbreviation: Some("pc"),
+        aliases: &[],
+        next_weaker: &[Causal],
+        family: Family::Papers,
+    }
+    /// Causal, and no lost updates.
+    ParallelSnapshot {
+        name: "psi",
+        abbreviation: None,
+        aliases: &["parallel-snapshot"],
+        next_weaker: &[Causal],
+        family: Family::Papers,
+    }
+    /// One snapshot per transaction, and no two concurrent transactions write the same key.
+    Snapshot {
+        name: "snapshot",
+        abbreviation: Some("si"),
+        aliases: &["postgres:repeatable-read"],
+        next_weaker: &[Prefix, ParallelSnapshot],
+        family: Family::Papers,
+    }
+    /// As if one after another.
+    Serializable {
+        name: "serializable",
+        abbreviation: Some("ser"),
+        aliases: &["postgres:serializable"],
+        next_weaker: &[Snapshot],
+        family: Family::Papers,
+    }
+    /// Snapshot that also respects real time.
+    StrongSnapshot {
+        name: "strong-snapshot",
+        abbreviation: None,
+        aliases: &["strong-si"],
+        next_weaker: &[Snapshot],
+        family: Family::Strong,
+    }
+    /// Serializable that also respects real time.
+    StrictSerializable {
+        name: "strict-serializable",
+        abbreviation: Some("sser"),
+        aliases: &[],
+        next_weaker: &[Serializable, StrongSnapshot],
+        family: Family::Strong,
+    }
+    /// Not a level of its own: each transaction at the level its line declares.
+    Declared {
+        name: "declared",
+        abbreviation: None,
+        aliases: &[],
+        next_weaker: &[],
+        family: Family::Declared,
+    }
+}
 
 impl IsolationLevel {
-    /// The seven levels that need no clock, weakest first.
-    pub const SEVEN: [IsolationLevel; 7] =
-        [ReadCommitted, ReadAtomic, Causal, Prefix, ParallelSnapshot, Snapshot, Serializable];
+    /// All levels, in the order in which they are listed.
+    pub fn all() -> impl DoubleEndedIterator<Item = IsolationLevel> + Clone {
+        Self::ALL.iter().copied()
+    }
 
-    /// The two levels that also respect real time.
-    pub const STRONG: [IsolationLevel; 2] = [StrongSnapshot, StrictSerializable];
+    /// The levels that a transaction can run at, weakest first.
+    pub fn of_transactions() -> impl DoubleEndedIterator<Item = IsolationLevel> + Clone {
+        Self::all().filter(|level| level.is_of_transactions())
+    }
+
+    /// Those of the papers among them: the ones that anomalies are named after.
+    pub fn of_papers() -> impl DoubleEndedIterator<Item = IsolationLevel> + Clone {
+        Self::all().filter(|level| level.row().family == Family::Papers)
+    }
+
+    /// The levels that respect real time and need a history with times.
+    pub fn strong() -> impl DoubleEndedIterator<Item = IsolationLevel> + Clone {
+        Self::all().filter(|level| level.is_strong())
+    }
 
     /// The name used on the command line and in files.
     pub fn name(self) -> &'static str {
-        match self {
-            ReadCommitted => "read-committed",
-            ReadAtomic => "read-atomic",
-            Causal => "causal",
-            Prefix => "prefix",
-            ParallelSnapshot => "psi",
-            Snapshot => "snapshot",
-            Serializable => "serializable",
-            StrongSnapshot => "strong-snapshot",
-            StrictSerializable => "strict-serializable",
-            Declared => "declared",
-        }
+        self.row().name
+    }
+
+    /// The shortest of its names.
+    pub fn short(self) -> &'static str {
+        self.names().min_by_key(|name| name.len()).unwrap_or(self.row().name)
+    }
+
+    fn names(self) -> impl Iterator<Item = &'static str> {
+        let row = self.row();
+        std::iter::once(row.name).chain(row.abbreviation).chain(row.aliases.iter().copied())
     }
 
     /// The levels directly below this one: when this one holds, so do they.
     pub fn next_weaker(self) -> &'static [IsolationLevel] {
-        match self {
-            ReadCommitted | Declared => &[],
-            ReadAtomic => &[ReadCommitted],
-            Causal => &[ReadAtomic],
-            Prefix | ParallelSnapshot => &[Causal],
-            Snapshot => &[Prefix, ParallelSnapshot],
-            Serializable | StrongSnapshot => &[Snapshot],
-            StrictSerializable => &[Serializable, StrongSnapshot],
-        }
+        self.row().next_weaker
     }
 
     /// Whether every history that satisfies `self` satisfies `other`. Every level implies itself.
@@ -81,10 +190,36 @@ impl IsolationLevel {
         self == other || self.next_weaker().iter().any(|weaker| weaker.implies(other))
     }
 
+    /// Whether a transaction can run at the level; the others speak about whole histories.
+    pub fn is_of_transactions(self) -> bool {
+        match self.row().family {
+            Family::Papers => true,
+            Family::Strong | Family::Declared => false,
+        }
+    }
+
     /// Whether the level speaks about real time.
     pub fn is_strong(self) -> bool {
-        Self::STRONG.contains(&self)
+        match self.row().family {
+            Family::Strong => true,
+            Family::Papers | Family::Declared => false,
+        }
     }
+}
+
+/// Words in a row, as a sentence lists them: `rc, ra or cc`.
+pub fn listed<'w>(words: impl IntoIterator<Item = &'w str>, last: &str) -> String {
+    let words: Vec<&str> = words.into_iter().collect();
+    match words.split_last() {
+        Some((end, rest)) if !rest.is_empty() => format!("{} {last} {end}", rest.join(", ")),
+        Some((only, _)) => (*only).to_owned(),
+        None => String::new(),
+    }
+}
+
+/// What may be written for one of these levels: `rc, ra or their long names`.
+pub fn spellings(levels: impl Iterator<Item = IsolationLevel>) -> String {
+    listed(levels.map(IsolationLevel::short).chain(["their long names"]), "or")
 }
 
 impl fmt::Display for IsolationLevel {
@@ -95,29 +230,25 @@ impl fmt::Display for IsolationLevel {
 
 /// A level name that is none.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error(
-    "`{0}` is not an isolation level; use read-committed (rc), read-atomic (ra), causal (cc), prefix (pc), psi, snapshot (si), \
-     serializable (ser), strong-snapshot, strict-serializable (sser) or declared"
-)]
+#[error("`{0}` is not an isolation level; use {names}", names = names_and_abbreviations())]
 pub struct UnknownLevel(pub String);
+
+/// `read-committed (rc), …`, all levels.
+fn names_and_abbreviations() -> String {
+    let name = |level: IsolationLevel| match level.row().abbreviation {
+        Some(short) => format!("{level} ({short})"),
+        None => level.name().to_owned(),
+    };
+    let names: Vec<String> = IsolationLevel::all().map(name).collect();
+    listed(names.iter().map(String::as_str), "or")
+}
 
 impl FromStr for IsolationLevel {
     type Err = UnknownLevel;
 
     fn from_str(text: &str) -> Result<Self, UnknownLevel> {
-        Ok(match text {
-            "read-committed" | "rc" | "postgres:read-committed" | "postgres:read-uncommitted" => ReadCommitted,
-            "read-atomic" | "ra" => ReadAtomic,
-            "causal" | "cc" => Causal,
-            "prefix" | "pc" => Prefix,
-            "psi" | "parallel-snapshot" => ParallelSnapshot,
-            "snapshot" | "si" | "postgres:repeatable-read" => Snapshot,
-            "serializable" | "ser" | "postgres:serializable" => Serializable,
-            "strong-snapshot" | "strong-si" => StrongSnapshot,
-            "strict-serializable" | "sser" => StrictSerializable,
-            "declared" => Declared,
-            _ => return Err(UnknownLevel(text.to_owned())),
-        })
+        let found = Self::all().find(|level| level.names().any(|name| name == text));
+        found.ok_or_else(|| UnknownLevel(text.to_owned()))
     }
 }
 
@@ -127,11 +258,21 @@ mod tests {
 
     #[test]
     fn names_and_aliases_read_back() {
-        for level in IsolationLevel::SEVEN.into_iter().chain(IsolationLevel::STRONG) {
+        for level in IsolationLevel::all() {
             assert_eq!(level.name().parse(), Ok(level));
+            assert_eq!(level.short().parse(), Ok(level));
         }
         assert_eq!("postgres:repeatable-read".parse(), Ok(Snapshot));
         assert!("repeatable-read".parse::<IsolationLevel>().is_err());
+    }
+
+    #[test]
+    fn no_two_levels_share_a_name() {
+        let mut names: Vec<&str> = IsolationLevel::all().flat_map(IsolationLevel::names).collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
     }
 
     #[test]
@@ -139,5 +280,29 @@ mod tests {
         assert!(!Prefix.implies(ParallelSnapshot) && !ParallelSnapshot.implies(Prefix));
         assert!(StrictSerializable.implies(ReadCommitted) && Snapshot.implies(ParallelSnapshot));
         assert!(!Serializable.implies(StrongSnapshot));
+    }
+
+    #[test]
+    fn strength_is_a_partial_order_and_lists_begin_with_the_weak() {
+        for one in IsolationLevel::all() {
+            for (place, other) in IsolationLevel::all().enumerate() {
+                assert!(one == other || !(one.implies(other) && other.implies(one)), "{one} and {other}");
+                let weaker = other.next_weaker().iter();
+                let listed = weaker.map(|weaker| IsolationLevel::all().position(|level| level == *weaker));
+                assert!(listed.flatten().all(|weaker| weaker < place), "{other}");
+            }
+        }
+    }
+
+    #[test]
+    fn levels_are_listed_as_sentences_have_them() {
+        let names = IsolationLevel::of_transactions().map(IsolationLevel::name);
+        let list = "read-committed, read-atomic, causal, prefix, psi, snapshot and serializable";
+        assert_eq!(listed(names, "and"), list);
+        let shorts = IsolationLevel::all().map(IsolationLevel::short);
+        assert_eq!(listed(shorts, "or"), "rc, ra, cc, pc, psi, si, ser, strong-si, sser or declared");
+        let refusal = "`x` is not an isolation level; use read-committed (rc), read-atomic (ra), causal (cc), prefix (pc), psi, \
+                       snapshot (si), serializable (ser), strong-snapshot, strict-serializable (sser) or declared";
+        assert_eq!(UnknownLevel("x".to_owned()).to_string(), refusal);
     }
 }

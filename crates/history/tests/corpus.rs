@@ -3,11 +3,9 @@
 //! The histories are not part of the project. They are looked for under `SKEW_SHARED`, or under `../shared` beside the
 //! workspace; without them the test says so and passes.
 
-// What was skipped or replayed is for whoever runs the test.
-#![allow(clippy::print_stderr)]
-
 use skew_history::format::{Format, Source, detect, read};
 use skew_history::{History, Outcome};
+use skew_testing::{say, skipped};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -108,8 +106,7 @@ fn compare(row: &Row<'_>, format: Format, history: &History, nemesis: usize) {
 fn every_file_of_the_manifest_is_recognised_and_has_what_it_says() {
     let corpus = shared().join("corpus");
     let Ok(manifest) = fs::read_to_string(corpus.join("MANIFEST.tsv")) else {
-        eprintln!("skipped: no corpus under {}", corpus.display());
-        return;
+        return skipped(&format!("no corpus under {}", corpus.display()));
     };
     let mut files_read = 0;
     for row in manifest.lines().skip(1).map(row).filter(|row| !row.file.ends_with(".tar.xz")) {
@@ -126,5 +123,5 @@ fn every_file_of_the_manifest_is_recognised_and_has_what_it_says() {
         files_read += 1;
     }
     assert!(files_read > 0, "the manifest is there, and none of its files is");
-    eprintln!("{files_read} files read");
+    say(&format!("{files_read} files read"));
 }

@@ -6,12 +6,10 @@
 //! ```
 //!
 //! They are outside of histories: no version is read or written. A session that closes a cycle of sessions that wait for one another,
-//! for these locks or for rows, is refused; a cycle that a row lock closes is left to the time limit of a wait.
+//! for these locks or for rows, is refused ([`Waits`](crate::waits::Waits) knows both); a cycle that a row lock closes is left to the time
+//! limit of a wait.
 
-use crate::lock::waits_for_itself;
-use crate::store::Store;
 use skew_history::SessionId;
-use skew_sql::{AdvisoryRequest, Interrupt, Stop};
 use std::collections::BTreeMap;
 
 /// How often a session holds a lock.
@@ -40,6 +38,20 @@ impl AdvisoryTable {
         others.map(|holder| holder.session).collect()
     }
 
+    /// Takes a lock if nobody stands in the way; with `transaction` until that ends.
+    pub(crate) fn take(&mut self, session: SessionId, key: i128, shared: bool, transaction: bool) -> bool {
+        let is_free = self.in_the_way(session, key, shared).is_empty();
+        if is_free {
+            self.hold(session, key, shared, transaction);
+        }
+        is_free
+    }
+
+    /// A session waits from now on.
+    pub(crate) fn wait(&mut self, session: SessionId, key: i128, shared: bool) {
+        self.waiting.insert(session, (key, shared));
+    }
+
     fn hold(&mut self, session: SessionId, key: i128, shared: bool, transaction: bool) {
         self.waiting.remove(&session);
         let holders = self.holders.entry(key).or_default();
@@ -53,7 +65,7 @@ impl AdvisoryTable {
     }
 
     /// Gives one back; false if the session does not hold it.
-    fn free(&mut self, session: SessionId, key: i128, shared: bool) -> bool {
+    pub(crate) fn free(&mut self, session: SessionId, key: i128, shared: bool) -> bool {
         let Some(holders) = self.holders.get_mut(&key) else { return false };
         let same = |holder: &Holder| holder.session == session && holder.shared == shared && !holder.transaction;
         let Some(place) = holders.iter().position(same) else { return false };
@@ -64,7 +76,22 @@ impl AdvisoryTable {
         true
     }
 
-    fn free_all(&mut self, session: SessionId, is_freed: impl Fn(&Holder) -> bool) {
+    /// Gives all back that the session can give back.
+    pub(crate) fn free_all(&mut self, session: SessionId) {
+        self.free_those(session, |holder| !holder.transaction);
+    }
+
+    /// Those of a session's transaction end with it.
+    pub(crate) fn free_transaction(&mut self, session: SessionId) {
+        self.free_those(session, |holder| holder.transaction);
+    }
+
+    /// All of them end with the session.
+    pub(crate) fn free_session(&mut self, session: SessionId) {
+        self.free_those(session, |_| true);
+    }
+
+    fn free_those(&mut self, session: SessionId, is_freed: impl Fn(&Holder) -> bool) {
         self.waiting.remove(&session);
         for holders in self.holders.values_mut() {
             holders.retain(|holder| holder.session != session || !is_freed(holder));
@@ -73,7 +100,7 @@ impl AdvisoryTable {
     }
 
     /// Those that could have now what they wait for.
-    fn ready(&self) -> impl Iterator<Item = SessionId> {
+    pub(crate) fn ready(&self) -> impl Iterator<Item = SessionId> {
         let free = |(session, (key, shared)): &(&SessionId, &(i128, bool))| {
             self.in_the_way(**session, *key, *shared).is_empty()
         };
@@ -98,54 +125,5 @@ impl AdvisoryTable {
     /// Those that hold what a session waits for.
     pub(crate) fn waits_for(&self, session: SessionId) -> Vec<SessionId> {
         self.waiting.get(&session).map_or(Vec::new(), |(key, shared)| self.in_the_way(session, *key, *shared))
-    }
-}
-
-impl Store {
-    /// Does what a function of advisory locks asks; whether it could.
-    pub(crate) fn advisory(&mut self, session: SessionId, key: i128, request: AdvisoryRequest) -> Result<bool, Stop> {
-        let done = match request {
-            AdvisoryRequest::Take { shared, waits, transaction } => {
-                if self.advisory.in_the_way(session, key, shared).is_empty() {
-                    self.advisory.hold(session, key, shared, transaction);
-                    return Ok(true);
-                }
-                if waits {
-                    return Err(self.wait_for_advisory(session, key, shared).into());
-                }
-                false
-            }
-            AdvisoryRequest::Free { shared } => self.advisory.free(session, key, shared),
-            AdvisoryRequest::FreeAll => {
-                self.advisory.free_all(session, |holder| !holder.transaction);
-                true
-            }
-        };
-        self.wake_ready();
-        Ok(done)
-    }
-
-    fn wait_for_advisory(&mut self, session: SessionId, key: i128, shared: bool) -> Interrupt {
-        self.advisory.waiting.insert(session, (key, shared));
-        if waits_for_itself(session, |other| self.waits_for(other)) {
-            self.advisory.waiting.remove(&session);
-            return self.abort_by_database(session, Interrupt::Deadlock);
-        }
-        Interrupt::Wait
-    }
-
-    /// The locks of a session's transaction end with it, and with the session all of them.
-    pub(crate) fn free_advisory(&mut self, session: SessionId, all: bool) {
-        self.advisory.free_all(session, |holder| all || holder.transaction);
-        self.wake_ready();
-    }
-
-    /// Wakes those that could go on, each once until somebody asks.
-    fn wake_ready(&mut self) {
-        for session in self.advisory.ready() {
-            if !self.woken.contains(&session) {
-                self.woken.push(session);
-            }
-        }
     }
 }

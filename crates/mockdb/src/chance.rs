@@ -44,7 +44,7 @@ impl Chance {
         if bound < 2 {
             return 0;
         }
-        // Numbers at the end of the circle would favour small remainders: throw again.
+        // Numbers at the end of the range would favour small remainders: throw again.
         let fair = u64::MAX - u64::MAX % bound;
         loop {
             let number = self.number();

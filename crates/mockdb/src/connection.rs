@@ -12,10 +12,11 @@
 
 use crate::database::Database;
 use crate::settings::Settings;
-use crate::statement::{Ending, no_savepoint};
+use crate::statement::Ending;
+use crate::undo::no_savepoint;
 use skew_history::SessionId;
-use skew_sql::session::{Answer, Control, Modes, Prepared, Session};
 use skew_sql::{Catalog, Interrupt, NoStorage, SpaceId, Stop, Storage};
+use skew_sql::{session::Answer, session::Control, session::Modes, session::Prepared, session::Session};
 use skew_value::{Datum, Dialect, SqlError, SqlState};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -55,7 +56,7 @@ impl Desk for Database {
         session: SessionId,
         statement: &mut dyn FnMut(&mut dyn Storage) -> Result<Answer, Stop>,
     ) -> Result<Answer, Stop> {
-        statement(&mut self.store.view(session))
+        statement(&mut *self.store.view(session))
     }
 }
 
@@ -445,7 +446,7 @@ impl Connection {
             return Ok(());
         }
         let (id, session) = (self.id, &mut self.session);
-        database.store.run_statement(id, Some("COMMIT"), |store| session.check_deferred(&mut store.view(id)))
+        database.store.run_statement(id, Some("COMMIT"), |store| session.check_deferred(&mut *store.view(id)))
     }
 
     fn roll_back(&mut self, database: &mut Database, chain: bool) -> Result<(), Stop> {

@@ -145,22 +145,17 @@ impl Database {
 impl Store {
     /// The spaces that the open transaction of a session has written into.
     pub(crate) fn written_spaces(&self, session: SessionId) -> BTreeSet<SpaceId> {
-        let writes = self.transaction(session).ok().map(|transaction| transaction.writes.keys());
-        writes.into_iter().flatten().map(|&key| self.keys.row_of(key).space).collect()
+        let writes = self.transaction(session).ok().map(|transaction| transaction.writes().keys());
+        writes.into_iter().flatten().map(|&key| self.past().keys().row_of(key).space).collect()
     }
 
     /// Whether the open transaction of a session has written anything.
     pub(crate) fn has_written(&self, session: SessionId) -> bool {
-        self.transaction(session).is_ok_and(|transaction| !transaction.writes.is_empty())
+        self.transaction(session).is_ok_and(|transaction| !transaction.writes().is_empty())
     }
 
     /// Whether the open transaction of a session sees one state of the database rather than a newer one with each statement.
     pub(crate) fn sees_one_state(&self, session: SessionId) -> bool {
-        self.transaction(session).is_ok_and(|transaction| transaction.level.implies(IsolationLevel::ReadAtomic))
-    }
-
-    /// Says how the keys and rows of all tables and indexes are told in the history.
-    pub fn describe_catalog(&mut self, catalog: &Catalog) {
-        self.keys.layout.describe_catalog(catalog);
+        self.transaction(session).is_ok_and(|transaction| transaction.level().implies(IsolationLevel::ReadAtomic))
     }
 }

@@ -10,6 +10,7 @@
 //! Which last versions go together the growing history knows; here they become rows. Checks of constraints ask for the rows as they stand
 //! now, which is the final state if nobody else went on.
 
+use crate::past::Past;
 use crate::store::Store;
 use rustc_hash::FxHashMap;
 use skew_check::{Updates, Version};
@@ -21,56 +22,56 @@ use std::collections::BTreeSet;
 impl Store {
     /// The rows of every final state that some allowed commit order leaves; nothing when there are more than `limit`.
     pub fn final_states(&self, limit: usize) -> Option<Vec<Vec<(RowKey, Row)>>> {
-        let ways = self.growing.last_versions(limit)?;
-        Some(ways.into_iter().map(|way| self.rows_of(&way.into_iter().collect())).collect())
+        let ways = self.past().last_versions(limit)?;
+        Some(ways.into_iter().map(|way| rows_of(self.past(), &way.into_iter().collect())).collect())
     }
 
     /// The rows that committed last.
     pub fn latest_rows(&self) -> Vec<(RowKey, Row)> {
-        self.rows_of(&FxHashMap::default())
-    }
-
-    /// The rows that there are when these versions are the last ones, and of other keys the latest.
-    fn rows_of(&self, last: &FxHashMap<KeyId, Version>) -> Vec<(RowKey, Row)> {
-        let value = |key: KeyId| {
-            let version = last.get(&key).copied().unwrap_or_else(|| self.growing.latest(key));
-            self.versions.value(key, version)
-        };
-        let rows = (0..self.keys.len() as u32).map(KeyId).filter(|&key| !self.keys.is_cell(key));
-        rows.filter_map(|key| self.row_with(key, value)).collect()
+        rows_of(self.past(), &FxHashMap::default())
     }
 
     /// The rows of a range as a transaction would leave them if it committed now; nothing where updates do not lock.
     pub(crate) fn present(&self, session: SessionId, range: &KeyRange) -> Result<Option<Vec<(RowKey, Row)>>, Stop> {
-        let transaction = self.transaction(session)?;
-        if transaction.loading || self.options.updates == Updates::Plain {
+        let (transaction, past) = (self.transaction(session)?, self.past());
+        if transaction.is_loading() || self.options().updates == Updates::Plain {
             return Ok(None);
         }
-        let value = |key: KeyId| match transaction.writes.get(&key) {
+        let value = |key: KeyId| match transaction.own(key) {
             Some(own) => own.clone(),
-            None => self.versions.value(key, self.growing.latest(key)),
+            None => past.value(key, past.latest(key)),
         };
-        let committed = self.keys.from(range.space, &range.prefix, range.low.as_ref()).map(|(_, key)| key);
-        let own = transaction.writes.keys().copied().filter(|&key| !self.keys.is_cell(key));
-        let keys: BTreeSet<KeyId> = committed.chain(own).filter(|&key| range.contains(self.keys.row_of(key))).collect();
-        let mut rows: Vec<(RowKey, Row)> = keys.into_iter().filter_map(|key| self.row_with(key, value)).collect();
+        let keys = past.keys();
+        let committed = keys.from(range.space, &range.prefix, range.low.as_ref()).map(|(_, key)| key);
+        let own = transaction.writes().keys().copied().filter(|&key| !keys.is_cell(key));
+        let inside: BTreeSet<KeyId> = committed.chain(own).filter(|&key| range.contains(keys.row_of(key))).collect();
+        let mut rows: Vec<(RowKey, Row)> = inside.into_iter().filter_map(|key| row_with(past, key, value)).collect();
         rows.sort_by(|one, other| one.0.parts.cmp(&other.0.parts));
         Ok(Some(rows))
     }
+}
 
-    /// The row under a key when keys have these values, if there is one.
-    fn row_with(&self, key: KeyId, value: impl Fn(KeyId) -> Option<Row>) -> Option<(RowKey, Row)> {
-        let row = value(key)?;
-        let key_of_row = self.keys.row_of(key).clone();
-        let row = if self.has_cells(key_of_row.space) { self.row_of_cells(key, value) } else { row };
-        Some((key_of_row, row))
-    }
+/// The rows that there are when these versions are the last ones, and of other keys the latest.
+fn rows_of(past: &Past, last: &FxHashMap<KeyId, Version>) -> Vec<(RowKey, Row)> {
+    let value = |key: KeyId| {
+        let version = last.get(&key).copied().unwrap_or_else(|| past.latest(key));
+        past.value(key, version)
+    };
+    let rows = (0..past.keys().len() as u32).map(KeyId).filter(|&key| !past.keys().is_cell(key));
+    rows.filter_map(|key| row_with(past, key, value)).collect()
+}
 
-    /// A row that exists, from its cells.
-    fn row_of_cells(&self, row: KeyId, value: impl Fn(KeyId) -> Option<Row>) -> Row {
-        let row = self.keys.row_of(row);
-        let cells = (0..).map_while(|column| self.keys.known(&self.keys.layout.cell(row, column)));
-        let datum = |cell: KeyId| value(cell).and_then(|value| value.first().cloned()).unwrap_or(Datum::Null);
-        cells.map(datum).collect()
-    }
+/// The row under a key when keys have these values, if there is one.
+fn row_with(past: &Past, key: KeyId, value: impl Fn(KeyId) -> Option<Row>) -> Option<(RowKey, Row)> {
+    let row = value(key)?;
+    let key = past.keys().row_of(key);
+    Some((key.clone(), if past.has_cells(key.space) { row_of_cells(past, key, value) } else { row }))
+}
+
+/// A row that exists, from its cells.
+fn row_of_cells(past: &Past, row: &RowKey, value: impl Fn(KeyId) -> Option<Row>) -> Row {
+    let keys = past.keys();
+    let cells = (0..).map_while(|column| keys.known(&keys.layout().cell(row, column)));
+    let datum = |cell: KeyId| value(cell).and_then(|value| value.first().cloned()).unwrap_or(Datum::Null);
+    cells.map(datum).collect()
 }

@@ -15,10 +15,11 @@
 //! Nobody blocks others for ever: a wait for a lock has an end, a client that goes away while it waits leaves the queue, and a
 //! transaction whose client is silent for too long is rolled back.
 
+use crate::chronicle::Counts;
 use crate::kv::{self, KvValue};
 use crate::record::Record;
 use crate::shared::{Bell, HasStore, Shared, Work as CoreWork};
-use crate::store::{Begin, Counts, Store};
+use crate::store::{Begin, Store};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, Path, State};

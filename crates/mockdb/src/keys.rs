@@ -11,8 +11,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use skew_history::KeyId;
-use skew_sql::rows::Layout;
-use skew_sql::{Granularity, KeyPart, RowKey, SpaceId};
+use skew_sql::{Catalog, Granularity, KeyPart, RowKey, SpaceId};
+use skew_sql::{rows::Layout, rows::SpaceShape};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ struct Space {
 #[derive(Debug)]
 pub(crate) struct KeyTable {
     /// Which keys a row is, and what they are called.
-    pub(crate) layout: Layout,
+    layout: Layout,
     entries: Vec<KeyEntry>,
     spaces: BTreeMap<SpaceId, Space>,
     names: FxHashSet<Arc<str>>,
@@ -49,6 +49,21 @@ impl KeyTable {
             spaces: BTreeMap::new(),
             names: FxHashSet::default(),
         }
+    }
+
+    /// Which keys a row is, and what they are called.
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Says what a space is called and what its rows are.
+    pub(crate) fn describe(&mut self, space: SpaceId, shape: SpaceShape) {
+        self.layout.describe(space, shape);
+    }
+
+    /// The same for all tables and indexes.
+    pub(crate) fn describe_catalog(&mut self, catalog: &Catalog) {
+        self.layout.describe_catalog(catalog);
     }
 
     /// The number of a row, an entry or a cell.
@@ -150,7 +165,7 @@ mod tests {
         let text = keys.number(&row(1, &[KeyPart::Text("7".into())]));
         assert_eq!((&**keys.name(seven), &**keys.name(text)), ("space1/7", "space1/7~2"));
         assert_eq!(keys.number(&row(1, &[KeyPart::Number(7)])), seven);
-        let cell = keys.layout.cell(&row(1, &[KeyPart::Number(7)]), 1);
+        let cell = keys.layout().cell(&row(1, &[KeyPart::Number(7)]), 1);
         let cell = keys.number(&cell);
         assert!(keys.is_cell(cell) && !keys.is_cell(seven));
     }

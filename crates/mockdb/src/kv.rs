@@ -17,9 +17,10 @@
 //! A key is a path: the parts of `item/3` between slashes, numbers among them as numbers.
 
 use crate::chooser::{Campaign, Chooser, ChooserKind};
+use crate::chronicle::Counts;
 use crate::options::Options;
 use crate::record::Record;
-use crate::store::{Begin, Counts, Store};
+use crate::store::{Begin, Store};
 use crate::tape::Tape;
 use skew_history::format::ReadError;
 use skew_history::{History, IsolationLevel, SessionId};

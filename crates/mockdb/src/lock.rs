@@ -10,21 +10,20 @@
 //! *given* to those in front, so that nobody who comes later overtakes them.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use skew_check::GrowingId;
-use skew_history::KeyId;
+use skew_history::{KeyId, SessionId};
 use std::collections::VecDeque;
 use std::hash::Hash;
 
 /// How a row is held.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Mode {
+pub(crate) enum LockMode {
     Share,
     Update,
 }
 
 /// What came of asking for a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Answer {
+pub(crate) enum LockAnswer {
     Granted,
     Waits,
     Deadlock,
@@ -32,124 +31,124 @@ pub(crate) enum Answer {
 
 #[derive(Default, Debug)]
 struct RowLock {
-    holders: Vec<(GrowingId, Mode)>,
-    queue: VecDeque<(GrowingId, Mode)>,
+    holders: Vec<(SessionId, LockMode)>,
+    queue: VecDeque<(SessionId, LockMode)>,
 }
 
 /// All locks of a store.
 #[derive(Default, Debug)]
 pub(crate) struct LockTable {
     rows: FxHashMap<KeyId, RowLock>,
-    held: FxHashMap<GrowingId, Vec<KeyId>>,
-    waits: FxHashMap<GrowingId, KeyId>,
+    held: FxHashMap<SessionId, Vec<KeyId>>,
+    waits: FxHashMap<SessionId, KeyId>,
 }
 
-fn together(one: Mode, other: Mode) -> bool {
-    one == Mode::Share && other == Mode::Share
+fn together(one: LockMode, other: LockMode) -> bool {
+    one == LockMode::Share && other == LockMode::Share
 }
 
 impl RowLock {
-    fn mode_of(&self, transaction: GrowingId) -> Option<Mode> {
-        self.holders.iter().find(|holder| holder.0 == transaction).map(|holder| holder.1)
+    fn mode_of(&self, session: SessionId) -> Option<LockMode> {
+        self.holders.iter().find(|holder| holder.0 == session).map(|holder| holder.1)
     }
 
-    /// Whom this transaction, at this place of the queue, waits for.
-    fn ahead(&self, transaction: GrowingId, mode: Mode, place: usize) -> impl Iterator<Item = GrowingId> {
+    /// Whom this session, at this place of the queue, waits for.
+    fn ahead(&self, session: SessionId, mode: LockMode, place: usize) -> impl Iterator<Item = SessionId> {
         let holders = self.holders.iter();
-        let others = holders.chain(self.queue.iter().take(place)).filter(move |other| other.0 != transaction);
+        let others = holders.chain(self.queue.iter().take(place)).filter(move |other| other.0 != session);
         others.filter(move |other| !together(other.1, mode)).map(|other| other.0)
     }
 
-    fn place_of(&self, transaction: GrowingId) -> Option<usize> {
-        self.queue.iter().position(|waiter| waiter.0 == transaction)
+    fn place_of(&self, session: SessionId) -> Option<usize> {
+        self.queue.iter().position(|waiter| waiter.0 == session)
     }
 
-    fn hold(&mut self, transaction: GrowingId, mode: Mode) {
-        match self.holders.iter_mut().find(|holder| holder.0 == transaction) {
+    fn hold(&mut self, session: SessionId, mode: LockMode) {
+        match self.holders.iter_mut().find(|holder| holder.0 == session) {
             Some(holder) => holder.1 = mode,
-            None => self.holders.push((transaction, mode)),
+            None => self.holders.push((session, mode)),
         }
     }
 }
 
 impl LockTable {
     /// Asks for a lock; who has to wait asks again when told that the wait is over.
-    pub(crate) fn acquire(&mut self, transaction: GrowingId, key: KeyId, mode: Mode) -> Answer {
+    pub(crate) fn acquire(&mut self, session: SessionId, key: KeyId, mode: LockMode) -> LockAnswer {
         let row = self.rows.entry(key).or_default();
-        let held = row.mode_of(transaction);
+        let held = row.mode_of(session);
         if held.is_some_and(|held| held >= mode) {
-            return Answer::Granted;
+            return LockAnswer::Granted;
         }
-        if row.place_of(transaction).is_some() {
-            return Answer::Waits;
+        if row.place_of(session).is_some() {
+            return LockAnswer::Waits;
         }
         // Who holds a share and wants more goes first: everybody behind would wait for him anyway.
         let place = if held.is_some() { 0 } else { row.queue.len() };
-        if row.ahead(transaction, mode, place).next().is_none() {
-            row.hold(transaction, mode);
+        if row.ahead(session, mode, place).next().is_none() {
+            row.hold(session, mode);
             if held.is_none() {
-                self.held.entry(transaction).or_default().push(key);
+                self.held.entry(session).or_default().push(key);
             }
-            return Answer::Granted;
+            return LockAnswer::Granted;
         }
-        row.queue.insert(place, (transaction, mode));
-        self.waits.insert(transaction, key);
-        if self.waits_for_itself(transaction) {
-            self.stop_waiting(transaction);
-            return Answer::Deadlock;
+        row.queue.insert(place, (session, mode));
+        self.waits.insert(session, key);
+        if self.waits_for_itself(session) {
+            self.stop_waiting(session);
+            return LockAnswer::Deadlock;
         }
-        Answer::Waits
+        LockAnswer::Waits
     }
 
     /// Whether a transaction that asked for a lock would have to wait.
-    pub(crate) fn would_wait(&self, transaction: GrowingId, key: KeyId, mode: Mode) -> bool {
+    pub(crate) fn would_wait(&self, session: SessionId, key: KeyId, mode: LockMode) -> bool {
         let Some(row) = self.rows.get(&key) else { return false };
-        let held = row.mode_of(transaction);
+        let held = row.mode_of(session);
         let place = if held.is_some() { 0 } else { row.queue.len() };
-        held.is_none_or(|held| held < mode) && row.ahead(transaction, mode, place).next().is_some()
+        held.is_none_or(|held| held < mode) && row.ahead(session, mode, place).next().is_some()
     }
 
     /// Whether a transaction holds a lock of at least this mode.
-    pub(crate) fn holds(&self, transaction: GrowingId, key: KeyId, mode: Mode) -> bool {
-        self.rows.get(&key).and_then(|row| row.mode_of(transaction)).is_some_and(|held| held >= mode)
+    pub(crate) fn holds(&self, session: SessionId, key: KeyId, mode: LockMode) -> bool {
+        self.rows.get(&key).and_then(|row| row.mode_of(session)).is_some_and(|held| held >= mode)
     }
 
     /// Whether a transaction stands in a queue.
-    pub(crate) fn is_waiting(&self, transaction: GrowingId) -> bool {
-        self.waits.contains_key(&transaction)
+    pub(crate) fn is_waiting(&self, session: SessionId) -> bool {
+        self.waits.contains_key(&session)
     }
 
     /// The row that a transaction waits for.
-    pub(crate) fn awaited(&self, transaction: GrowingId) -> Option<KeyId> {
-        self.waits.get(&transaction).copied()
+    pub(crate) fn awaited(&self, session: SessionId) -> Option<KeyId> {
+        self.waits.get(&session).copied()
     }
 
     /// Those that a waiting transaction waits for directly.
-    pub(crate) fn waits_for(&self, transaction: GrowingId) -> Vec<GrowingId> {
-        let Some(row) = self.waits.get(&transaction).and_then(|key| self.rows.get(key)) else { return Vec::new() };
-        let Some(place) = row.place_of(transaction) else { return Vec::new() };
-        row.ahead(transaction, row.queue[place].1, place).collect()
+    pub(crate) fn waits_for(&self, session: SessionId) -> Vec<SessionId> {
+        let Some(row) = self.waits.get(&session).and_then(|key| self.rows.get(key)) else { return Vec::new() };
+        let Some(place) = row.place_of(session) else { return Vec::new() };
+        row.ahead(session, row.queue[place].1, place).collect()
     }
 
-    fn waits_for_itself(&self, transaction: GrowingId) -> bool {
-        waits_for_itself(transaction, |other| self.waits_for(other))
+    fn waits_for_itself(&self, session: SessionId) -> bool {
+        waits_for_itself(session, |other| self.waits_for(other))
     }
 
     /// Leaves the queue; those behind may come forward.
-    pub(crate) fn stop_waiting(&mut self, transaction: GrowingId) -> Vec<GrowingId> {
-        let Some(key) = self.waits.remove(&transaction) else { return Vec::new() };
+    pub(crate) fn stop_waiting(&mut self, session: SessionId) -> Vec<SessionId> {
+        let Some(key) = self.waits.remove(&session) else { return Vec::new() };
         if let Some(row) = self.rows.get_mut(&key) {
-            row.queue.retain(|waiter| waiter.0 != transaction);
+            row.queue.retain(|waiter| waiter.0 != session);
         }
         self.promote(key)
     }
 
-    /// Gives all locks of a transaction back, and says whose wait is over.
-    pub(crate) fn release(&mut self, transaction: GrowingId) -> Vec<GrowingId> {
-        let mut woken = self.stop_waiting(transaction);
-        for key in self.held.remove(&transaction).unwrap_or_default() {
+    /// Gives all locks of a session back, and says whose wait is over.
+    pub(crate) fn release(&mut self, session: SessionId) -> Vec<SessionId> {
+        let mut woken = self.stop_waiting(session);
+        for key in self.held.remove(&session).unwrap_or_default() {
             if let Some(row) = self.rows.get_mut(&key) {
-                row.holders.retain(|holder| holder.0 != transaction);
+                row.holders.retain(|holder| holder.0 != session);
             }
             woken.extend(self.promote(key));
         }
@@ -157,20 +156,20 @@ impl LockTable {
     }
 
     /// Gives a lock to those in front of its queue.
-    fn promote(&mut self, key: KeyId) -> Vec<GrowingId> {
+    fn promote(&mut self, key: KeyId) -> Vec<SessionId> {
         let mut woken = Vec::new();
         let Some(row) = self.rows.get_mut(&key) else { return woken };
-        while let Some(&(transaction, mode)) = row.queue.front() {
-            if row.ahead(transaction, mode, 0).next().is_some() {
+        while let Some(&(session, mode)) = row.queue.front() {
+            if row.ahead(session, mode, 0).next().is_some() {
                 break;
             }
             row.queue.pop_front();
-            if row.mode_of(transaction).is_none() {
-                self.held.entry(transaction).or_default().push(key);
+            if row.mode_of(session).is_none() {
+                self.held.entry(session).or_default().push(key);
             }
-            row.hold(transaction, mode);
-            self.waits.remove(&transaction);
-            woken.push(transaction);
+            row.hold(session, mode);
+            self.waits.remove(&session);
+            woken.push(session);
         }
         if row.holders.is_empty() && row.queue.is_empty() {
             self.rows.remove(&key);
@@ -200,29 +199,29 @@ mod tests {
 
     const X: KeyId = KeyId(0);
     const Y: KeyId = KeyId(1);
-    const A: GrowingId = GrowingId(1);
-    const B: GrowingId = GrowingId(2);
-    const C: GrowingId = GrowingId(3);
+    const A: SessionId = SessionId(1);
+    const B: SessionId = SessionId(2);
+    const C: SessionId = SessionId(3);
 
     #[test]
     fn shares_go_together_and_an_update_waits_for_them() {
         let mut locks = LockTable::default();
-        assert_eq!(locks.acquire(A, X, Mode::Share), Answer::Granted);
-        assert_eq!(locks.acquire(B, X, Mode::Share), Answer::Granted);
-        assert_eq!(locks.acquire(C, X, Mode::Update), Answer::Waits);
-        assert_eq!(locks.acquire(C, X, Mode::Update), Answer::Waits, "asking again changes nothing");
+        assert_eq!(locks.acquire(A, X, LockMode::Share), LockAnswer::Granted);
+        assert_eq!(locks.acquire(B, X, LockMode::Share), LockAnswer::Granted);
+        assert_eq!(locks.acquire(C, X, LockMode::Update), LockAnswer::Waits);
+        assert_eq!(locks.acquire(C, X, LockMode::Update), LockAnswer::Waits, "asking again changes nothing");
         assert_eq!(locks.waits_for(C), [A, B]);
         assert!(locks.release(A).is_empty());
         assert_eq!(locks.release(B), [C]);
-        assert_eq!(locks.acquire(C, X, Mode::Update), Answer::Granted);
+        assert_eq!(locks.acquire(C, X, LockMode::Update), LockAnswer::Granted);
     }
 
     #[test]
     fn nobody_overtakes_a_waiting_update() {
         let mut locks = LockTable::default();
-        locks.acquire(A, X, Mode::Share);
-        assert_eq!(locks.acquire(B, X, Mode::Update), Answer::Waits);
-        assert_eq!(locks.acquire(C, X, Mode::Share), Answer::Waits);
+        locks.acquire(A, X, LockMode::Share);
+        assert_eq!(locks.acquire(B, X, LockMode::Update), LockAnswer::Waits);
+        assert_eq!(locks.acquire(C, X, LockMode::Share), LockAnswer::Waits);
         assert_eq!(locks.release(A), [B]);
         assert_eq!(locks.release(B), [C]);
     }
@@ -230,10 +229,10 @@ mod tests {
     #[test]
     fn who_closes_the_cycle_is_refused() {
         let mut locks = LockTable::default();
-        locks.acquire(A, X, Mode::Update);
-        locks.acquire(B, Y, Mode::Update);
-        assert_eq!(locks.acquire(A, Y, Mode::Update), Answer::Waits);
-        assert_eq!(locks.acquire(B, X, Mode::Update), Answer::Deadlock);
+        locks.acquire(A, X, LockMode::Update);
+        locks.acquire(B, Y, LockMode::Update);
+        assert_eq!(locks.acquire(A, Y, LockMode::Update), LockAnswer::Waits);
+        assert_eq!(locks.acquire(B, X, LockMode::Update), LockAnswer::Deadlock);
         assert!(!locks.is_waiting(B));
         assert_eq!(locks.release(B), [A]);
     }
@@ -241,20 +240,20 @@ mod tests {
     #[test]
     fn two_shares_that_both_want_more_are_a_deadlock() {
         let mut locks = LockTable::default();
-        locks.acquire(A, X, Mode::Share);
-        locks.acquire(B, X, Mode::Share);
-        assert_eq!(locks.acquire(A, X, Mode::Update), Answer::Waits);
-        assert_eq!(locks.acquire(B, X, Mode::Update), Answer::Deadlock);
+        locks.acquire(A, X, LockMode::Share);
+        locks.acquire(B, X, LockMode::Share);
+        assert_eq!(locks.acquire(A, X, LockMode::Update), LockAnswer::Waits);
+        assert_eq!(locks.acquire(B, X, LockMode::Update), LockAnswer::Deadlock);
         assert_eq!(locks.release(B), [A]);
-        assert_eq!(locks.acquire(A, X, Mode::Update), Answer::Granted);
+        assert_eq!(locks.acquire(A, X, LockMode::Update), LockAnswer::Granted);
     }
 
     #[test]
     fn who_gives_up_waiting_lets_those_behind_forward() {
         let mut locks = LockTable::default();
-        locks.acquire(A, X, Mode::Share);
-        locks.acquire(B, X, Mode::Update);
-        locks.acquire(C, X, Mode::Share);
+        locks.acquire(A, X, LockMode::Share);
+        locks.acquire(B, X, LockMode::Update);
+        locks.acquire(C, X, LockMode::Share);
         assert_eq!(locks.stop_waiting(B), [C]);
         assert!(locks.release(A).is_empty() && locks.release(C).is_empty() && locks.rows.is_empty());
     }

@@ -18,7 +18,8 @@
 
 use crate::keys::KeyTable;
 use crate::log::{transaction_name, version_name};
-use crate::transaction::{Action, Listed, Operation, ScanBound, Source, Transaction};
+use crate::operation::{Action, Listed, Operation, ScanBound, Source};
+use crate::transaction::Transaction;
 use serde_json::Value;
 use skew_check::GrowingId;
 use skew_history::KeyId;
@@ -66,9 +67,9 @@ pub(crate) struct Recorder {
     history: Option<Box<dyn Write + Send>>,
     choices: Option<Box<dyn Write + Send>>,
     /// How many seal lines there are.
-    pub(crate) seals: usize,
+    seals: usize,
     /// What went wrong with writing, once.
-    pub(crate) failure: Option<String>,
+    failure: Option<String>,
 }
 
 /// Where a run is written to.
@@ -98,6 +99,14 @@ impl Recorder {
             let written = out.write_all(line.as_bytes()).and_then(|()| out.flush());
             self.failure = written.err().map(|error| error.to_string());
         }
+    }
+
+    pub(crate) fn seals(&self) -> usize {
+        self.seals
+    }
+
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
     }
 
     pub(crate) fn wants_history(&self) -> bool {
@@ -132,8 +141,8 @@ pub(crate) fn header<'a>(keys: &KeyTable, initial: impl Iterator<Item = (KeyId, 
 /// The line of a transaction that ended at this moment.
 pub(crate) fn line(keys: &KeyTable, session: &str, transaction: &Transaction, ending: Ending, end: u64) -> String {
     let mut line =
-        format!("{{\"session\":{},\"id\":\"{}\",\"ops\":[", quoted(session), transaction_name(transaction.id));
-    for (place, operation) in transaction.operations.iter().enumerate() {
+        format!("{{\"session\":{},\"id\":\"{}\",\"ops\":[", quoted(session), transaction_name(transaction.id()));
+    for (place, operation) in transaction.operations().iter().enumerate() {
         line.push_str(if place > 0 { "," } else { "" });
         write_operation(keys, operation, &mut line);
     }
@@ -143,7 +152,7 @@ pub(crate) fn line(keys: &KeyTable, session: &str, transaction: &Transaction, en
         Ending::ByProgram => ",\"outcome\":\"aborted\",\"by\":\"program\"",
         Ending::ByDatabase => ",\"outcome\":\"aborted\",\"by\":\"database\"",
     });
-    let (level, begin) = (transaction.level, transaction.begin);
+    let (level, begin) = (transaction.level(), transaction.moment());
     let _ = writeln!(line, ",\"level\":\"{level}\",\"begin\":{begin},\"end\":{end}}}");
     line
 }
@@ -201,7 +210,7 @@ fn quoted(text: &str) -> String {
 /// A version as JSON: numbers and truth as such, everything else as PostgreSQL shows it.
 fn value(keys: &KeyTable, key: KeyId, row: Option<&Row>) -> String {
     let Some(row) = row else { return "null".to_owned() };
-    match keys.layout.shown(keys.row_of(key), row) {
+    match keys.layout().shown(keys.row_of(key), row) {
         Datum::Integer(number) if i64::try_from(number).is_ok() => number.to_string(),
         Datum::Boolean(truth) => truth.to_string(),
         datum => quoted(&text(&datum)),

@@ -18,7 +18,7 @@ use crate::database::Database;
 use crate::store::Begin;
 use skew_history::IsolationLevel;
 use skew_sql::Stop;
-use skew_sql::session::{Answer, DeclaredLevel, Modes, ResultColumn, Rows};
+use skew_sql::{session::Answer, session::DeclaredLevel, session::Modes, session::ResultColumn, session::Rows};
 use skew_value::function::unknown_zone;
 use skew_value::{Datum, Dialect, SqlError, SqlState, SqlType, Zone};
 use std::collections::BTreeMap;
@@ -481,8 +481,8 @@ fn parse_chooser(text: &str) -> Result<ChooserKind, SqlError> {
 }
 
 fn parse_level(text: &str) -> Result<IsolationLevel, SqlError> {
-    let names = || IsolationLevel::SEVEN.map(IsolationLevel::name).join(", ");
-    let level = text.parse().ok().filter(|level| IsolationLevel::SEVEN.contains(level));
+    let names = || IsolationLevel::of_transactions().map(IsolationLevel::name).collect::<Vec<_>>().join(", ");
+    let level = text.parse().ok().filter(|level: &IsolationLevel| level.is_of_transactions());
     level.ok_or_else(|| invalid(LEVEL, text, &names()))
 }
 

@@ -1,23 +1,19 @@
-//! Statements and savepoints: the parts of a transaction that can be taken back or run again.
+//! A statement that runs, or waits to be run again: what it was answered.
+//!
+//! When a statement has to wait for a lock or for its turn its writes are dropped, it is run again from the start, and everything that
+//! it asked before is answered as before: reads by its [`Memory`], values of sequences and the like by what it was [`Told`].
 //!
 //! ```text
-//!   begin_statement ── reads, writes ── end_statement(Done)      they stay
-//!                                       end_statement(Failed)    the writes go; the reads stay, because they decided that it failed
-//!                                       end_statement(Waiting)   the same, and they are answered as before when begin_statement runs
-//!                                                                the statement again
+//!   UPDATE …   nextval → 7   r(x)   r(y): wait          told: 7     memory: x
+//!   again      nextval → 7   r(x)   r(y)   w(y)         both answered as before
 //! ```
-//!
-//! `SAVEPOINT; INSERT` of a key that is taken`; ROLLBACK TO; SELECT` of that key has to find the row: the INSERT has read it. What was read
-//! before ROLLBACK TO SAVEPOINT was seen by the client in the same way, so those reads stay, too; only the writes go.
 
-use crate::steering::refused;
-use crate::store::Store;
-use crate::transaction::{Savepoint, Statement};
 use rustc_hash::{FxHashMap, FxHashSet};
-use skew_history::SessionId;
+use skew_check::Mark;
+use skew_history::KeyId;
 use skew_sql::rows::Memory;
-use skew_sql::{Interrupt, Stop};
-use skew_value::{SqlError, SqlState};
+use skew_sql::{Interrupt, RowKey, Stop};
+use std::sync::Arc;
 
 /// How a statement ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,135 +37,141 @@ impl Ending {
     }
 }
 
-impl Store {
-    /// Runs a statement, or runs it again after a wait, and ends it as it came out.
-    pub fn run_statement<T>(
-        &mut self,
-        session: SessionId,
-        sql: Option<&str>,
-        work: impl FnOnce(&mut Store) -> Result<T, Stop>,
-    ) -> Result<T, Stop> {
-        self.begin_statement(session, sql)?;
-        let result = work(self);
-        self.end_statement(session, Ending::of(&result));
-        result
+/// A place in a transaction to come back to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Checkpoint {
+    mark: Option<Mark>,
+    operations: usize,
+    writes: usize,
+}
+
+impl Checkpoint {
+    /// Behind so many operations and writes, where the growing history has this mark; it has none while the store is being loaded.
+    pub(crate) fn new(mark: Option<Mark>, operations: usize, writes: usize) -> Checkpoint {
+        Checkpoint { mark, operations, writes }
     }
 
-    /// A statement begins, or begins again. A transaction that cannot commit any more is refused here.
-    pub fn begin_statement(&mut self, session: SessionId, sql: Option<&str>) -> Result<(), Stop> {
-        let transaction = self.transaction(session)?;
-        let (id, loading) = (transaction.id, transaction.loading);
-        if !loading && self.growing.is_doomed(id) {
-            return Err(self.abort_by_database(session, Interrupt::SerializationFailure).into());
-        }
-        self.steered_statement(session);
-        let mark = (!loading).then(|| self.growing.mark(id));
-        let transaction = self.transaction_mut(session)?;
-        match &mut transaction.statement {
-            Some(again) => again.asked = 0,
-            None => {
-                transaction.statement = Some(Statement {
-                    sql: sql.map(Into::into),
-                    mark,
-                    first_operation: transaction.operations.len(),
-                    first_undo: transaction.undo.len(),
-                    memory: Memory::default(),
-                    turns: FxHashMap::default(),
-                    own: FxHashSet::default(),
-                    told: Vec::new(),
-                    asked: 0,
-                });
-            }
-        }
-        Ok(())
+    /// Where the growing history was.
+    pub(crate) fn mark(&self) -> Option<Mark> {
+        self.mark
     }
 
-    /// A statement ends. After an interrupt that ended the transaction there is nothing left to end.
-    pub fn end_statement(&mut self, session: SessionId, ending: Ending) {
-        let Some(transaction) = &mut self.sessions[session.index()].transaction else { return };
-        let Some(mut statement) = transaction.statement.take() else { return };
-        let (first_operation, first_undo, mark) = (statement.first_operation, statement.first_undo, statement.mark);
-        let id = transaction.id;
-        match ending {
-            Ending::Done => {}
-            Ending::Waiting => {
-                statement.own.clear();
-                transaction.statement = Some(statement);
-                self.drop_writes(session, first_operation, first_undo);
-            }
-            Ending::Failed => {
-                self.drop_writes(session, first_operation, first_undo);
-                if let Some(mark) = mark {
-                    self.growing.take_back_writes(id, mark);
-                    self.bury_taken_back(session);
-                }
-            }
-        }
+    /// How many operations there were.
+    pub(crate) fn operations(&self) -> usize {
+        self.operations
     }
 
-    fn undo_to(&mut self, session: SessionId, left: usize) {
-        let Some(mut transaction) = self.sessions[session.index()].transaction.take() else { return };
-        if transaction.loading {
-            self.undo_loading(&mut transaction, left);
-        } else {
-            transaction.undo_writes(left);
-        }
-        self.sessions[session.index()].transaction = Some(transaction);
-    }
-
-    fn drop_writes(&mut self, session: SessionId, first_operation: usize, first_undo: usize) {
-        self.undo_to(session, first_undo);
-        if let Some(transaction) = &mut self.sessions[session.index()].transaction {
-            transaction.keep_external_reads(first_operation);
-        }
-    }
-
-    /// SAVEPOINT. A second one of the same name hides the first.
-    pub fn savepoint(&mut self, session: SessionId, name: &str) -> Result<(), Stop> {
-        let transaction = self.transaction(session)?;
-        let mark = (!transaction.loading).then(|| self.growing.mark(transaction.id));
-        let steered_writes = self.steered_writes(session);
-        let transaction = self.transaction_mut(session)?;
-        transaction.savepoints.push(Savepoint {
-            steered_writes,
-            name: name.to_owned(),
-            mark,
-            first_operation: transaction.operations.len(),
-            first_undo: transaction.undo.len(),
-        });
-        Ok(())
-    }
-
-    /// RELEASE SAVEPOINT.
-    pub fn release_savepoint(&mut self, session: SessionId, name: &str) -> Result<(), Stop> {
-        let transaction = self.transaction_mut(session)?;
-        let place = transaction.savepoints.iter().rposition(|savepoint| savepoint.name == name);
-        transaction.savepoints.truncate(place.ok_or_else(|| no_savepoint(name))?);
-        Ok(())
-    }
-
-    /// ROLLBACK TO SAVEPOINT: the writes since then go, the reads stay; so does the savepoint.
-    pub fn rollback_to_savepoint(&mut self, session: SessionId, name: &str) -> Result<(), Stop> {
-        let transaction = self.transaction_mut(session)?;
-        let place = transaction.savepoints.iter().rposition(|savepoint| savepoint.name == name);
-        let place = place.ok_or_else(|| no_savepoint(name))?;
-        transaction.savepoints.truncate(place + 1);
-        let savepoint = &transaction.savepoints[place];
-        let steered_writes = savepoint.steered_writes;
-        let (mark, first_operation, first_undo) = (savepoint.mark, savepoint.first_operation, savepoint.first_undo);
-        let id = transaction.id;
-        if self.steered_writes(session) > steered_writes {
-            return refused("ROLLBACK TO a savepoint behind which something was written");
-        }
-        self.drop_writes(session, first_operation, first_undo);
-        if let Some(mark) = mark {
-            self.growing.take_back_writes(id, mark);
-            self.bury_taken_back(session);
-        }
-        Ok(())
+    /// How many writes there were.
+    pub(crate) fn writes(&self) -> usize {
+        self.writes
     }
 }
 
-pub(crate) fn no_savepoint(name: &str) -> Stop {
-    SqlError::new(SqlState("3B001"), format!("there is no savepoint {name}")).into()
+/// What a statement was told that is no read: values of sequences, fresh keys, random numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Told {
+    Number(i128),
+    Done,
+}
+
+/// A statement that runs, or waits to be run again.
+#[derive(Debug)]
+pub(crate) struct Statement {
+    sql: Option<Arc<str>>,
+    checkpoint: Checkpoint,
+    /// What it was answered.
+    memory: Memory,
+    /// Rows that it writes under a lock of their own, and whether it had its turn for that; a row that was locked before needs none.
+    turns: FxHashMap<KeyId, bool>,
+    /// Own writes whose reading is already told.
+    own: FxHashSet<KeyId>,
+    told: Vec<Told>,
+    /// How many of these were asked for again.
+    asked: usize,
+}
+
+impl Statement {
+    /// A statement begins here.
+    pub(crate) fn new(sql: Option<&str>, checkpoint: Checkpoint) -> Statement {
+        Statement {
+            sql: sql.map(Into::into),
+            checkpoint,
+            memory: Memory::default(),
+            turns: FxHashMap::default(),
+            own: FxHashSet::default(),
+            told: Vec::new(),
+            asked: 0,
+        }
+    }
+
+    pub(crate) fn sql(&self) -> Option<Arc<str>> {
+        self.sql.clone()
+    }
+
+    /// Where its transaction was when it began.
+    pub(crate) fn checkpoint(&self) -> Checkpoint {
+        self.checkpoint
+    }
+
+    /// It runs again.
+    pub(crate) fn begin_again(&mut self) {
+        self.asked = 0;
+    }
+
+    /// It waits to be run again, without what it wrote.
+    pub(crate) fn wait(&mut self) {
+        self.own.clear();
+    }
+
+    /// Its memory, while it is asked: whoever answers what it does not know needs all the rest.
+    pub(crate) fn take_memory(&mut self) -> Memory {
+        std::mem::take(&mut self.memory)
+    }
+
+    pub(crate) fn put_memory(&mut self, memory: Memory) {
+        self.memory = memory;
+    }
+
+    /// Whether it has read a row under its lock.
+    pub(crate) fn knows_locked(&self, row: &RowKey) -> bool {
+        self.memory.knows(row, true)
+    }
+
+    /// A subquery begins or ends; who read before.
+    pub(crate) fn enter(&mut self, scope: usize) -> usize {
+        self.memory.enter(scope)
+    }
+
+    /// Whether the read of an own write is told for the first time.
+    pub(crate) fn tell_own(&mut self, key: KeyId) -> bool {
+        self.own.insert(key)
+    }
+
+    /// An own write is there whose reading is not told yet.
+    pub(crate) fn wrote(&mut self, key: KeyId) {
+        self.own.remove(&key);
+    }
+
+    /// Whether it needs no turn to write a row: it had it, or the row's lock was there before.
+    pub(crate) fn has_turn(&mut self, key: KeyId, is_locked: bool) -> bool {
+        *self.turns.entry(key).or_insert(is_locked)
+    }
+
+    /// It had its turn to write a row.
+    pub(crate) fn take_turn(&mut self, key: KeyId) {
+        self.turns.insert(key, true);
+    }
+
+    /// What it was told at this place when it ran before.
+    pub(crate) fn told_before(&mut self) -> Option<Told> {
+        let told = self.told.get(self.asked).copied()?;
+        self.asked += 1;
+        Some(told)
+    }
+
+    /// It is told something that it was not told before.
+    pub(crate) fn tell(&mut self, told: Told) {
+        self.told.push(told);
+        self.asked += 1;
+    }
 }

@@ -4,179 +4,277 @@
 //!   operations   r(x) w(x) │ r(y) scan(item/) w(y) │ r(z) …       what the history file will say, in program order
 //!   writes       x → 1, y → 5                      │              seen by its own reads at once, by others after commit
 //!   undo         x was not written, y was 3        │              how writes are taken back
-//!                savepoint s ──────────────────────┘
+//!                checkpoint ───────────────────────┘              of a savepoint, or of the statement that runs
 //! ```
 //!
-//! A statement is the unit of failing and of running again. Its [`Statement`] remembers what it was answered: when it has to wait for
-//! a lock or for its turn its writes are dropped, it is run again from the start, and everything it asked before is answered as before.
+//! A statement is the unit of failing and of running again; [`Statement`] remembers what it was answered.
 
 use crate::chooser::ChooserKind;
-use rustc_hash::{FxHashMap, FxHashSet};
-use skew_check::{GrowingId, Mark, Version};
+use crate::operation::{Action, Operation, Source};
+use crate::statement::{Checkpoint, Statement};
+use rustc_hash::FxHashMap;
+use skew_check::{GrowingId, Mark};
 use skew_history::{IsolationLevel, KeyId};
 use skew_sql::Row;
-use skew_sql::rows::Memory;
-use std::sync::Arc;
 
-/// Where a read came from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Source {
-    /// The transaction's own write.
-    Own,
-    /// A committed version.
-    Version(Version),
-}
-
-/// A bound of a range in the history file.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum ScanBound {
-    Number(i64),
-    Text(Arc<str>),
-}
-
-/// The range that a scan covers, as the history file says it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Covered {
-    pub(crate) prefix: Arc<str>,
-    pub(crate) low: Option<ScanBound>,
-    pub(crate) high: Option<ScanBound>,
-}
-
-/// A key that a scan read.
-#[derive(Clone, Debug)]
-pub(crate) struct Listed {
-    pub(crate) key: KeyId,
-    pub(crate) value: Option<Row>,
-    pub(crate) source: Source,
-}
-
-/// What the history file will say.
-#[derive(Clone, Debug)]
-pub(crate) enum Action {
-    Read {
-        key: KeyId,
-        value: Option<Row>,
-        source: Source,
-        locking: bool,
-    },
-    Write {
-        key: KeyId,
-        value: Option<Row>,
-    },
-    Scan {
-        covered: Covered,
-        sealed: usize,
-        listed: Vec<Listed>,
-        /// Keys that it left out: the statement took them under their lock, or saw what it had written there itself and took back.
-        except: Vec<KeyId>,
-    },
-}
-
-/// An action and the statement that it is part of.
-#[derive(Clone, Debug)]
-pub(crate) struct Operation {
-    pub(crate) action: Action,
-    pub(crate) sql: Option<Arc<str>>,
-}
-
-/// What a statement was told that is no read: values of sequences, fresh keys, random numbers.
-#[derive(Clone, Debug)]
-pub(crate) enum Told {
-    Number(i128),
-    Done,
-}
-
-/// A statement that runs, or waits to be run again.
-#[derive(Debug)]
-pub(crate) struct Statement {
-    pub(crate) sql: Option<Arc<str>>,
-    /// Nothing while the store is being loaded.
-    pub(crate) mark: Option<Mark>,
-    pub(crate) first_operation: usize,
-    pub(crate) first_undo: usize,
-    /// What it was answered.
-    pub(crate) memory: Memory,
-    /// Rows that it writes under a lock of their own, and whether it had its turn for that; a row that was locked before needs none.
-    pub(crate) turns: FxHashMap<KeyId, bool>,
-    /// Own writes whose reading is already told.
-    pub(crate) own: FxHashSet<KeyId>,
-    pub(crate) told: Vec<Told>,
-    /// How many of these were asked for again.
-    pub(crate) asked: usize,
-}
-
-#[derive(Debug)]
-pub(crate) struct Savepoint {
-    pub(crate) name: String,
-    /// Nothing while the store is being loaded.
-    pub(crate) mark: Option<Mark>,
-    pub(crate) first_operation: usize,
-    pub(crate) first_undo: usize,
-    /// How many writes came before it, where somebody else decides.
-    pub(crate) steered_writes: usize,
-}
-
-/// A transaction that has not ended.
-#[derive(Debug)]
-pub(crate) struct Transaction {
+/// What is known of a transaction when it begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beginning {
     pub(crate) id: GrowingId,
     /// It fills the initial state: nothing of it is history.
     pub(crate) loading: bool,
     pub(crate) level: IsolationLevel,
     pub(crate) read_only: bool,
     pub(crate) chooser: Option<ChooserKind>,
-    /// The one before was refused; see [`SessionState::after_refusal`](crate::store::SessionState).
+    /// The one before was refused: this one reads the latest, else it might be refused for ever.
     pub(crate) retrying: bool,
     /// How many transactions of its session came before.
     pub(crate) ordinal: u32,
-    pub(crate) began_at: i64,
+    /// The clock of the run.
+    pub(crate) time: i64,
     /// Its `begin` in the history file; see [`Moment`](crate::record::Moment).
-    pub(crate) begin: u64,
-    pub(crate) operations: Vec<Operation>,
-    pub(crate) writes: FxHashMap<KeyId, Option<Row>>,
+    pub(crate) moment: u64,
+}
+
+#[derive(Debug)]
+struct Savepoint {
+    name: String,
+    checkpoint: Checkpoint,
+    /// How many writes came before it, where somebody else decides.
+    steered_writes: usize,
+}
+
+/// A transaction that has not ended.
+#[derive(Debug)]
+pub(crate) struct Transaction {
+    beginning: Beginning,
+    operations: Vec<Operation>,
+    writes: FxHashMap<KeyId, Option<Row>>,
     /// Keys that it wrote, or tried to, and that have no version yet.
-    pub(crate) born: Vec<KeyId>,
+    born: Vec<KeyId>,
     /// What `writes` (or, while loading, the initial state) said before; the outer option is "nothing".
-    pub(crate) undo: Vec<(KeyId, Option<Option<Row>>)>,
+    undo: Vec<(KeyId, Option<Option<Row>>)>,
     /// How many reads the growing history knows of.
-    pub(crate) read_count: usize,
-    pub(crate) savepoints: Vec<Savepoint>,
-    pub(crate) statement: Option<Statement>,
+    read_count: usize,
+    savepoints: Vec<Savepoint>,
+    statement: Option<Statement>,
 }
 
 impl Transaction {
+    pub(crate) fn new(beginning: Beginning) -> Transaction {
+        Transaction {
+            beginning,
+            operations: Vec::new(),
+            writes: FxHashMap::default(),
+            born: Vec::new(),
+            undo: Vec::new(),
+            read_count: 0,
+            savepoints: Vec::new(),
+            statement: None,
+        }
+    }
+
+    pub(crate) fn id(&self) -> GrowingId {
+        self.beginning.id
+    }
+
+    /// Whether it fills the initial state: nothing of it is history.
+    pub(crate) fn is_loading(&self) -> bool {
+        self.beginning.loading
+    }
+
+    /// From here on what it writes is the initial state.
+    pub(crate) fn start_loading(&mut self) {
+        self.beginning.loading = true;
+    }
+
+    pub(crate) fn level(&self) -> IsolationLevel {
+        self.beginning.level
+    }
+
+    pub(crate) fn set_level(&mut self, level: IsolationLevel) {
+        self.beginning.level = level;
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.beginning.read_only
+    }
+
+    pub(crate) fn set_read_only(&mut self, read_only: bool) {
+        self.beginning.read_only = read_only;
+    }
+
+    /// The chooser that it asked for.
+    pub(crate) fn chooser(&self) -> Option<ChooserKind> {
+        self.beginning.chooser
+    }
+
+    /// Whether the one before was refused.
+    pub(crate) fn is_retrying(&self) -> bool {
+        self.beginning.retrying
+    }
+
+    /// How many transactions of its session came before.
+    pub(crate) fn ordinal(&self) -> u32 {
+        self.beginning.ordinal
+    }
+
+    /// The clock of the run when it began.
+    pub(crate) fn time(&self) -> i64 {
+        self.beginning.time
+    }
+
+    /// When it began, for the history file.
+    pub(crate) fn moment(&self) -> u64 {
+        self.beginning.moment
+    }
+
+    /// What the history file will say of it.
+    pub(crate) fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    /// Whether it has read or written anything.
+    pub(crate) fn has_events(&self) -> bool {
+        !self.operations.is_empty()
+    }
+
+    /// Something happened, in the statement that runs.
     pub(crate) fn push(&mut self, action: Action) {
-        let sql = self.statement.as_ref().and_then(|statement| statement.sql.clone());
+        let sql = self.statement.as_ref().and_then(Statement::sql);
         self.operations.push(Operation { action, sql });
     }
 
-    /// Takes writes back until only so many are left.
-    pub(crate) fn undo_writes(&mut self, left: usize) {
-        while self.undo.len() > left {
-            let Some((key, before)) = self.undo.pop() else { break };
+    /// How many reads the growing history knows of.
+    pub(crate) fn read_count(&self) -> usize {
+        self.read_count
+    }
+
+    /// The growing history knows of one more read.
+    pub(crate) fn count_read(&mut self) {
+        self.read_count += 1;
+    }
+
+    /// What it has written under a key: a row, or that there is none.
+    pub(crate) fn own(&self, key: KeyId) -> Option<&Option<Row>> {
+        self.writes.get(&key)
+    }
+
+    /// All that it has written, in no order.
+    pub(crate) fn writes(&self) -> &FxHashMap<KeyId, Option<Row>> {
+        &self.writes
+    }
+
+    /// The same when it is over, by key.
+    pub(crate) fn into_writes(self) -> Vec<(KeyId, Option<Row>)> {
+        let mut writes: Vec<_> = self.writes.into_iter().collect();
+        writes.sort_unstable_by_key(|write| write.0);
+        writes
+    }
+
+    /// Writes a key, which may be one that has no version yet.
+    pub(crate) fn write(&mut self, key: KeyId, value: Option<Row>, is_new: bool) {
+        let before = self.writes.insert(key, value.clone());
+        if is_new && before.is_none() {
+            self.born.push(key);
+        }
+        self.undo.push((key, before));
+        if let Some(statement) = &mut self.statement {
+            statement.wrote(key);
+        }
+        self.push(Action::Write { key, value });
+    }
+
+    /// It has replaced a value of the initial state.
+    pub(crate) fn loaded(&mut self, key: KeyId, before: Option<Row>) {
+        self.undo.push((key, Some(before)));
+    }
+
+    /// Keys that it wrote, or tried to, and that have no version yet.
+    pub(crate) fn born(&self) -> &[KeyId] {
+        &self.born
+    }
+
+    /// Those of them that it no longer writes; from here on they are none of its.
+    pub(crate) fn forget_unborn(&mut self) -> Vec<KeyId> {
+        let (born, gone) = self.born.iter().partition(|key| self.writes.contains_key(key));
+        self.born = born;
+        gone
+    }
+
+    /// A place to come back to, where the growing history has this mark.
+    pub(crate) fn checkpoint(&self, mark: Option<Mark>) -> Checkpoint {
+        Checkpoint::new(mark, self.operations.len(), self.undo.len())
+    }
+
+    /// Takes back the writes since then, and drops them and the reads of them from what the file will say. What it loaded is for the
+    /// caller to take back: the values that were there before, the last one first.
+    pub(crate) fn take_back(&mut self, checkpoint: Checkpoint) -> Vec<(KeyId, Option<Row>)> {
+        let loaded = self.undo_to(checkpoint.writes());
+        let later = self.operations.split_off(checkpoint.operations().min(self.operations.len()));
+        let writes = &self.writes;
+        let kept = later.into_iter().filter_map(|operation| {
+            operation
+                .without_writes(|listed| listed.source == Source::Own && writes.get(&listed.key) != Some(&listed.value))
+        });
+        self.operations.extend(kept);
+        loaded
+    }
+
+    /// The same from its beginning, when it fills the initial state.
+    pub(crate) fn take_back_loaded(&mut self) -> Vec<(KeyId, Option<Row>)> {
+        self.undo_to(0)
+    }
+
+    fn undo_to(&mut self, left: usize) -> Vec<(KeyId, Option<Row>)> {
+        let undone = self.undo.split_off(left.min(self.undo.len())).into_iter().rev();
+        if self.beginning.loading {
+            return undone.map(|(key, before)| (key, before.flatten())).collect();
+        }
+        for (key, before) in undone {
             match before {
                 Some(value) => self.writes.insert(key, value),
                 None => self.writes.remove(&key),
             };
         }
+        Vec::new()
     }
 
-    /// Drops the writes since then from what the file will say, and the reads of them. A scan that saw a write that is gone did not see
-    /// what others wrote there: it leaves the key out.
-    pub(crate) fn keep_external_reads(&mut self, first: usize) {
-        let later = self.operations.split_off(first.min(self.operations.len()));
-        let writes = &self.writes;
-        let is_gone = |listed: &Listed| listed.source == Source::Own && writes.get(&listed.key) != Some(&listed.value);
-        for mut operation in later {
-            match &mut operation.action {
-                Action::Write { .. } | Action::Read { source: Source::Own, .. } => continue,
-                Action::Scan { listed, except, .. } => {
-                    except.extend(listed.iter().filter(|listed| is_gone(listed)).map(|listed| listed.key));
-                    listed.retain(|listed| !is_gone(listed));
-                }
-                Action::Read { .. } => {}
-            }
-            self.operations.push(operation);
-        }
+    /// SAVEPOINT, where so many writes came before it for whoever steers.
+    pub(crate) fn save(&mut self, name: &str, checkpoint: Checkpoint, steered_writes: usize) {
+        self.savepoints.push(Savepoint { name: name.to_owned(), checkpoint, steered_writes });
+    }
+
+    /// The savepoint of a name goes, with all behind it; whether there is one.
+    pub(crate) fn release(&mut self, name: &str) -> bool {
+        let place = self.savepoints.iter().rposition(|savepoint| savepoint.name == name);
+        self.savepoints.truncate(place.unwrap_or(self.savepoints.len()));
+        place.is_some()
+    }
+
+    /// All savepoints behind the one of a name go: where that is, and how many writes came before it for whoever steers.
+    pub(crate) fn back_to(&mut self, name: &str) -> Option<(Checkpoint, usize)> {
+        let place = self.savepoints.iter().rposition(|savepoint| savepoint.name == name)?;
+        self.savepoints.truncate(place + 1);
+        self.savepoints.last().map(|savepoint| (savepoint.checkpoint, savepoint.steered_writes))
+    }
+
+    /// The statement that runs, or waits to be run again.
+    pub(crate) fn statement(&self) -> Option<&Statement> {
+        self.statement.as_ref()
+    }
+
+    pub(crate) fn statement_mut(&mut self) -> Option<&mut Statement> {
+        self.statement.as_mut()
+    }
+
+    /// A statement begins, or one that has to be run again goes on.
+    pub(crate) fn set_statement(&mut self, statement: Statement) {
+        self.statement = Some(statement);
+    }
+
+    /// The statement ends.
+    pub(crate) fn take_statement(&mut self) -> Option<Statement> {
+        self.statement.take()
     }
 }

@@ -9,11 +9,11 @@ use skew_sql::Row;
 
 /// A committed version.
 #[derive(Clone, Debug)]
-pub(crate) struct Committed {
-    pub(crate) id: GrowingId,
-    pub(crate) value: Option<Row>,
+struct Committed {
+    id: GrowingId,
+    value: Option<Row>,
     /// The session of the writer, and how many transactions of it came before.
-    pub(crate) writer: (SessionId, u32),
+    writer: (SessionId, u32),
 }
 
 #[derive(Clone, Default, Debug)]
@@ -59,7 +59,15 @@ impl VersionTable {
         }
     }
 
-    pub(crate) fn committed(&self, key: KeyId, id: GrowingId) -> Option<&Committed> {
+    /// Who wrote a version: the session, and how many transactions of it came before; nothing for the initial one.
+    pub(crate) fn writer(&self, key: KeyId, version: Version) -> Option<(SessionId, u32)> {
+        match version {
+            Version::Initial => None,
+            Version::Of(id) => Some(self.committed(key, id)?.writer),
+        }
+    }
+
+    fn committed(&self, key: KeyId, id: GrowingId) -> Option<&Committed> {
         self.of(key)?.committed.iter().rev().find(|version| version.id == id)
     }
 
@@ -72,8 +80,9 @@ impl VersionTable {
         self.initial(key).is_some() || self.has_committed(key)
     }
 
-    pub(crate) fn commit(&mut self, key: KeyId, version: Committed) {
-        self.of_mut(key).committed.push(version);
+    /// A transaction commits what it wrote under a key; the writer is its session and how many transactions of it came before.
+    pub(crate) fn commit(&mut self, key: KeyId, id: GrowingId, value: Option<Row>, writer: (SessionId, u32)) {
+        self.of_mut(key).committed.push(Committed { id, value, writer });
     }
 
     /// Forgets a version. When all that is left of the key is a deletion, that one is returned: it may be sealed in the file.

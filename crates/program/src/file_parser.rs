@@ -11,6 +11,7 @@
 
 use crate::source::{Piece, Source, Spot, syntax};
 use crate::syntax::*;
+use skew_history::level::{IsolationLevel, listed};
 use skew_value::{Dialect, Place, SqlError, SqlState};
 use sqlparser::tokenizer::Token;
 
@@ -345,7 +346,7 @@ impl Parser<'_> {
     }
 
     /// The words of a level, joined by hyphens or blanks.
-    fn level(&mut self) -> Result<skew_history::IsolationLevel, SqlError> {
+    fn level(&mut self) -> Result<IsolationLevel, SqlError> {
         let place = self.place();
         let mut text = String::new();
         while self.spot().token != Token::SemiColon && !self.is_at_end() {
@@ -364,8 +365,8 @@ impl Parser<'_> {
             self.advance();
         }
         text.parse().map_err(|_| {
-            syntax(place, format!("there is no isolation level {text}"))
-                .with_hint("the levels are read-committed, read-atomic, causal, prefix, psi, snapshot and serializable")
+            let levels = listed(IsolationLevel::of_transactions().map(IsolationLevel::name), "and");
+            syntax(place, format!("there is no isolation level {text}")).with_hint(format!("the levels are {levels}"))
         })
     }
 

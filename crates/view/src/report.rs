@@ -324,7 +324,7 @@ mod tests {
             true => Verdict::Fails(Anomaly { level, refutation: Refutation::Proof(Proof::default()) }),
             false => Verdict::Holds(CommitOrder::default()),
         };
-        let levels = IsolationLevel::SEVEN.into_iter();
+        let levels = IsolationLevel::of_papers();
         levels.map(|level| LevelReport { level, verdict: verdict(level), statistics: Statistics::default() }).collect()
     }
 

@@ -147,9 +147,8 @@ fn meaning(picture: Picture<'_>) -> String {
     if level == IsolationLevel::ReadCommitted || picture.kind.is_bad_read() {
         return "no isolation level allows this".to_owned();
     }
-    let all = IsolationLevel::SEVEN.into_iter().chain(IsolationLevel::STRONG);
-    let stronger: Vec<&str> =
-        all.filter(|&other| other != level && other.implies(level)).map(IsolationLevel::name).collect();
+    let stronger = IsolationLevel::all().filter(|&other| other != level && other.implies(level));
+    let stronger: Vec<&str> = stronger.map(IsolationLevel::name).collect();
     match stronger.len() {
         0 if level == IsolationLevel::Declared => "the levels that these transactions declare forbid this".to_owned(),
         0 => format!("{level} forbids this"),

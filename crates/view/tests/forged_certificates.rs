@@ -5,7 +5,7 @@
 //! the structure: parts are dropped, doubled, exchanged, renamed, cut off.
 
 use serde_json::Value;
-use skew_check::{Budget, IsolationLevel, Options, Verdict, check_levels};
+use skew_check::{Budget, IsolationLevel, Options, Verdict, check_levels, levels_to_ask};
 use skew_history::format::Format;
 use skew_history::{History, notation};
 use skew_view::certificate::{self, Subject};
@@ -36,13 +36,8 @@ impl Dice {
     }
 }
 
-fn levels(history: &History) -> Vec<IsolationLevel> {
-    let strong = IsolationLevel::STRONG.into_iter().filter(|_| history.has_times());
-    IsolationLevel::SEVEN.into_iter().chain(strong).collect()
-}
-
 fn certificates(history: &History) -> Vec<(IsolationLevel, bool, String)> {
-    let reports = check_levels(history, &levels(history), Options::default(), Budget::UNLIMITED);
+    let reports = check_levels(history, &levels_to_ask(history), Options::default(), Budget::UNLIMITED);
     let line = |report: &skew_check::LevelReport| {
         let subject =
             Subject { file: String::new(), history_sha256: String::new(), format: Format::Native, level: report.level };
@@ -222,7 +217,7 @@ fn no_certificate_of_another_shape_panics_or_proves_what_is_not_so() {
 }
 
 fn findings(history: &History) -> Vec<String> {
-    let reports = check_levels(history, &levels(history), Options::default(), Budget::UNLIMITED);
+    let reports = check_levels(history, &levels_to_ask(history), Options::default(), Budget::UNLIMITED);
     let kept = |report: &skew_check::LevelReport| {
         let Verdict::Fails(anomaly) = &report.verdict else { return None };
         let found = skew_check::explain(history, report.level, anomaly, Budget::UNLIMITED);

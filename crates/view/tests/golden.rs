@@ -204,7 +204,7 @@ fn bare_numbers_are_told_with_their_nouns() {
 }
 
 #[test]
-fn a_larger_circle_looks_as_it_did() {
+fn a_larger_cycle_looks_as_it_did() {
     compare_all("dependency-cycle", &big_cycle());
 }
 

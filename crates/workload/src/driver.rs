@@ -222,7 +222,7 @@ fn check(options: &Options) -> Result<(), RunError> {
     if options.sessions == 0 {
         return Err(RunError::Options("there are no sessions".to_owned()));
     }
-    if !IsolationLevel::SEVEN.contains(&options.level) {
+    if !options.level.is_of_transactions() {
         return Err(RunError::Options(format!(
             "no transaction runs at {}; use one of the seven levels",
             options.level

@@ -205,9 +205,9 @@ impl Stage<'_> {
         let (session, sql) = (seat.session, &mut seat.sql);
         match run.statement().cloned() {
             Some(text) => {
-                self.store.run_statement(session, Some(text.as_ref()), |store| run.step(sql, &mut store.view(session)))
+                self.store.run_statement(session, Some(text.as_ref()), |store| run.step(sql, &mut *store.view(session)))
             }
-            None => run.step(sql, &mut self.store.view(session)),
+            None => run.step(sql, &mut *self.store.view(session)),
         }
     }
 

@@ -253,7 +253,8 @@ impl Follower<'_, '_> {
                 let mut counting = self.ledger.history.transactions().filter(|&t| self.ledger.counts(t));
                 counting.all(|transaction| self.ledger.history.declared_level(transaction) == Some(ParallelSnapshot))
             }
-            _ => false,
+            ReadCommitted | ReadAtomic | Causal | Prefix | Snapshot | Serializable => false,
+            StrongSnapshot | StrictSerializable => false,
         }
     }
 
@@ -262,7 +263,9 @@ impl Follower<'_, '_> {
             Declared => self.ledger.history.declared_level(transaction),
             StrongSnapshot => Some(Snapshot),
             StrictSerializable => Some(Serializable),
-            level => Some(level),
+            ReadCommitted | ReadAtomic | Causal | Prefix | ParallelSnapshot | Snapshot | Serializable => {
+                Some(self.level)
+            }
         }
     }
 
@@ -323,7 +326,10 @@ impl Follower<'_, '_> {
             return None;
         }
         // Below snapshot, what a locking read saw binds only itself.
-        let only_itself = matches!(self.level_of(reader)?, ReadCommitted | ReadAtomic | Causal | Prefix);
+        let only_itself = match self.level_of(reader)? {
+            ReadCommitted | ReadAtomic | Causal | Prefix => true,
+            ParallelSnapshot | Snapshot | Serializable | StrongSnapshot | StrictSerializable | Declared => false,
+        };
         let arrives = if only_itself && history.event(read).locking { Moment::Commit } else { Moment::Begin };
         Some(plain(Moment::Commit, arrives, assumes))
     }
@@ -344,7 +350,11 @@ impl Follower<'_, '_> {
     fn version_order(&self, edge: &Edge, key: KeyId) -> Option<Checked> {
         let later = transaction(edge.to)?;
         let assumes = self.order_assumption(edge.from, later, key)?;
-        let arrives = if self.level_of(later)? == Snapshot { Moment::Begin } else { Moment::Commit };
+        let arrives = match self.level_of(later)? {
+            Snapshot => Moment::Begin,
+            ReadCommitted | ReadAtomic | Causal | Prefix | ParallelSnapshot | Serializable => Moment::Commit,
+            StrongSnapshot | StrictSerializable | Declared => Moment::Commit,
+        };
         Some(plain(Moment::Commit, arrives, assumes))
     }
 
@@ -361,7 +371,7 @@ impl Follower<'_, '_> {
             _ if event.locking => Moment::Commit,
             ReadCommitted | ReadAtomic | Causal => return None,
             Prefix | Snapshot => Moment::Begin,
-            _ => Moment::Commit,
+            ParallelSnapshot | Serializable | StrongSnapshot | StrictSerializable | Declared => Moment::Commit,
         };
         let overwrite = Some(if event.locking { Overwrite::Locking } else { Overwrite::Plain });
         Some(Checked { leaves, arrives: Moment::Commit, assumes, overwrite })
@@ -401,7 +411,8 @@ impl Follower<'_, '_> {
         let far_enough = match level {
             ReadCommitted => by_earlier_read,
             ReadAtomic => path.len() == 1,
-            _ => true,
+            Causal | Prefix | ParallelSnapshot | Snapshot | Serializable => true,
+            StrongSnapshot | StrictSerializable | Declared => true,
         };
         Some(connected && steps && last_is_plain && far_enough)
     }

@@ -250,7 +250,9 @@ impl<'h> Replay<'h> {
             Declared => self.history.declared_level(transaction),
             StrongSnapshot => Some(Snapshot),
             StrictSerializable => Some(Serializable),
-            level => Some(level),
+            ReadCommitted | ReadAtomic | Causal | Prefix | ParallelSnapshot | Snapshot | Serializable => {
+                Some(self.level)
+            }
         };
         // What does not count has no say, whatever it declares.
         let level =
@@ -282,7 +284,8 @@ impl<'h> Replay<'h> {
             let checked = |read: &&Explained| match level {
                 Prefix | Snapshot => is_begin && !read.locking || is_commit && read.locking,
                 Serializable => is_commit,
-                _ => is_commit && read.locking,
+                ReadCommitted | ReadAtomic | Causal => is_commit && read.locking,
+                ParallelSnapshot | StrongSnapshot | StrictSerializable | Declared => is_commit && read.locking,
             };
             if !self.reads[transaction.index()].iter().filter(checked).all(|read| sees(&latest, read)) {
                 return false;

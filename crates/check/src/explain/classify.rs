@@ -14,7 +14,8 @@
 
 use crate::anomaly::{Anomaly, BadRead, Edge, EdgeKind, Refutation, Step};
 use crate::counterexample::AnomalyKind;
-use crate::{Budget, IsolationLevel, Options, check_levels};
+use crate::levels::rule;
+use crate::{Budget, IsolationLevel, LevelReport, Options, check_levels};
 use skew_history::{Event, EventId, History, KeyId, TransactionId, Writer};
 
 use AnomalyKind::*;
@@ -24,14 +25,16 @@ pub(super) fn classify(history: &History, whole: &History, level: IsolationLevel
     if let Refutation::Read(bad) = first_refutation(&anomaly.refutation) {
         return of_bad_read(bad);
     }
-    let reports = check_levels(history, &IsolationLevel::SEVEN, Options::default(), Budget::UNLIMITED);
+    let levels: Vec<IsolationLevel> = IsolationLevel::of_papers().collect();
+    let reports = check_levels(history, &levels, Options::default(), Budget::UNLIMITED);
     let failing = reports.iter().filter(|report| report.verdict.fails());
     let failing: Vec<IsolationLevel> = failing.map(|report| report.level).collect();
     let fails = |level: IsolationLevel| failing.contains(&level);
     if failing.is_empty() {
         return if level.is_strong() { RealTimeViolation } else { DependencyCycle };
     }
-    if let Some(report) = reports.iter().find(|report| report.verdict.fails() && crate::rules::is_weak(report.level)) {
+    let is_weak = |report: &&LevelReport| rule(report.level).sight().is_some();
+    if let Some(report) = reports.iter().filter(is_weak).find(|report| report.verdict.fails()) {
         let crate::Verdict::Fails(weakest) = &report.verdict else { return DependencyCycle };
         return of_weak_cycle(history, &cycles(&weakest.refutation));
     }

@@ -165,7 +165,7 @@ impl Teller<'_> {
     fn lists_show(&self, from: Writer, to: Writer, key: KeyId) -> bool {
         match (from, to, &self.resolved) {
             (Writer::Transaction(from), Writer::Transaction(to), Some(resolved)) => {
-                resolved.lists.shows_order(key.0, from.0, to.0)
+                resolved.lists.shows_order(key, from, to)
             }
             _ => false,
         }

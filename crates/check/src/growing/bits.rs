@@ -1,20 +1,22 @@
-//! Sets of small numbers: the transactions of a growing history, by the place they have in it.
+//! Sets of transactions of a growing history, by the place they have in it.
 
-/// A set of numbers, 64 to a word.
+use super::node::Slot;
+
+/// A set of transactions, 64 to a word.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Bits(Vec<u64>);
 
 impl Bits {
-    pub(super) fn insert(&mut self, number: u32) {
-        let word = number as usize / 64;
+    pub(super) fn insert(&mut self, slot: Slot) {
+        let (word, bit) = (slot.index() / 64, slot.index() % 64);
         if word >= self.0.len() {
             self.0.resize(word + 1, 0);
         }
-        self.0[word] |= 1 << (number % 64);
+        self.0[word] |= 1 << bit;
     }
 
-    pub(super) fn contains(&self, number: u32) -> bool {
-        self.0.get(number as usize / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
+    pub(super) fn contains(&self, slot: Slot) -> bool {
+        self.0.get(slot.index() / 64).is_some_and(|word| word >> (slot.index() % 64) & 1 == 1)
     }
 
     pub(super) fn add(&mut self, other: &Bits) {
@@ -24,26 +26,26 @@ impl Bits {
         self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word |= other);
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.0.iter().enumerate().flat_map(|(place, &word)| members(place, word))
+    pub(super) fn iter(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.0.iter().enumerate().flat_map(|(place, &word)| members(place, word)).map(Slot::new)
     }
 }
 
-/// The members of one word of a set.
-pub(super) fn members(place: usize, mut word: u64) -> impl Iterator<Item = u32> {
+/// The numbers in one word of a set.
+pub(super) fn members(place: usize, mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         (word != 0).then(|| {
             let bit = word.trailing_zeros();
             word &= word - 1;
-            place as u32 * 64 + bit
+            place * 64 + bit as usize
         })
     })
 }
 
-impl FromIterator<u32> for Bits {
-    fn from_iter<I: IntoIterator<Item = u32>>(numbers: I) -> Bits {
+impl FromIterator<Slot> for Bits {
+    fn from_iter<I: IntoIterator<Item = Slot>>(slots: I) -> Bits {
         let mut bits = Bits::default();
-        numbers.into_iter().for_each(|number| bits.insert(number));
+        slots.into_iter().for_each(|slot| bits.insert(slot));
         bits
     }
 }

@@ -15,11 +15,12 @@
 //! see does not, and the edges of the weak levels are final as soon as they are there.
 
 use super::bits::Bits;
-use super::node::{Nodes, Slot, Source, commit};
+use super::node::{Nodes, Slot, Source};
 use super::order::{Edge, Knowledge, Question};
 use super::writes::Meeting;
 use super::{GrowingHistory, Updates};
-use skew_history::{IsolationLevel, KeyId};
+use crate::levels::Sight;
+use skew_history::KeyId;
 
 /// A read that may be.
 #[derive(Clone, Copy, Debug)]
@@ -32,18 +33,18 @@ pub(super) struct Candidate {
 
 impl Nodes {
     /// The edges that a read forces; none when it contradicts the level by itself.
-    pub(super) fn edges_of_read(&self, candidate: Candidate, psi: bool) -> Option<Vec<Edge>> {
+    pub(super) fn edges_of_read(&self, candidate: Candidate) -> Option<Vec<Edge>> {
         let Candidate { reader, key, source, locking } = candidate;
         let node = self.node(reader);
         let mut edges = Vec::new();
         if let Source::Node(writer) = source {
-            edges.push((commit(writer), node.read_target(reader, locking)));
+            edges.push((writer.commit(), node.read_target(reader, locking)));
         }
-        if node.is_weak() && !locking {
-            self.force(candidate, &mut edges)?;
-        } else if source == Source::Base && !psi {
+        if let Some(sight) = node.rule.sight().filter(|_| !locking) {
+            self.force(candidate, sight, &mut edges)?;
+        } else if source == Source::Base && !node.rule.watches_overwrites() {
             let point = node.read_point(reader, locking);
-            edges.extend(self.others(key, source, reader).map(|other| (point, commit(other))));
+            edges.extend(self.others(key, source, reader).map(|other| (point, other.commit())));
         }
         Some(edges)
     }
@@ -54,22 +55,18 @@ impl Nodes {
     }
 
     /// The edges that read-committed, read-atomic and causal force.
-    fn force(&self, candidate: Candidate, edges: &mut Vec<Edge>) -> Option<()> {
+    fn force(&self, candidate: Candidate, sight: Sight, edges: &mut Vec<Edge>) -> Option<()> {
         let Candidate { reader, key, source, .. } = candidate;
         let node = self.node(reader);
         let mut order = |other: Slot, source: Source| match source {
             Source::Base => None,
             Source::Node(writer) => {
-                edges.push((commit(other), commit(writer)));
+                edges.push((other.commit(), writer.commit()));
                 Some(())
             }
         };
-        let new = self.made_visible(candidate);
-        let seen = |other: Slot| match node.level {
-            IsolationLevel::ReadCommitted => node.granted.contains(other) || node.plain_writers.contains(other),
-            IsolationLevel::ReadAtomic => node.session_past.contains(other) || node.plain_writers.contains(other),
-            _ => node.plain_past.contains(other),
-        };
+        let new = self.made_visible(source, sight);
+        let seen = |other: Slot| node.has_seen(other, sight);
         for other in self.others(key, source, reader) {
             if seen(other) || new.contains(other) {
                 order(other, source)?;
@@ -92,38 +89,39 @@ impl Nodes {
     }
 
     /// What a plain read of a weak transaction lets it see, apart from what read-committed lets later reads see.
-    fn made_visible(&self, candidate: Candidate) -> Bits {
-        match (self.node(candidate.reader).level, candidate.source) {
-            (IsolationLevel::ReadAtomic, Source::Node(writer)) => std::iter::once(writer).collect(),
-            (IsolationLevel::Causal, Source::Node(writer)) => self.causal_past_of(std::iter::once(writer)),
-            _ => Bits::default(),
+    fn made_visible(&self, source: Source, sight: Sight) -> Bits {
+        let Source::Node(writer) = source else { return Bits::default() };
+        match sight {
+            Sight::EarlierReads => Bits::default(),
+            Sight::SessionAndReads => std::iter::once(writer).collect(),
+            Sight::CausalPast => self.causal_past_of(std::iter::once(writer)),
         }
     }
 
     /// What the commit order has to say about a read.
-    pub(super) fn questions_of_read(&self, candidate: Candidate, psi: bool, knowledge: &mut Knowledge) {
+    pub(super) fn questions_of_read(&self, candidate: Candidate, knowledge: &mut Knowledge) {
         let Candidate { reader, key, source, locking } = candidate;
         if !self.is_watched(reader, locking) {
             return;
         }
         for other in self.others(key, source, reader) {
-            if let Some(question) = self.overwrite(reader, source, locking, other, psi) {
+            if let Some(question) = self.overwrite(reader, source, locking, other) {
                 knowledge.ask(question);
             }
         }
     }
 
     /// Either the other version is older than the one that was read, or the read came before it. Reads of the base leave no choice.
-    fn overwrite(&self, reader: Slot, source: Source, locking: bool, other: Slot, psi: bool) -> Option<Question> {
+    fn overwrite(&self, reader: Slot, source: Source, locking: bool, other: Slot) -> Option<Question> {
         let writer = match source {
             Source::Base => None,
-            Source::Node(writer) => Some(commit(writer)),
+            Source::Node(writer) => Some(writer.commit()),
         };
-        if psi {
-            return Some(Question::Seen { reader: commit(reader), writer, other: commit(other) });
+        if self.node(reader).rule.watches_overwrites() {
+            return Some(Question::Seen { reader: reader.commit(), writer, other: other.commit() });
         }
         let point = self.node(reader).read_point(reader, locking);
-        writer.map(|writer| Question::Either((commit(other), writer), (point, commit(other))))
+        writer.map(|writer| Question::Either((other.commit(), writer), (point, other.commit())))
     }
 }
 
@@ -134,12 +132,12 @@ impl GrowingHistory {
         match meeting {
             Meeting::Reader(_, source, _) if source == Source::Node(writer) => true,
             Meeting::Reader(reader, source, locking) => {
-                if let Some(question) = self.nodes.overwrite(reader, source, locking, writer, self.psi) {
+                if let Some(question) = self.nodes.overwrite(reader, source, locking, writer) {
                     knowledge.ask(question);
                     return true;
                 }
                 let point = self.nodes.node(reader).read_point(reader, locking);
-                knowledge.insert((point, commit(writer)))
+                knowledge.insert((point, writer.commit()))
             }
             Meeting::Writer(other) => self.add_conflict(knowledge, writer, other),
             Meeting::LastWriter(last) => self.add_lock(knowledge, writer, Some(&last)),
@@ -148,16 +146,16 @@ impl GrowingHistory {
 
     /// Two writers of one key.
     pub(super) fn add_conflict(&self, knowledge: &mut Knowledge, writer: Slot, other: Slot) -> bool {
-        if self.psi {
-            let (one, two) = (commit(other), commit(writer));
+        if self.nodes.node(writer).rule.watches_overwrites() {
+            let (one, two) = (other.commit(), writer.commit());
             knowledge.ask(Question::Either((one, two), (two, one)));
             return true;
         }
         for (snapshot, other) in [(writer, other), (other, writer)] {
             let node = self.nodes.node(snapshot);
-            if node.level == IsolationLevel::Snapshot {
-                let first = (commit(other), node.start(snapshot));
-                knowledge.ask(Question::Either(first, (commit(snapshot), commit(other))));
+            if node.rule.writes_conflict {
+                let first = (other.commit(), node.start(snapshot));
+                knowledge.ask(Question::Either(first, (snapshot.commit(), other.commit())));
             }
         }
         true
@@ -167,7 +165,7 @@ impl GrowingHistory {
     pub(super) fn add_lock(&self, knowledge: &mut Knowledge, writer: Slot, last: Option<&Slot>) -> bool {
         match last {
             Some(&last) if self.options.updates == Updates::Atomic && last != writer => {
-                knowledge.insert((commit(last), commit(writer)))
+                knowledge.insert((last.commit(), writer.commit()))
             }
             _ => true,
         }

@@ -7,7 +7,7 @@
 //!   a: w(x) w(y)      b: w(x) w(y)        at read-atomic  x and y are both a's or both b's
 //! ```
 
-use super::node::{Slot, Source, commit};
+use super::node::{Slot, Source};
 use super::order::{Knowledge, Search};
 use super::{GrowingHistory, Version};
 use skew_history::KeyId;
@@ -44,7 +44,7 @@ impl GrowingHistory {
     fn last_writers(&self, key: KeyId) -> Vec<Slot> {
         let writers = self.nodes.writers(key);
         let overwritten =
-            |writer: Slot| writers.iter().any(|&other| self.knowledge.before(commit(writer), commit(other)));
+            |writer: Slot| writers.iter().any(|&other| self.knowledge.before(writer.commit(), other.commit()));
         writers.iter().copied().filter(|&writer| !overwritten(writer)).collect()
     }
 
@@ -52,7 +52,7 @@ impl GrowingHistory {
     fn with_last(&self, knowledge: &Knowledge, key: KeyId, last: Slot) -> Option<Option<Knowledge>> {
         let mut knowledge = knowledge.clone();
         let others = self.nodes.writers(key).iter().filter(|&&other| other != last);
-        let fits = others.into_iter().all(|&other| knowledge.insert((commit(other), commit(last))));
+        let fits = others.into_iter().all(|&other| knowledge.insert((other.commit(), last.commit())));
         if !(fits && knowledge.propagate()) {
             return Some(None);
         }

@@ -1,17 +1,19 @@
 //! A history that grows one event at a time: which versions may the next read return?
 //!
-//! The mock database and the explorer both ask this. Transactions of many sessions are open at once; each reads committed versions
-//! only; which of them is up to the caller, as long as the level allows it:
+//! The mock database asks this. (The explorer goes from one small history to many others and has sets of bits of its own for it.)
+//! Transactions of many sessions are open at once; each reads committed versions only; which of them is up to the caller, as long as
+//! the level allows it:
 //!
 //! ```text
 //!   begin(a)  begin(b)  write(a, x)  commit(a)      choices(b, x)  →  [the initial version, a's]
 //!                                    read(b, x, initial)  choices(b, x)  →  at read-committed both, from read-atomic up the initial one
 //! ```
 //!
-//! What every answer is checked against is the history `I`: the committed transactions, and the reads so far of all pending ones
-//! without their writes. A version may be returned when `I` with that read satisfies the levels. One always exists. At
-//! read-committed to prefix a commit adds no constraint; at psi, snapshot and serializable it may be refused, and so may every read and
-//! write before it, as soon as no commit order would allow the transaction with its writes so far.
+//! What every answer is checked against is the history `I`: the committed transactions, and the reads of those that their programs rolled
+//! back and, so far, of all pending ones, without their writes. A version may be returned when `I` with that read satisfies the levels.
+//! One always exists, unless the transaction is doomed. At read-committed to prefix a commit can always come last, so it is not refused
+//! where writers hold the locks that locking reads ask for; at psi, snapshot and serializable it may be refused, and so may every read
+//! and write before it, as soon as no commit order would allow the transaction with its writes so far.
 //!
 //! | module | holds |
 //! |---|---|
@@ -23,7 +25,8 @@
 //! | `sealing` | forgetting what lies beyond the horizon |
 //! | `pinning` | transactions that stay open while the past is sealed |
 //!
-//! The cost of a question grows with the transactions within the horizon and the versions of the key, not with the history. The
+//! The cost of a question grows with the transactions that are kept (within the horizon, where there is one), with the versions of the key
+//! and with what the transaction itself has read and written, not with the history. The
 //! oracle is `spec` on the history `I` itself (`tests/growing.rs`).
 
 mod bits;
@@ -35,10 +38,11 @@ mod pinning;
 mod sealing;
 mod writes;
 
+use crate::levels::{Rule, Sight, row, rule};
 use bits::Bits;
 use draft::Candidate;
-use node::{Node, Nodes, Read, Slot, Source, State, commit};
-use order::{Knowledge, Point, Search};
+use node::{Node, Nodes, Point, Read, Slot, Source, State};
+use order::{Knowledge, Search};
 use rustc_hash::FxHashMap;
 use skew_history::{IsolationLevel, KeyId, SessionId};
 use writes::{Meeting, Writes};
@@ -122,8 +126,8 @@ pub struct GrowingHistory {
     /// Roll-backs by programs since the last freeze: their reads count, so they are kept as long.
     rollbacks: usize,
     next_id: u32,
-    /// Whether all transactions are at psi.
-    psi: bool,
+    /// What all transactions are held to, where that rule mixes with no other.
+    alone: Option<&'static Rule>,
     dropped: Vec<(KeyId, Version)>,
 }
 
@@ -146,14 +150,10 @@ impl GrowingHistory {
     /// psi is for all transactions or for none: the first one decides. In a history at psi all are at psi; in any other, psi is snapshot.
     pub fn begin(&mut self, session: SessionId, level: IsolationLevel) -> GrowingId {
         if self.next_id == 0 {
-            self.psi = level == IsolationLevel::ParallelSnapshot;
+            self.alone = Some(rule(level)).filter(|rule| !rule.mixes());
         }
-        let level = match level {
-            _ if self.psi => IsolationLevel::ParallelSnapshot,
-            IsolationLevel::ParallelSnapshot | IsolationLevel::StrongSnapshot => IsolationLevel::Snapshot,
-            IsolationLevel::StrictSerializable | IsolationLevel::Declared => IsolationLevel::Serializable,
-            level => level,
-        };
+        let level = row(level).by_way_of.filter(|_| !rule(level).mixes()).unwrap_or(level);
+        let rule = self.alone.unwrap_or(rule(level));
         let id = GrowingId(self.next_id);
         self.next_id += 1;
         let mut session_past = self.settled.clone();
@@ -166,17 +166,17 @@ impl GrowingHistory {
             session_past.add(seen);
         }
         let granted = if self.options.bare { self.settled.clone() } else { session_past.clone() };
-        self.add_node(id, session, level, session_past, granted);
+        self.add_node(id, session, rule, session_past, granted);
         id
     }
 
-    fn add_node(&mut self, id: GrowingId, session: SessionId, level: IsolationLevel, past: Bits, granted: Bits) {
-        let slot = self.nodes.nodes.len() as Slot;
+    fn add_node(&mut self, id: GrowingId, session: SessionId, rule: &'static Rule, past: Bits, granted: Bits) {
+        let slot = Slot::new(self.nodes.nodes.len());
         let plain_past = self.nodes.causal_past_of(past.iter());
         let mut node = Node {
             id,
             session,
-            level,
+            rule,
             state: State::Pending,
             reads: Vec::new(),
             late_reads: 0,
@@ -194,15 +194,15 @@ impl GrowingHistory {
         };
         let start = node.start(slot);
         node.edges.extend(node.own_edge(slot));
-        node.edges.extend(node.session_past.iter().map(|earlier| (commit(earlier), start)));
-        node.edges.extend(self.frozen.last().map(|&last| (commit(last), start)));
-        self.knowledge.grow(2 * slot as usize + 2);
+        node.edges.extend(node.session_past.iter().map(|earlier| (earlier.commit(), start)));
+        node.edges.extend(self.frozen.last().map(|&last| (last.commit(), start)));
+        self.knowledge.grow(slot.commit().index() + 1);
         for &edge in &node.edges {
             let fits = self.knowledge.insert(edge);
             debug_assert!(fits, "nothing comes after a transaction that begins");
         }
         if let Some(witness) = &mut self.witness {
-            witness.extend([2 * slot, 2 * slot + 1]);
+            witness.extend([slot.begin(), slot.commit()]);
         }
         self.nodes.slots.insert(id, slot);
         self.nodes.nodes.push(node);
@@ -225,7 +225,7 @@ impl GrowingHistory {
     pub fn settle(&mut self) {
         self.settled = self.committed();
         for node in &mut self.nodes.nodes {
-            if node.state == State::Pending && node.level == IsolationLevel::ReadCommitted {
+            if node.state == State::Pending && node.rule.sight() == Some(Sight::EarlierReads) {
                 node.granted.add(&self.settled);
             }
         }
@@ -233,7 +233,7 @@ impl GrowingHistory {
 
     fn committed(&self) -> Bits {
         let nodes = self.nodes.nodes.iter().enumerate();
-        nodes.filter(|(_, node)| node.state == State::Committed).map(|(slot, _)| slot as Slot).collect()
+        nodes.filter(|(_, node)| node.state == State::Committed).map(|(slot, _)| Slot::new(slot)).collect()
     }
 
     /// The versions of a key that a transaction might read before its level is asked, oldest first.
@@ -315,7 +315,7 @@ impl GrowingHistory {
         if node.doomed {
             return None;
         }
-        let edges = self.nodes.edges_of_read(candidate, self.psi)?;
+        let edges = self.nodes.edges_of_read(candidate)?;
         if self.knows(candidate, &edges) {
             return Some(Accepted { knowledge: None, edges, witness: None });
         }
@@ -323,9 +323,9 @@ impl GrowingHistory {
         if !edges.iter().all(|&edge| knowledge.insert(edge)) {
             return None;
         }
-        self.nodes.questions_of_read(candidate, self.psi, &mut knowledge);
+        self.nodes.questions_of_read(candidate, &mut knowledge);
         let reader = candidate.reader;
-        let writes = with_writes && node.is_refusable();
+        let writes = with_writes && node.rule.may_be_refused;
         let also = also.filter(|_| writes).into_iter().flat_map(|key| self.nodes.meetings(reader, key));
         let met = if writes { node.writes.met() } else { &[] };
         let witness = self.justify(&mut knowledge, reader, met.iter().copied().chain(also))?;
@@ -369,10 +369,10 @@ impl GrowingHistory {
             return Some(None);
         }
         let mut guide = self.witness.clone().unwrap_or_else(|| self.knowledge.linear(&[]));
-        if !self.nodes.node(slot).is_refusable() {
+        if !self.nodes.node(slot).rule.may_be_refused {
             // Nothing depends on the commit of what is pending: it may be last.
-            guide.retain(|&point| point != commit(slot));
-            guide.push(commit(slot));
+            guide.retain(|&point| point != slot.commit());
+            guide.push(slot.commit());
         }
         match knowledge.search(&guide, self.options.budget.max(1)) {
             Search::Found(order) => Some(Some(order)),
@@ -436,7 +436,7 @@ impl GrowingHistory {
             return Err(Refused);
         }
         self.nodes.note_write(slot, key);
-        if !self.nodes.node(slot).is_refusable() {
+        if !self.nodes.node(slot).rule.may_be_refused {
             return Ok(());
         }
         self.nodes.collect_meetings(slot);
@@ -466,7 +466,7 @@ impl GrowingHistory {
         }
         self.witness = self.search(&knowledge, slot).ok_or(Refused)?;
         self.knowledge = knowledge;
-        for &key in self.nodes.nodes[slot as usize].writes.keys() {
+        for &key in self.nodes.nodes[slot.index()].writes.keys() {
             self.nodes.rows.entry(key).or_default().writers.push(slot);
         }
         self.nodes.pass_moment(None);

@@ -1,14 +1,46 @@
 //! The transactions and keys of a growing history.
 
 use super::bits::Bits;
-use super::order::{Edge, Point};
+use super::order::Edge;
 use super::writes::Writes;
 use super::{GrowingId, Version};
+use crate::ids::dense_id;
+use crate::levels::{Moment, Reads, Rule, Sight};
 use rustc_hash::FxHashMap;
-use skew_history::{IsolationLevel, KeyId, SessionId};
+use skew_history::{KeyId, SessionId};
 
-/// The place of a transaction among those that are kept.
-pub(super) type Slot = u32;
+dense_id!(
+    /// The place of a transaction among those that are kept.
+    Slot
+);
+
+dense_id!(
+    /// The begin or the commit of a transaction: twice its place, and one more for the commit.
+    Point
+);
+
+impl Slot {
+    /// The point of its begin.
+    pub(super) fn begin(self) -> Point {
+        Point(2 * self.0)
+    }
+
+    /// The point of its commit.
+    pub(super) fn commit(self) -> Point {
+        Point(2 * self.0 + 1)
+    }
+}
+
+impl Point {
+    /// The transaction that it is of.
+    pub(super) fn slot(self) -> Slot {
+        Slot(self.0 / 2)
+    }
+
+    pub(super) fn is_commit(self) -> bool {
+        self.0 % 2 == 1
+    }
+}
 
 /// Where a read came from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -45,7 +77,7 @@ pub(super) struct Read {
 pub(super) struct Node {
     pub(super) id: GrowingId,
     pub(super) session: SessionId,
-    pub(super) level: IsolationLevel,
+    pub(super) rule: &'static Rule,
     pub(super) state: State,
     pub(super) reads: Vec<Read>,
     /// How many of them are absences that were added later.
@@ -74,35 +106,33 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// Whether begin and commit are apart.
-    fn is_split(&self) -> bool {
-        matches!(self.level, IsolationLevel::Prefix | IsolationLevel::Snapshot)
-    }
-
-    /// Whether the level is one of those whose axioms do not speak of the commit order.
-    pub(super) fn is_weak(&self) -> bool {
-        use IsolationLevel::*;
-        matches!(self.level, ReadCommitted | ReadAtomic | Causal)
-    }
-
-    /// Whether a commit may be refused.
-    pub(super) fn is_refusable(&self) -> bool {
-        !self.is_weak() && self.level != IsolationLevel::Prefix
+    /// The point of a moment; both are the commit where the level does not tell them apart.
+    fn at(&self, slot: Slot, moment: Moment) -> Point {
+        if self.rule.is_split && moment == Moment::Begin { slot.begin() } else { slot.commit() }
     }
 
     /// The point before which all that it must see has committed.
     pub(super) fn start(&self, slot: Slot) -> Point {
-        if self.is_split() { 2 * slot } else { 2 * slot + 1 }
+        self.at(slot, Moment::Begin)
     }
 
     /// The edge between its points, where there are two.
     pub(super) fn own_edge(&self, slot: Slot) -> Option<Edge> {
-        self.is_split().then_some((2 * slot, 2 * slot + 1))
+        self.rule.is_split.then_some((slot.begin(), slot.commit()))
     }
 
     /// Where the dependency on what it reads from ends.
     pub(super) fn read_target(&self, slot: Slot, locking: bool) -> Point {
-        if locking && self.level == IsolationLevel::Prefix { commit(slot) } else { self.start(slot) }
+        self.at(slot, if locking { self.rule.locking_read_ends } else { Moment::Begin })
+    }
+
+    /// Whether its plain reads must have seen a transaction.
+    pub(super) fn has_seen(&self, other: Slot, sight: Sight) -> bool {
+        match sight {
+            Sight::EarlierReads => self.granted.contains(other) || self.plain_writers.contains(other),
+            Sight::SessionAndReads => self.session_past.contains(other) || self.plain_writers.contains(other),
+            Sight::CausalPast => self.plain_past.contains(other),
+        }
     }
 
     /// How many reads it made, apart from absences that were added later.
@@ -122,13 +152,11 @@ impl Node {
 
     /// The point at which a read has to be the latest version, for levels that speak of the commit order and for locking reads.
     pub(super) fn read_point(&self, slot: Slot, locking: bool) -> Point {
-        if locking { commit(slot) } else { self.start(slot) }
+        match self.rule.reads {
+            Reads::LatestAt(moment) if !locking => self.at(slot, moment),
+            Reads::LatestAt(_) | Reads::Seen(_) => slot.commit(),
+        }
     }
-}
-
-/// The commit point of a transaction.
-pub(super) fn commit(slot: Slot) -> Point {
-    2 * slot + 1
 }
 
 /// What is kept of a key that somebody who is kept wrote or read.
@@ -156,11 +184,11 @@ pub(super) struct Nodes {
 
 impl Nodes {
     pub(super) fn node(&self, slot: Slot) -> &Node {
-        &self.nodes[slot as usize]
+        &self.nodes[slot.index()]
     }
 
     pub(super) fn node_mut(&mut self, slot: Slot) -> &mut Node {
-        &mut self.nodes[slot as usize]
+        &mut self.nodes[slot.index()]
     }
 
     pub(super) fn writers(&self, key: KeyId) -> &[Slot] {
@@ -191,7 +219,7 @@ impl Nodes {
 
     /// Whether the commit order has to be asked about a read.
     pub(super) fn is_watched(&self, slot: Slot, locking: bool) -> bool {
-        locking || !self.node(slot).is_weak()
+        locking || self.node(slot).rule.sight().is_none()
     }
 
     /// Works out anew what a transaction sees, after some of its reads went.

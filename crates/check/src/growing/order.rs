@@ -19,9 +19,8 @@
 //! ```
 
 use super::bits::members;
+use super::node::Point;
 
-/// The begin or the commit of a transaction: twice its place, and one more for the commit.
-pub(super) type Point = u32;
 /// What comes before what.
 pub(super) type Edge = (Point, Point);
 
@@ -76,9 +75,14 @@ impl Knowledge {
         self.rows.resize(self.points * self.stride, 0);
     }
 
+    /// The points before one, 64 to a word.
+    fn row(&self, point: Point) -> &[u64] {
+        &self.rows[point.index() * self.stride..][..self.stride]
+    }
+
     /// Whether one point is known to be before another.
     pub(super) fn before(&self, one: Point, other: Point) -> bool {
-        self.rows[other as usize * self.stride + one as usize / 64] >> (one % 64) & 1 == 1
+        self.row(other)[one.index() / 64] >> (one.index() % 64) & 1 == 1
     }
 
     /// Learns an edge; false if it closes a cycle.
@@ -91,11 +95,11 @@ impl Knowledge {
             return true;
         }
         let stride = self.stride;
-        let mut past: Vec<u64> = self.rows[from as usize * stride..][..stride].to_vec();
-        past[from as usize / 64] |= 1 << (from % 64);
-        let (word, bit) = (to as usize / 64, to % 64);
+        let mut past: Vec<u64> = self.row(from).to_vec();
+        past[from.index() / 64] |= 1 << (from.index() % 64);
+        let (word, bit) = (to.index() / 64, to.index() % 64);
         for (point, row) in self.rows.chunks_exact_mut(stride).enumerate() {
-            if point == to as usize || row[word] >> bit & 1 == 1 {
+            if point == to.index() || row[word] >> bit & 1 == 1 {
                 row.iter_mut().zip(&past).for_each(|(row, past)| *row |= past);
             }
         }
@@ -170,9 +174,9 @@ impl Knowledge {
     /// An order of all points that agrees with what is known, and otherwise with the guide.
     pub(super) fn linear(&self, guide: &[Point]) -> Vec<Point> {
         let mut place = vec![u32::MAX; self.points];
-        guide.iter().enumerate().for_each(|(position, &point)| place[point as usize] = position as u32);
-        let mut wanted: Vec<Point> = (0..self.points as Point).collect();
-        wanted.sort_by_key(|&point| place[point as usize]);
+        guide.iter().enumerate().for_each(|(position, &point)| place[point.index()] = position as u32);
+        let mut wanted: Vec<Point> = (0..self.points).map(Point::new).collect();
+        wanted.sort_by_key(|point| place[point.index()]);
         let mut emitted = vec![0_u64; self.stride];
         let mut order = Vec::with_capacity(self.points);
         for point in wanted {
@@ -183,29 +187,29 @@ impl Knowledge {
 
     /// Appends a point with all that is before it. What is before has fewer points before it, so sorting by their number keeps the relation.
     fn emit(&self, point: Point, place: &[u32], emitted: &mut [u64], order: &mut Vec<Point>) {
-        if emitted[point as usize / 64] >> (point % 64) & 1 == 1 {
+        if emitted[point.index() / 64] >> (point.index() % 64) & 1 == 1 {
             return;
         }
-        let row = &self.rows[point as usize * self.stride..][..self.stride];
-        let missing = row.iter().zip(&*emitted).enumerate();
-        let mut missing: Vec<Point> = missing.flat_map(|(at, (row, done))| members(at, row & !done)).collect();
-        missing.sort_by_cached_key(|&point| (self.rank(point), place[point as usize]));
+        let missing = self.row(point).iter().zip(&*emitted).enumerate();
+        let missing = missing.flat_map(|(at, (row, done))| members(at, row & !done));
+        let mut missing: Vec<Point> = missing.map(Point::new).collect();
+        missing.sort_by_cached_key(|&point| (self.rank(point), place[point.index()]));
         missing.push(point);
         for point in missing {
-            emitted[point as usize / 64] |= 1 << (point % 64);
+            emitted[point.index() / 64] |= 1 << (point.index() % 64);
             order.push(point);
         }
     }
 
     fn rank(&self, point: Point) -> u32 {
-        self.rows[point as usize * self.stride..][..self.stride].iter().map(|word| word.count_ones()).sum()
+        self.row(point).iter().map(|word| word.count_ones()).sum()
     }
 
     /// What an order leaves unanswered: two edges, one of which must hold; the first is tried first.
     fn unanswered(&self, order: &[Point]) -> Option<(Edge, Edge)> {
         let mut position = vec![0_u32; self.points];
-        order.iter().enumerate().for_each(|(place, &point)| position[point as usize] = place as u32);
-        let holds = |(from, to): Edge| position[from as usize] < position[to as usize];
+        order.iter().enumerate().for_each(|(place, &point)| position[point.index()] = place as u32);
+        let holds = |(from, to): Edge| position[from.index()] < position[to.index()];
         let mut seen = false;
         for question in &self.questions {
             match *question {

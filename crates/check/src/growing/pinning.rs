@@ -19,48 +19,48 @@
 //! those the transaction has read from, and they are frozen before it or still there. So it goes on as if it had read nothing
 //! below, and sees what is new, which who polls inside a transaction waits for.
 
-use super::node::{Slot, Source, commit};
-use super::order::Point;
+use super::node::{Point, Slot, Source};
 use super::{GrowingHistory, Version};
+use crate::levels::Sight;
 use rustc_hash::FxHashMap;
-use skew_history::{IsolationLevel, KeyId};
+use skew_history::KeyId;
 
 impl GrowingHistory {
     /// Holds a pending transaction to what it has seen. All that is committed is frozen, in this order of points.
     pub(super) fn pin(&mut self, slot: Slot, order: &[Point]) {
-        if self.nodes.node(slot).level == IsolationLevel::ReadCommitted {
+        let sight = self.nodes.node(slot).rule.sight();
+        if sight == Some(Sight::EarlierReads) {
             return;
         }
         let mut place = vec![0; order.len()];
-        order.iter().enumerate().for_each(|(position, &point)| place[point as usize] = position);
+        order.iter().enumerate().for_each(|(position, &point)| place[point.index()] = position);
         let mut view = FxHashMap::default();
         for (&key, row) in self.nodes.rows.iter().filter(|(_, row)| !row.writers.is_empty()) {
             let seen = row.writers.iter().copied().filter(|&writer| self.has_seen(slot, writer, &place));
-            let last = seen.max_by_key(|&writer| place[commit(writer) as usize]);
+            let last = seen.max_by_key(|&writer| place[writer.commit().index()]);
             view.insert(key, self.nodes.version(key, last.map_or(Source::Base, Source::Node)));
         }
         self.nodes.node_mut(slot).pinned = Some(view);
-        if self.nodes.node(slot).level == IsolationLevel::Prefix {
+        if sight.is_none() {
             self.fix_begin(slot, &place);
         }
     }
 
     fn has_seen(&self, slot: Slot, writer: Slot, place: &[usize]) -> bool {
         let node = self.nodes.node(slot);
-        match node.level {
-            IsolationLevel::ReadAtomic => node.session_past.contains(writer) || node.plain_writers.contains(writer),
-            IsolationLevel::Causal => node.plain_past.contains(writer),
-            _ => place[commit(writer) as usize] < place[node.start(slot) as usize],
+        match node.rule.sight() {
+            Some(sight) => node.has_seen(writer, sight),
+            None => place[writer.commit().index()] < place[node.start(slot).index()],
         }
     }
 
     /// As long as the frozen ones are kept for others, its begin stays between the two where it is.
     fn fix_begin(&mut self, slot: Slot, place: &[usize]) {
         let start = self.nodes.node(slot).start(slot);
-        let is_before = |frozen: &Slot| place[commit(*frozen) as usize] < place[start as usize];
+        let is_before = |frozen: &Slot| place[frozen.commit().index()] < place[start.index()];
         let before = self.frozen.partition_point(is_before);
-        let last = before.checked_sub(1).map(|last| (commit(self.frozen[last]), start));
-        let next = self.frozen.get(before).map(|&next| (start, commit(next)));
+        let last = before.checked_sub(1).map(|last| (self.frozen[last].commit(), start));
+        let next = self.frozen.get(before).map(|&next| (start, next.commit()));
         self.nodes.node_mut(slot).edges.extend(last.into_iter().chain(next));
     }
 

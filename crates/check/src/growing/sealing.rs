@@ -23,8 +23,8 @@
 
 use super::bits::Bits;
 use super::draft::Candidate;
-use super::node::{Node, Read, Row, Slot, Source, State, commit};
-use super::order::{Knowledge, Point};
+use super::node::{Node, Point, Read, Row, Slot, Source, State};
+use super::order::Knowledge;
 use super::{GrowingHistory, Version};
 
 impl GrowingHistory {
@@ -33,10 +33,14 @@ impl GrowingHistory {
         let order = self.ensure_witness().to_vec();
         (self.commits, self.rollbacks) = (0, 0);
         let ended = |slot: Slot| matches!(self.nodes.node(slot).state, State::Committed | State::Aborted);
-        self.frozen =
-            order.iter().filter(|&&point| point % 2 == 1).map(|point| point / 2).filter(|&slot| ended(slot)).collect();
+        self.frozen = order
+            .iter()
+            .filter(|point| point.is_commit())
+            .map(|point| point.slot())
+            .filter(|&slot| ended(slot))
+            .collect();
         for &slot in &self.frozen {
-            self.nodes.nodes[slot as usize].frozen = true;
+            self.nodes.nodes[slot.index()].frozen = true;
         }
         self.set_floors();
         let pending: Vec<Slot> = self.pending().collect();
@@ -56,13 +60,13 @@ impl GrowingHistory {
 
     fn pending(&self) -> impl Iterator<Item = Slot> + '_ {
         let nodes = self.nodes.nodes.iter().enumerate();
-        nodes.filter(|(_, node)| node.state == State::Pending).map(|(slot, _)| slot as Slot)
+        nodes.filter(|(_, node)| node.state == State::Pending).map(|(slot, _)| Slot::new(slot))
     }
 
     /// The last frozen version of every key.
     fn set_floors(&mut self) {
         for &slot in &self.frozen {
-            for key in self.nodes.nodes[slot as usize].writes.keys() {
+            for key in self.nodes.nodes[slot.index()].writes.keys() {
                 if let Some(row) = self.nodes.rows.get_mut(key) {
                     row.floor = Some(slot);
                 }
@@ -75,18 +79,18 @@ impl GrowingHistory {
         let node = self.nodes.node(slot);
         let stays = node.exempt;
         let below = stays || node.pinned.is_some() || node.reads.iter().any(|read| self.is_below(read));
-        if below && node.is_refusable() {
+        if below && node.rule.may_be_refused {
             self.forget_reads(slot, 0);
             self.nodes.node_mut(slot).doomed = true;
             return;
         }
-        let point = if below { commit(slot) } else { node.start(slot) };
+        let point = if below { slot.commit() } else { node.start(slot) };
         if stays {
             self.pin(slot, order);
         }
         let node = self.nodes.node_mut(slot);
         node.exempt = below && !stays && node.pinned.is_none();
-        node.edges.extend(last.map(|last| (commit(last), point)));
+        node.edges.extend(last.map(|last| (last.commit(), point)));
     }
 
     /// Whether a frozen transaction overwrites what was read.
@@ -109,10 +113,9 @@ impl GrowingHistory {
         let mut bases = Vec::new();
         for (&key, row) in &mut self.nodes.rows {
             let Some(floor) = row.floor.take() else { continue };
-            let gone =
-                row.writers.iter().filter(|&&writer| self.nodes.nodes[writer as usize].frozen && writer != floor);
-            dropped.extend(gone.map(|&writer| (key, Version::Of(self.nodes.nodes[writer as usize].id))));
-            let base = self.nodes.bases.insert(key, Version::Of(self.nodes.nodes[floor as usize].id));
+            let gone = row.writers.iter().filter(|&&writer| self.nodes.nodes[writer.index()].frozen && writer != floor);
+            dropped.extend(gone.map(|&writer| (key, Version::Of(self.nodes.nodes[writer.index()].id))));
+            let base = self.nodes.bases.insert(key, Version::Of(self.nodes.nodes[floor.index()].id));
             bases.push((key, base.unwrap_or(Version::Initial)));
         }
         self.pin_bases(&bases);
@@ -129,8 +132,8 @@ impl GrowingHistory {
         let mut next = 0;
         let mut renamed = Vec::with_capacity(self.nodes.nodes.len());
         for node in &self.nodes.nodes {
-            renamed.push(keeps(node).then_some(next));
-            next += u32::from(keeps(node));
+            renamed.push(keeps(node).then_some(Slot::new(next)));
+            next += usize::from(keeps(node));
         }
         let renaming = Renaming(renamed);
         let witness = self.witness.take();
@@ -143,7 +146,7 @@ impl GrowingHistory {
         self.nodes.pass_moment(None);
         self.nodes.rows.retain(|_, row| !row.writers.is_empty() || !row.readers.is_empty());
         let slots = self.nodes.nodes.iter().enumerate();
-        self.nodes.slots = slots.map(|(slot, node)| (node.id, slot as Slot)).collect();
+        self.nodes.slots = slots.map(|(slot, node)| (node.id, Slot::new(slot))).collect();
         self.frozen = self.frozen.iter().filter_map(|&slot| renaming.slot(slot)).collect();
         self.settled = renaming.bits(&self.settled);
         self.connected.values_mut().for_each(|seen| *seen = renaming.bits(seen));
@@ -162,7 +165,7 @@ impl GrowingHistory {
         }
         let mut knowledge = Knowledge::default();
         knowledge.grow(2 * self.nodes.nodes.len());
-        let chain = self.frozen.windows(2).map(|pair| (commit(pair[0]), commit(pair[1])));
+        let chain = self.frozen.windows(2).map(|pair| (pair[0].commit(), pair[1].commit()));
         let owned = self.nodes.nodes.iter().filter(|node| node.state != State::Gone);
         let owned = owned.flat_map(|node| node.edges.iter().chain(node.reads.iter().flat_map(|read| &read.edges)));
         for edge in owned.copied().chain(chain) {
@@ -183,11 +186,11 @@ impl GrowingHistory {
         for (&key, row) in &self.nodes.rows {
             for &(reader, source, locking) in &row.readers {
                 let candidate = Candidate { reader, key, source, locking };
-                self.nodes.questions_of_read(candidate, self.psi, knowledge);
-                if source == Source::Base && !self.psi {
+                self.nodes.questions_of_read(candidate, knowledge);
+                if source == Source::Base && !self.nodes.node(reader).rule.watches_overwrites() {
                     let point = self.nodes.node(reader).read_point(reader, locking);
                     let others = row.writers.iter().filter(|&&writer| writer != reader);
-                    others.for_each(|&writer| _ = knowledge.insert((point, commit(writer))));
+                    others.for_each(|&writer| _ = knowledge.insert((point, writer.commit())));
                 }
             }
             self.ask_about_writers(knowledge, row);
@@ -210,11 +213,11 @@ struct Renaming(Vec<Option<Slot>>);
 
 impl Renaming {
     fn slot(&self, slot: Slot) -> Option<Slot> {
-        self.0[slot as usize]
+        self.0[slot.index()]
     }
 
     fn point(&self, point: Point) -> Option<Point> {
-        self.slot(point / 2).map(|slot| 2 * slot + point % 2)
+        self.slot(point.slot()).map(|slot| if point.is_commit() { slot.commit() } else { slot.begin() })
     }
 
     fn source(&self, source: Source) -> Source {

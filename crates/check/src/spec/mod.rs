@@ -86,20 +86,30 @@ pub fn satisfies_by_graphs(history: &History, level: IsolationLevel) -> bool {
 
 /// A strong level is another one with `so ∪ rt` for `so`.
 fn without_real_time(level: IsolationLevel) -> (IsolationLevel, bool) {
+    use IsolationLevel::*;
     match level {
-        IsolationLevel::StrongSnapshot => (IsolationLevel::Snapshot, true),
-        IsolationLevel::StrictSerializable => (IsolationLevel::Serializable, true),
-        level => (level, false),
+        StrongSnapshot => (Snapshot, true),
+        StrictSerializable => (Serializable, true),
+        ReadCommitted | ReadAtomic | Causal | Prefix | ParallelSnapshot | Snapshot | Serializable | Declared => {
+            (level, false)
+        }
     }
 }
 
 /// The level that each transaction of the reading is held to, t0 excepted; nothing when their levels do not go together.
 fn levels(reading: &Reading, level: IsolationLevel) -> Option<Vec<IsolationLevel>> {
-    if level != IsolationLevel::Declared {
+    use IsolationLevel::*;
+    if level != Declared {
         return Some(vec![level; reading.declared.len()]);
     }
     let declared: Vec<IsolationLevel> = reading.declared.iter().copied().collect::<Option<_>>()?;
-    let parallel = declared.iter().filter(|&&level| level == IsolationLevel::ParallelSnapshot).count();
-    let mixable = declared.iter().all(|level| IsolationLevel::SEVEN.contains(level));
-    (mixable && (parallel == 0 || parallel == declared.len())).then_some(declared)
+    let (mut parallel, mut of_histories) = (0, 0);
+    for level in &declared {
+        match level {
+            ReadCommitted | ReadAtomic | Causal | Prefix | Snapshot | Serializable => {}
+            ParallelSnapshot => parallel += 1,
+            StrongSnapshot | StrictSerializable | Declared => of_histories += 1,
+        }
+    }
+    (of_histories == 0 && (parallel == 0 || parallel == declared.len())).then_some(declared)
 }

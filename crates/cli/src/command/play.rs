@@ -12,7 +12,7 @@ use crate::output::{RecordErrors, RecordKeeper, unwritable, write_whole};
 use skew_campaign::Moment;
 use skew_campaign::played::{PlayCampaign, PlayReport, PlayRules, PlaySettings, Weakness};
 use skew_campaign::recording::RecordingFailure;
-use skew_history::IsolationLevel;
+use skew_history::level::{IsolationLevel, spellings};
 use skew_mockdb::ChooserKind;
 use skew_program::MOST_STEPS;
 use std::fs;
@@ -36,8 +36,8 @@ pub(crate) struct Arguments {
     /// The program: schema, procedures, sessions, assertions; `-` is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// How weak the database is: rc, ra, cc, pc, psi, si, ser or their long names
-    #[arg(short, long, default_value = "causal", value_name = "LEVEL")]
+    #[arg(short, long, default_value = "causal", value_name = "LEVEL",
+        help = format!("How weak the database is: {}", spellings(IsolationLevel::of_transactions())))]
     level: IsolationLevel,
     /// Where chance begins; run n has seed N + n
     #[arg(long, default_value_t = 1, value_name = "N")]

@@ -166,7 +166,7 @@ fn try_order(
         let mut run = client.start(program, place.number, MOST_STEPS).ok()?;
         let step = loop {
             let text = run.statement().cloned();
-            match store.run_statement(session, text.as_deref(), |store| run.step(sql, &mut store.view(session))) {
+            match store.run_statement(session, text.as_deref(), |store| run.step(sql, &mut *store.view(session))) {
                 Ok(Step::Continue) => {}
                 other => break other,
             }

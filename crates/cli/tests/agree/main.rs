@@ -34,8 +34,8 @@ use postgres::{LEVELS, Server};
 use property::{Looked, Property, guarded, shrink};
 use setting::Setting;
 use skew_mockdb::Granularity;
+use skew_testing::{say, skipped};
 use std::cell::RefCell;
-use std::io::Write as _;
 
 /// How many programs without being told.
 const PROGRAMS: u64 = 60;
@@ -46,12 +46,6 @@ const INTERLEAVINGS: u64 = 24;
 
 fn number_from(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|number| number.parse().ok()).unwrap_or(default)
-}
-
-/// Says something that is seen also when the test passes.
-fn say(line: &str) {
-    // Nobody is there to read the line when it cannot be written.
-    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// Draws the programs and looks at each in every setting that is for it.
@@ -106,7 +100,7 @@ fn failures_that_clients_take_back_are_read_like_everything_else() {
 fn what_postgresql_does_the_explorer_has() {
     // Where clients were installed, a server was too.
     if !std::env::var("SKEW_CLIENTS").is_ok_and(|name| !name.is_empty() && name != "no") {
-        return say("skipped: PostgreSQL beside the explorer (./test runs it; or set SKEW_CLIENTS=target/clients)");
+        return skipped("PostgreSQL beside the explorer (./test runs it; or set SKEW_CLIENTS=target/clients)");
     }
     let (seed, count) = (number_from("SKEW_SEED", 1), number_from("SKEW_SERVER_PROGRAMS", SERVER_PROGRAMS));
     let server = RefCell::new(Server::start());

@@ -6,7 +6,7 @@ use skew_explore::{SqlOptions, SqlProgram};
 use skew_history::IsolationLevel;
 use skew_mockdb::{Begin, Chooser, Granularity, Options, Record, Store, Tape};
 use skew_program::Program;
-use skew_sql::{Storage, Write};
+use skew_sql::Write;
 use std::fmt;
 
 /// How weak the database is.
@@ -34,7 +34,7 @@ impl Setting {
     /// All levels with both kinds of updates.
     pub(crate) fn all(granularity: Granularity) -> impl Iterator<Item = Setting> {
         let both = [Updates::Atomic, Updates::Plain];
-        let levels = IsolationLevel::SEVEN.into_iter();
+        let levels = IsolationLevel::of_transactions();
         levels.flat_map(move |level| both.map(|updates| Setting { level, updates, granularity }))
     }
 

@@ -267,8 +267,8 @@ fn play(
     };
     loop {
         let step = match run.statement().cloned() {
-            Some(text) => store.run_statement(session, Some(&text), |store| run.step(sql, &mut store.view(session))),
-            None => run.step(sql, &mut store.view(session)),
+            Some(text) => store.run_statement(session, Some(&text), |store| run.step(sql, &mut *store.view(session))),
+            None => run.step(sql, &mut *store.view(session)),
         };
         let name = store.transaction_name(session);
         let end = match step {

@@ -52,7 +52,7 @@ fn one_call(
     let mut run = client.start(program, number, MOST_STEPS).map_err(|error| error.message.to_string())?;
     let step = loop {
         let text = run.statement().cloned();
-        match store.run_statement(session, text.as_deref(), |store| run.step(sql, &mut store.view(session))) {
+        match store.run_statement(session, text.as_deref(), |store| run.step(sql, &mut *store.view(session))) {
             Ok(Step::Continue) => {}
             other => break other,
         }

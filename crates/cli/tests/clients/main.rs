@@ -30,7 +30,7 @@ mod table;
 use postgres::Postgres;
 use program::{CLIENTS, Pace, Program, SUITES};
 use served::Served;
-use std::io::Write as _;
+use skew_testing::{say, skipped};
 use std::path::PathBuf;
 use table::Table;
 
@@ -44,8 +44,8 @@ const ENDS: [&str; 2] = [LEVELS[0], LEVELS[6]];
 fn clients() -> Option<PathBuf> {
     let named = std::env::var("SKEW_CLIENTS").ok().filter(|name| !name.is_empty() && name != "no");
     if named.is_none() {
-        say(
-            "skipped: real clients (./test installs them; or run crates/cli/tests/clients/set-up FOLDER and set SKEW_CLIENTS=FOLDER)",
+        skipped(
+            "real clients (./test installs them; or run crates/cli/tests/clients/set-up FOLDER and set SKEW_CLIENTS=FOLDER)",
         );
     }
     // A name is meant from the root of the workspace, where people stand when they type it.
@@ -55,12 +55,6 @@ fn clients() -> Option<PathBuf> {
 /// Whether everything is to be run, which takes the better part of an hour.
 fn everything() -> bool {
     std::env::var("SKEW_CLIENTS_ALL").is_ok_and(|value| value == "1")
-}
-
-/// Says something that is seen also when the test passes, which is kept from view when printed as usual.
-fn say(line: &str) {
-    // Nobody is there to read the line when it cannot be written.
-    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// Runs the programs on the mock at the levels, and fails with what those printed that did not pass.

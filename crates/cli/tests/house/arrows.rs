@@ -1,69 +1,24 @@
-//! The rules of arrows: who may know whom.
+//! The rules of arrows: who may know whom, and what may be touched of the world outside.
 //!
-//! The table of crates in ARCHITECTURE.md is the rule: `| crate | one line | may know |`. What a crate's tests use is not bound by
-//! it. The other rules are about the world outside: only `cli` prints, exits and opens files.
+//! ARCHITECTURE.md is the rule: its picture has the tiers, the table `| crate | one line | may know |` the arrows, and the table
+//! `| who | may touch | because |` the parts that face the world. A crate that is new is bound by all of it. What a crate's tests use is not.
 
-use crate::{assert_none, files_below, read, root};
-use serde_json::Value;
+use crate::architecture::{may_know, may_touch, tiers};
+use crate::source::paths;
+use crate::workspace::{Crate, SourceFile, crates};
+use crate::{assert_none, shown};
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Command;
-
-/// What `cargo metadata` says.
-pub(crate) fn metadata(arguments: &[&str]) -> Option<Value> {
-    let cargo = option_env!("CARGO").unwrap_or("cargo");
-    let output = Command::new(cargo)
-        .args(["metadata", "--format-version", "1"])
-        .args(arguments)
-        .current_dir(root())
-        .output()
-        .expect("cargo runs");
-    if !output.status.success() {
-        return None;
-    }
-    Some(serde_json::from_slice(&output.stdout).expect("cargo metadata writes JSON"))
-}
-
-/// Per crate of the table, which crates it may know; nothing stands for all.
-fn allowed() -> BTreeMap<String, Option<BTreeSet<String>>> {
-    let text = read(&root().join("ARCHITECTURE.md"));
-    let table = text.lines().skip_while(|line| !line.starts_with("| crate ")).skip(2);
-    let rows = table.take_while(|line| line.starts_with('|'));
-    let cells = rows.map(|row| row.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>());
-    let row = |cells: Vec<&str>| {
-        let may_know = match cells[2] {
-            "all" => None,
-            "nothing" => Some(BTreeSet::new()),
-            names => Some(names.split(',').map(|name| name.trim().to_owned()).collect()),
-        };
-        (cells[0].trim_matches('`').to_owned(), may_know)
-    };
-    cells.map(row).collect()
-}
-
-/// The packages of the workspace and those of them that each depends on.
-fn arrows() -> Vec<(String, Vec<String>)> {
-    let metadata = metadata(&["--no-deps", "--offline"]).expect("cargo metadata without dependencies needs no network");
-    let packages = metadata["packages"].as_array().expect("packages");
-    let short = |name: &Value| name.as_str().and_then(|name| name.strip_prefix("skew-")).map(str::to_owned);
-    let arrows_of = |package: &Value| {
-        let dependencies = package["dependencies"].as_array().expect("dependencies");
-        let real = dependencies.iter().filter(|dependency| dependency["kind"].as_str() != Some("dev"));
-        let known = real.filter_map(|dependency| short(&dependency["name"])).collect();
-        (short(&package["name"]).expect("every package is called skew-something"), known)
-    };
-    packages.iter().map(arrows_of).collect()
-}
 
 #[test]
 fn crates_know_only_what_the_architecture_allows() {
-    let allowed = allowed();
+    let allowed = may_know();
     let mut complaints = Vec::new();
-    for (name, known) in arrows() {
+    for Crate { name, knows, .. } in crates() {
         match allowed.get(&name) {
             None => complaints.push(format!("{name} is not in the table")),
             Some(None) => {}
             Some(Some(may_know)) => {
-                let forbidden = known.iter().filter(|other| !may_know.contains(*other));
+                let forbidden = knows.iter().filter(|other| !may_know.contains(*other));
                 complaints.extend(forbidden.map(|other| format!("{name} knows {other}")));
             }
         }
@@ -73,49 +28,98 @@ fn crates_know_only_what_the_architecture_allows() {
 
 #[test]
 fn every_crate_of_the_table_is_there() {
-    let there: BTreeSet<String> = arrows().into_iter().map(|arrow| arrow.0).collect();
-    let table: BTreeSet<String> = allowed().into_keys().collect();
+    let there: BTreeSet<String> = crates().into_iter().map(|each| each.name).collect();
+    let table: BTreeSet<String> = may_know().into_keys().collect();
     assert_eq!(there, table, "left: the workspace; right: the table of crates in ARCHITECTURE.md");
 }
 
-/// Code of a library outside its tests and comments that says one of these words.
-fn code_with(crates: &[&str], words: &[&str]) -> Vec<String> {
-    let mut found = Vec::new();
-    for name in crates {
-        for path in files_below(&root().join("crates").join(name).join("src"), ".rs") {
-            let text = read(&path);
-            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-            for (number, line) in code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
-                if let Some(word) = words.iter().find(|word| line.contains(**word)) {
-                    found.push(format!("{}:{}: {word}", crate::shown(&path), number + 1));
-                }
+#[test]
+fn arrows_go_to_lower_tiers() {
+    let (crates, mut complaints) = (crates(), Vec::new());
+    let mut tier_of: BTreeMap<&str, u32> = BTreeMap::new();
+    for (tier, words) in tiers() {
+        for each in crates.iter().filter(|each| words.contains(&each.name)) {
+            if tier_of.insert(&each.name, tier).is_some() {
+                complaints.push(format!("{} is in two tiers", each.name));
             }
         }
+    }
+    for each in &crates {
+        let Some(own) = tier_of.get(&*each.name) else {
+            complaints.push(format!("{} is in no tier", each.name));
+            continue;
+        };
+        let level = each.knows.iter().filter(|other| tier_of.get(&***other).is_some_and(|tier| tier >= own));
+        complaints.extend(level.map(|other| format!("{} knows {other}, which is no lower", each.name)));
+    }
+    assert_none(&complaints, "the picture in ARCHITECTURE.md has the tiers:");
+}
+
+/// Parts of the world, and the paths and macros that touch them.
+const WORLD: [(&str, &[&str]); 9] = [
+    ("clock", &["std::time"]),
+    ("files", &["std::fs"]),
+    ("threads", &["std::thread"]),
+    ("sockets", &["std::net", "tokio"]),
+    ("environment", &["std::env"]),
+    ("unseeded chance", &["getrandom"]),
+    ("processes", &["std::process"]),
+    ("printing", &["println!", "print!", "eprintln!", "eprint!", "std::io::stdout", "std::io::stderr"]),
+    ("input", &["std::io::stdin"]),
+];
+
+/// What a file touches: the part of the world and the place.
+fn touched(file: &SourceFile) -> Vec<(&'static str, String)> {
+    let paths: Vec<(usize, String)> =
+        paths(&file.code).iter().map(|named| (named.line, named.path.join("::"))).collect();
+    let mut found = Vec::new();
+    for (part, mark) in WORLD.iter().flat_map(|(part, marks)| marks.iter().map(move |mark| (*part, *mark))) {
+        let lines: Vec<usize> = if mark.ends_with('!') {
+            (1..).zip(file.code.lines()).filter(|(_, line)| is_called(line, mark)).map(|(number, _)| number).collect()
+        } else {
+            paths.iter().filter(|(_, path)| is_below(path, mark)).map(|(line, _)| *line).collect()
+        };
+        found.extend(lines.iter().map(|line| (part, format!("{}:{line}: {mark}", shown(&file.path)))));
     }
     found
 }
 
-const LIBRARIES: [&str; 10] =
-    ["history", "value", "check", "sql", "program", "mockdb", "explore", "generate", "workload", "view"];
+/// Whether a path is that of the module or of something in it.
+fn is_below(path: &str, module: &str) -> bool {
+    path.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+}
 
-/// The parts of libraries that face the world: threads and tasks that wait for each other, and sockets.
-const FACES: [&str; 4] =
-    ["crates/mockdb/src/kv.rs", "crates/mockdb/src/shared.rs", "crates/mockdb/src/http.rs", "crates/mockdb/src/wire/"];
-
-#[test]
-fn libraries_use_no_clock_no_files_no_threads_and_no_sockets() {
-    let world = ["std::time", "std::fs", "std::thread", "std::net", "std::env", "SystemTime", "thread_rng", "tokio"];
-    let pure: Vec<&str> = LIBRARIES.into_iter().filter(|name| *name != "workload").collect();
-    let mut found = code_with(&pure, &world);
-    found.retain(|place| !FACES.iter().any(|face| place.starts_with(face)));
-    assert_none(&found, "the same input gives the same bytes, in a browser too:");
+/// Whether the macro itself is meant, not one whose name ends so.
+fn is_called(line: &str, mark: &str) -> bool {
+    line.match_indices(mark)
+        .any(|(at, _)| !line[..at].ends_with(|letter: char| letter.is_alphanumeric() || letter == '_'))
 }
 
 #[test]
-fn libraries_neither_print_nor_exit() {
-    let words = ["println!", "print!(", "eprintln!", "eprint!(", "process::exit", "std::process"];
-    let mut found = code_with(&LIBRARIES, &words);
-    // Servers are processes.
-    found.retain(|place| !place.starts_with("crates/workload/src/servers/"));
-    assert_none(&found, "only cli talks to the user:");
+fn only_those_touch_the_world_who_may() {
+    let licences = may_touch();
+    let (mut complaints, mut used) = (Vec::new(), BTreeSet::new());
+    for each in crates() {
+        for file in each.files() {
+            let path: Vec<&str> = std::iter::once(&each.name).chain(&file.module).map(String::as_str).collect();
+            let own: Vec<_> = licences.iter().filter(|(who, _)| is_below(&path.join("::"), who)).collect();
+            for (part, place) in touched(&file) {
+                let allows = |words: &Option<Vec<String>>| {
+                    words.as_ref().is_none_or(|words| words.iter().any(|word| word == part))
+                };
+                match own.iter().find(|(_, words)| allows(words)) {
+                    Some((who, _)) => drop(used.insert((who.clone(), part))),
+                    None => complaints.push(format!("{place} ({part})")),
+                }
+            }
+        }
+    }
+    assert_none(
+        &complaints,
+        "the same input gives the same bytes, in a browser too; who may touch the world stands in ARCHITECTURE.md:",
+    );
+    let licensed = licences.iter().flat_map(|(who, words)| words.iter().flatten().map(move |word| (who, word)));
+    let idle = licensed.filter(|(who, word)| !used.contains(&((*who).clone(), word.as_str())));
+    let idle: Vec<String> = idle.map(|(who, word)| format!("{who}: {word}")).collect();
+    assert_none(&idle, "ARCHITECTURE.md allows what nobody does any more:");
 }

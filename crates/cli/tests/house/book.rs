@@ -9,9 +9,10 @@
 //!   fails: psi si ser
 //! ```
 
-use crate::{assert_none, files_below, read, root, shown, skipped};
+use crate::{assert_none, files_below, read, root, shown};
 use skew_check::{Budget, Verdict, check};
 use skew_history::{History, IsolationLevel, notation};
+use skew_testing::skipped;
 use std::path::{Path, PathBuf};
 
 fn pages() -> Vec<PathBuf> {

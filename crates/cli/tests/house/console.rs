@@ -11,7 +11,8 @@
 //! All blocks of one document share one copy of the folder, so that a later block may use what an earlier one wrote. With
 //! `SKEW_UPDATE_CONSOLE=1` in the environment blocks that differ are rewritten instead of refused.
 
-use crate::{assert_none, files_below, read, root, shown, skipped};
+use crate::{assert_none, files_below, read, root, shown};
+use skew_testing::skipped;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

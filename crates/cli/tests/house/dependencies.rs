@@ -2,8 +2,8 @@
 //!
 //! Advisories need a database that changes every day; `.ci/run` asks for them where one is at hand.
 
-use crate::arrows::metadata;
 use crate::assert_none;
+use crate::workspace::metadata;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,22 +3,29 @@
 //!
 //! | module | holds that |
 //! |---|---|
-//! | `arrows` | crates know only the crates that ARCHITECTURE.md allows, and libraries keep out of the world |
+//! | `arrows` | crates know only the crates that ARCHITECTURE.md allows, all of lower tiers, and touch of the world only what it allows |
+//! | `modules` | ARCHITECTURE.md has every module of every crate, and modules form no large cycle |
+//! | `names` | no type name is used for many things |
 //! | `style` | files and functions stay short, teach, and leave no loose ends |
 //! | `dependencies` | licences, sources and duplicates of what we use are in order |
 //! | `book` | every page is in the summary, every link leads somewhere, every small history has the verdicts it claims |
 //! | `console` | every console block of the README and the book prints what it says |
 //!
-//! A test that cannot run here says so in a line that begins with `skipped:`.
+//! They read ARCHITECTURE.md (`architecture`), what cargo knows of the crates (`workspace`) and code without its comments (`source`). A test that
+//! cannot run here says so, in a line that only one function writes.
 
+mod architecture;
 mod arrows;
 mod book;
 mod console;
 mod dependencies;
+mod modules;
+mod names;
+mod source;
 mod style;
+mod workspace;
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// The folder of the workspace.
@@ -54,12 +61,6 @@ fn files_below(folder: &Path, ending: &str) -> Vec<PathBuf> {
     }
     found.sort();
     found
-}
-
-/// Says that something could not be tested here. Not by `eprintln!`, which is kept from view when the test passes.
-fn skipped(what: &str) {
-    // Nobody is there to read the line when it cannot be written.
-    let _ = writeln!(std::io::stderr(), "skipped: {what}");
 }
 
 /// Fails with all complaints at once.

@@ -2,10 +2,8 @@
 //!
 //! The corpus lies beside the project (`../shared/corpus`, or `SKEW_SHARED`) and is not part of it; without it the test says so.
 
-#![allow(clippy::print_stderr)]
-
+use skew_testing::{say, skipped};
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -44,18 +42,10 @@ fn verdicts(file: &Path) -> BTreeMap<String, String> {
     verdicts.iter().map(|verdict| (word(&verdict["level"]), word(&verdict["verdict"]))).collect()
 }
 
-/// Not by `eprintln!`, which is kept from view when the test passes.
-fn say(line: &str) {
-    // Nobody is there to read the line when it cannot be written.
-    let _ = writeln!(std::io::stderr(), "{line}");
-}
-
 #[test]
-#[allow(clippy::print_stderr, reason = "how much was compared, and why nothing was")]
 fn every_label_of_the_corpus_is_our_verdict() {
     let Some(corpus) = corpus() else {
-        say("skipped: no corpus beside the project");
-        return;
+        return skipped("no corpus beside the project");
     };
     let manifest = std::fs::read_to_string(corpus.join("MANIFEST.tsv")).unwrap();
     let (mut files, mut labels, mut unlabelled) = (0, 0, 0);

@@ -64,8 +64,7 @@ fn colours_are_for_terminals_and_no_color_is_honoured() {
     };
     let ran = on_terminal("env -u NO_COLOR");
     if ran.err.contains("not found") {
-        writeln!(std::io::stderr(), "skipped: there is no `script` here").unwrap();
-        return;
+        return skew_testing::skipped("there is no `script` here");
     }
     assert!(ran.out.contains("\u{1b}[1m"), "{}", ran.out);
     assert!(!on_terminal("NO_COLOR=1").out.contains("\u{1b}[1m"));

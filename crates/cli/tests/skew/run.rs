@@ -3,7 +3,6 @@
 use crate::serve::listening;
 use crate::{Folder, Ran};
 use serde_json::Value;
-use std::io::Write as _;
 use std::process::Command;
 use std::time::Duration;
 
@@ -190,8 +189,7 @@ fn a_terminal_shows_how_far_a_run_is() {
     let line = "skew run registers --transactions 400 --level causal";
     let ran = folder.shell(&format!("TERM=xterm script -qec '{line}' /dev/null </dev/null"));
     if ran.err.contains("not found") {
-        let _ = writeln!(std::io::stderr(), "skipped: there is no `script` here");
-        return;
+        return skew_testing::skipped("there is no `script` here");
     }
     let shown = ran.out.split('\r').find(|part| part.contains("of 1200 transactions"));
     let shown = shown.unwrap_or_else(|| panic!("no progress: {}", ran.out));

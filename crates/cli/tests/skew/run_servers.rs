@@ -4,7 +4,6 @@ use crate::{Folder, Ran};
 use skew_workload::Url;
 use skew_workload::connection::{Connection, Settings, connect};
 use skew_workload::servers::{MariaDbServer, PostgresServer, ServerError};
-use std::io::Write as _;
 use std::time::Duration;
 
 /// A server, or nothing where it is not installed and nobody was to install it.
@@ -13,8 +12,7 @@ fn installed<T>(started: Result<T, ServerError>) -> Option<T> {
     match started {
         Ok(server) => Some(server),
         Err(error @ ServerError::Missing { .. }) if !was_set_up => {
-            // Not by `eprintln!`, which is kept from view when the test passes.
-            let _ = writeln!(std::io::stderr(), "skipped: {error}");
+            skew_testing::skipped(&error.to_string());
             None
         }
         Err(error) => panic!("{error}"),

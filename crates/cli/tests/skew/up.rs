@@ -1,7 +1,7 @@
 //! `skew up`: servers that are there for a command, or until somebody says stop, however rudely; and where they cannot start.
 
 use crate::{Folder, Ran};
-use std::io::{BufRead, BufReader, Write as _};
+use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -12,8 +12,7 @@ pub(crate) fn is_missing(ran: &Ran) -> bool {
     let was_set_up = std::env::var_os("SKEW_CLIENTS").is_some_and(|folder| folder != "no");
     let missing = ran.code == Some(2) && ran.err.contains("is not installed") && !was_set_up;
     if missing {
-        // Not by `eprintln!`, which is kept from view when the test passes.
-        let _ = writeln!(std::io::stderr(), "skipped: {}", ran.err.trim());
+        skew_testing::skipped(ran.err.trim());
     }
     missing
 }

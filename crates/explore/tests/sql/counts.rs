@@ -55,7 +55,7 @@ fn counts(text: &str, options: SqlOptions) -> Vec<usize> {
         }
         found.histories.len()
     };
-    IsolationLevel::SEVEN.map(count).to_vec()
+    IsolationLevel::of_papers().map(count).collect()
 }
 
 fn plain() -> SqlOptions {

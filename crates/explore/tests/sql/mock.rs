@@ -49,7 +49,7 @@ fn call(program: &Program, store: &mut Store, seat: &mut Seat) -> bool {
     let ending = loop {
         let (session, sql) = (seat.session, &mut seat.sql);
         let text = run.statement().cloned();
-        match store.run_statement(session, text.as_deref(), |store| run.step(sql, &mut store.view(session))) {
+        match store.run_statement(session, text.as_deref(), |store| run.step(sql, &mut *store.view(session))) {
             Ok(Step::Continue) => {}
             Ok(Step::Done(ending)) => break Some(ending),
             Err(Stop::Interrupted(_)) => return false,
@@ -103,7 +103,7 @@ fn seen(text: &str, level: IsolationLevel, options: SqlOptions, runs: u64) -> BT
 
 /// The two find the same, at every level, with both kinds of updates and both granularities.
 fn agree(text: &str, runs: u64) {
-    for level in IsolationLevel::SEVEN {
+    for level in IsolationLevel::of_transactions() {
         for updates in [Updates::Atomic, Updates::Plain] {
             for granularity in [Granularity::Row, Granularity::Cell] {
                 let options = SqlOptions { updates, granularity, ..SqlOptions::default() };

@@ -14,7 +14,8 @@ use super::datum::{Datum, Kind, NAMES, OwnedName, Taker};
 use super::text::{Lines, excerpt};
 use crate::builder::{ClaimedWriter, HistoryBuilder, Refusal, ScanSpec, ScannedKey};
 use crate::history::{Action, Event, Outcome, Times};
-use crate::level::IsolationLevel;
+use crate::level::{IsolationLevel, spellings};
+use std::sync::LazyLock;
 
 const LINE: &str =
     "a line is like {\"session\":\"a\",\"id\":\"t1\",\"ops\":[{\"r\":\"x\",\"v\":0},{\"w\":\"x\",\"v\":1}]}";
@@ -113,10 +114,11 @@ impl<'t> LineReader<'t> {
         let outcome = self.outcome(line)?;
         self.taker.builder.outcome(outcome);
         if let Some(level) = line.member("level") {
-            const ADVICE: &str = "use rc, ra, cc, pc, psi, si, ser or their long names";
+            static ADVICE: LazyLock<String> =
+                LazyLock::new(|| format!("use {}", spellings(IsolationLevel::of_transactions())));
             let word = level.word().unwrap_or_default();
             let parsed = word.parse().ok().filter(|&level| level != IsolationLevel::Declared);
-            let level = parsed.ok_or_else(|| self.taker.unknown_word(level, "an isolation level", ADVICE))?;
+            let level = parsed.ok_or_else(|| self.taker.unknown_word(level, "an isolation level", &ADVICE))?;
             self.taker.builder.level(level);
         }
         let begin = line.member("begin").map(|time| self.taker.signed(time, "`begin`")).transpose()?;

@@ -24,9 +24,10 @@ pub use script::Script;
 pub use stalest::Stalest;
 
 use crate::log::writer_name;
-use crate::store::SessionState;
+use crate::versions::VersionTable;
 use skew_check::{GrowingHistory, GrowingId, Version};
 use skew_history::{KeyId, SessionId};
+use skew_sql::Row;
 use std::fmt;
 use std::str::FromStr;
 
@@ -60,23 +61,54 @@ pub enum VersionWriter {
     Transaction(SessionId, u32),
 }
 
-/// A read that wants a version.
-pub struct Reading<'a> {
-    pub(crate) growing: &'a mut GrowingHistory,
+/// Who reads.
+#[derive(Clone, Copy)]
+pub(crate) struct VersionReader<'a> {
     pub(crate) transaction: GrowingId,
-    pub(crate) key: KeyId,
-    /// The read of an update: checked together with its write.
-    pub(crate) updating: bool,
-    /// Which versions a statement seeks that will lock the row.
-    pub(crate) fits: Option<&'a mut dyn FnMut(Version) -> bool>,
-    /// The version that a lock would show, if it fits: whoever seeks a row to lock may have it although a plain read may not.
-    pub(crate) under_lock: Option<Version>,
-    pub(crate) versions: Vec<Version>,
-    pub(crate) writers: Vec<VersionWriter>,
-    pub(crate) sessions: &'a [SessionState],
     /// The name of the session, the number of the transaction in it and of the read in that.
     pub(crate) place: (&'a str, u32, usize),
-    pub(crate) key_name: &'a str,
+    /// The read of an update: checked together with its write.
+    pub(crate) updating: bool,
+    /// The names of sessions.
+    pub(crate) names: &'a dyn Fn(SessionId) -> &'a str,
+}
+
+/// A read that wants a version.
+pub struct Reading<'a> {
+    growing: &'a mut GrowingHistory,
+    values: &'a VersionTable,
+    reader: VersionReader<'a>,
+    key: KeyId,
+    key_name: &'a str,
+    /// Which versions a statement seeks that will lock the row.
+    fits: Option<&'a mut dyn FnMut(Option<Row>) -> bool>,
+    /// The version that a lock would show, if it fits: whoever seeks a row to lock may have it although a plain read may not.
+    under_lock: Option<Version>,
+    versions: Vec<Version>,
+    writers: Vec<VersionWriter>,
+}
+
+impl<'a> Reading<'a> {
+    /// A read of a key. A statement that will lock the row if it fits says what fits.
+    pub(crate) fn new(
+        growing: &'a mut GrowingHistory,
+        values: &'a VersionTable,
+        reader: VersionReader<'a>,
+        (key, key_name): (KeyId, &'a str),
+        mut fits: Option<&'a mut dyn FnMut(Option<Row>) -> bool>,
+    ) -> Reading<'a> {
+        let versions = growing.versions(reader.transaction, key);
+        let writer = |version: &Version| match values.writer(key, *version) {
+            None => VersionWriter::Initial,
+            Some((session, before)) => VersionWriter::Transaction(session, before),
+        };
+        let writers = versions.iter().map(writer).collect();
+        let under_lock = fits.as_mut().and_then(|fits| {
+            let latest = growing.latest(key);
+            fits(values.value(key, latest)).then_some(latest)
+        });
+        Reading { growing, values, reader, key, key_name, fits, under_lock, versions, writers }
+    }
 }
 
 impl Reading<'_> {
@@ -94,9 +126,7 @@ impl Reading<'_> {
     pub fn writer_name(&self, place: usize) -> Option<String> {
         match self.writers[place] {
             VersionWriter::Initial => None,
-            VersionWriter::Transaction(session, before) => {
-                Some(writer_name(&self.sessions[session.index()].name, before))
-            }
+            VersionWriter::Transaction(session, before) => Some(writer_name((self.reader.names)(session), before)),
         }
     }
 
@@ -106,10 +136,11 @@ impl Reading<'_> {
         if self.under_lock == Some(version) {
             return true;
         }
-        if self.updating {
-            self.growing.allows_update(self.transaction, self.key, version, false)
+        let transaction = self.reader.transaction;
+        if self.reader.updating {
+            self.growing.allows_update(transaction, self.key, version, false)
         } else {
-            self.growing.allows(self.transaction, self.key, version, false)
+            self.growing.allows(transaction, self.key, version, false)
         }
     }
 
@@ -121,22 +152,23 @@ impl Reading<'_> {
     /// Whether the version at this place of [`Reading::versions`] is one that the statement seeks.
     pub fn fits(&mut self, place: usize) -> bool {
         let version = self.versions[place];
-        self.fits.as_mut().is_some_and(|fits| fits(version))
+        let value = self.values.value(self.key, version);
+        self.fits.as_mut().is_some_and(|fits| fits(value))
     }
 
     /// The name of the session that reads.
     pub fn session(&self) -> &str {
-        self.place.0
+        self.reader.place.0
     }
 
     /// The number of the transaction in its session.
     pub fn transaction(&self) -> u32 {
-        self.place.1
+        self.reader.place.1
     }
 
     /// The number of the read in its transaction.
     pub fn number(&self) -> usize {
-        self.place.2
+        self.reader.place.2
     }
 
     /// The name of the key.

@@ -12,8 +12,8 @@ use super::line::Gone;
 use super::message::{self, Format, Message};
 use super::value;
 use crate::connection::Status;
-use skew_sql::copy::{Copy, CopyDirection, CopyKind, Fields};
-use skew_sql::session::{Answer, Prepared, Rows};
+use skew_sql::{copy::Copy, copy::CopyDirection, copy::CopyKind, copy::Fields};
+use skew_sql::{session::Answer, session::Prepared, session::Rows};
 use skew_value::{Datum, SqlError, SqlState};
 
 /// One COPY brings at most so many bytes.

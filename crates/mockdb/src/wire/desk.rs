@@ -21,7 +21,6 @@ use super::running::Reason;
 use crate::connection::Desk;
 use crate::database::Database;
 use crate::shared::Work;
-use crate::view::View;
 use skew_history::SessionId;
 use skew_sql::session::Answer;
 use skew_sql::{
@@ -111,16 +110,16 @@ impl<'a> WireDesk<'a> {
     }
 
     /// A call of the storage.
-    fn call<R>(&mut self, call: impl FnOnce(&mut View<'_>) -> R) -> R {
+    fn call<R>(&mut self, call: impl FnOnce(&mut dyn Storage) -> R) -> R {
         let result = self.begin_call(call);
         self.let_go();
         result
     }
 
     /// The same, but the next one follows without a break.
-    fn begin_call<R>(&mut self, call: impl FnOnce(&mut View<'_>) -> R) -> R {
+    fn begin_call<R>(&mut self, call: impl FnOnce(&mut dyn Storage) -> R) -> R {
         let session = self.session;
-        call(&mut self.database().store.view(session))
+        call(&mut *self.database().store.view(session))
     }
 
     /// Whether the statement should stop.
@@ -247,7 +246,10 @@ impl Storage for WireDesk<'_> {
             return Ok(());
         }
         self.step_aside()?;
-        if !self.call(|view| view.may_sleep())? {
+        let session = self.session;
+        let may_sleep = self.database().store.may_sleep(session);
+        self.let_go();
+        if !may_sleep? {
             return Ok(());
         }
         let end = Instant::now().checked_add(time);

@@ -15,7 +15,7 @@ use super::line::Gone;
 use super::message::{Format, Message, Target};
 use super::value;
 use crate::connection::Status;
-use skew_sql::session::{Prepared, Rows};
+use skew_sql::{session::Prepared, session::Rows};
 use skew_value::{Datum, SqlError, SqlState, SqlType};
 use std::sync::Arc;
 

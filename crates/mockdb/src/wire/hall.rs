@@ -80,7 +80,7 @@ impl Hall {
         let seed = database.store.options().seed;
         let running = Arc::new(Running::default());
         let asked = Arc::clone(&running);
-        database.store.brake = Some(Box::new(move || asked.is_closing()));
+        database.store.set_brake(Box::new(move || asked.is_closing()));
         Hall {
             database: Shared::new(database),
             settings,

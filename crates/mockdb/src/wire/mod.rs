@@ -41,8 +41,8 @@ mod value;
 
 pub use attendance::{Attendance, Roll};
 
+use crate::chronicle::Counts;
 use crate::database::Database;
-use crate::store::Counts;
 use hall::Hall;
 use std::io;
 use std::net::SocketAddr;
@@ -238,7 +238,7 @@ impl RunningServer {
             recording_failure: database.store.recording_failure().map(str::to_owned),
             divergences: database.store.divergences(),
             passed: self.hall.turnstile.as_ref().map_or(0, schedule::Turnstile::passed),
-            attendance: Attendance { written_after: database.store.written_after.unwrap_or_default(), ..attendance },
+            attendance: Attendance { written_after: database.store.is_written_after(), ..attendance },
         }
     }
 

@@ -82,12 +82,11 @@ fn fate(told: &Told, expected: Option<&Told>, recording: &Recording) -> Fate {
 }
 
 #[test]
-#[allow(clippy::print_stdout, reason = "the share, and what is refused or different, is what is looked at")]
 fn statements_of_real_clients_are_answered() {
     let folders = std::env::var_os("SKEW_RECORDINGS").map_or_else(|| vec![shared()], |more| vec![PathBuf::from(more)]);
     let recordings: Vec<Recording> = folders.iter().flat_map(|folder| recordings(folder)).collect();
     if recordings.is_empty() {
-        println!("skipped: no recordings of clients under {}", folders[0].display());
+        skew_testing::skipped(&format!("no recordings of clients under {}", folders[0].display()));
         return;
     }
     let mut fates: BTreeMap<String, (String, Fate)> = BTreeMap::new();

@@ -68,10 +68,11 @@ pub fn connect(url: &Url, settings: &Settings) -> Result<Box<dyn Connection>, Fa
 
 /// How SQL calls a level; nothing for those that no server has.
 pub(crate) fn level_name(level: IsolationLevel) -> Option<&'static str> {
+    use IsolationLevel::*;
     match level {
-        IsolationLevel::ReadCommitted => Some("READ COMMITTED"),
-        IsolationLevel::Snapshot => Some("REPEATABLE READ"),
-        IsolationLevel::Serializable => Some("SERIALIZABLE"),
-        _ => None,
+        ReadCommitted => Some("READ COMMITTED"),
+        Snapshot => Some("REPEATABLE READ"),
+        Serializable => Some("SERIALIZABLE"),
+        ReadAtomic | Causal | Prefix | ParallelSnapshot | StrongSnapshot | StrictSerializable | Declared => None,
     }
 }

@@ -23,7 +23,6 @@ use skew_history::{History, IsolationLevel};
 use skew_workload::connection::{Settings, connect};
 use skew_workload::servers::ServerError;
 use skew_workload::{End, Options, Outside, Report, Url, Workload, run};
-use std::io::Write as _;
 use std::time::Duration;
 
 /// A server, or nothing when it is not installed here.
@@ -32,8 +31,7 @@ fn installed<T>(started: Result<T, ServerError>) -> Option<T> {
         Ok(server) => Some(server),
         // Where the set-up of the tests ran, nothing is missing.
         Err(error @ ServerError::Missing { .. }) if !was_set_up() => {
-            // Not by `eprintln!`, which is kept from view when the test passes.
-            let _ = writeln!(std::io::stderr(), "skipped: {error}");
+            skew_testing::skipped(&error.to_string());
             None
         }
         Err(error) => panic!("{error}"),

@@ -26,8 +26,9 @@ use output::Output;
 use settings::Settings;
 use skew_campaign::Checked;
 use skew_check::{Budget, Counterexample};
+use skew_history::History;
 use skew_history::format::Format;
-use skew_history::{History, IsolationLevel};
+use skew_history::level::{IsolationLevel, spellings};
 use skew_view::report::RunStatistics;
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -43,9 +44,8 @@ pub(crate) struct Arguments {
     /// Histories: files (gzip, xz, zstd and tar too), folders, or `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The levels to check: rc, ra, cc, pc, psi, si, ser, strong-si, sser, declared or their long names [default: the seven, and
-    /// the strong ones where there are times]
-    #[arg(short, long, value_delimiter = ',', value_name = "LEVEL")]
+    #[arg(short, long, value_delimiter = ',', value_name = "LEVEL",
+        help = format!("The levels to check: {} [default: the seven, and the strong ones where there are times]", spellings(IsolationLevel::all())))]
     level: Vec<IsolationLevel>,
     /// How to show the results
     #[arg(long, value_enum, default_value_t = Show::Human)]

@@ -55,11 +55,7 @@ impl Settings {
 
     /// The levels to ask of this history.
     pub(super) fn levels_for(&self, history: &History) -> Vec<IsolationLevel> {
-        if !self.levels.is_empty() {
-            return self.levels.clone();
-        }
-        let strong = IsolationLevel::STRONG.into_iter().filter(|_| history.has_times());
-        IsolationLevel::SEVEN.into_iter().chain(strong).collect()
+        if self.levels.is_empty() { skew_check::levels_to_ask(history) } else { self.levels.clone() }
     }
 
     /// The command that finds a violation again.

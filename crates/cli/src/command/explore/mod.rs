@@ -20,7 +20,7 @@ use crate::output::{unwritable, write_whole};
 use skew_campaign::Moment;
 use skew_campaign::explored::{CallName, Exhibit, Pace, Terms};
 use skew_explore::Base;
-use skew_history::IsolationLevel;
+use skew_history::level::{IsolationLevel, spellings};
 use skew_program::MOST_STEPS;
 use skew_view::Finding;
 use skew_view::finding::FoundIn;
@@ -41,8 +41,8 @@ pub(crate) struct Arguments {
     /// The program: schema, procedures, sessions, assertions; `-` is standard input
     #[arg(value_name = "FILE", required_unless_present = "command")]
     file: Option<PathBuf>,
-    /// The levels to explore at: rc, ra, cc, pc, psi, si, ser or their long names [default: read-committed,snapshot,serializable]
-    #[arg(short, long, value_name = "LEVEL,…", value_delimiter = ',')]
+    #[arg(short, long, value_name = "LEVEL,…", value_delimiter = ',',
+        help = format!("The levels to explore at: {} [default: read-committed,snapshot,serializable]", spellings(IsolationLevel::of_transactions())))]
     level: Vec<IsolationLevel>,
     /// What the search itself keeps to; weaker ones explore more and find the same [default: the strongest that the level allows]
     #[arg(long, value_enum, value_name = "LEVEL")]

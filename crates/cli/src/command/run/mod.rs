@@ -24,7 +24,8 @@ use registers::RegistersArguments;
 use runs::Histories;
 use skew_campaign::Moment;
 use skew_campaign::driven::{DriveCampaign, DriveSettings, MockSettings, WorkloadChoice};
-use skew_history::{History, IsolationLevel};
+use skew_history::History;
+use skew_history::level::{IsolationLevel, listed};
 use skew_mockdb::ChooserKind;
 use skew_workload::{BadUrl, Names, Url, catalog};
 use std::path::{Path, PathBuf};
@@ -300,13 +301,12 @@ impl Arguments {
 
     /// The levels that are asked of a history, each once.
     fn levels_for(&self, history: &History) -> Vec<IsolationLevel> {
-        let strong = IsolationLevel::STRONG.into_iter().filter(|_| history.has_times());
         let mut levels = Vec::new();
         for asked in &self.check {
             match asked {
                 Asked::Level(level) => levels.push(*level),
-                Asked::Seven => levels.extend(IsolationLevel::SEVEN),
-                Asked::All => levels.extend(IsolationLevel::SEVEN.into_iter().chain(strong.clone())),
+                Asked::Seven => levels.extend(IsolationLevel::of_transactions()),
+                Asked::All => levels.extend(skew_check::levels_to_ask(history)),
             }
         }
         let mut each = Vec::new();
@@ -320,8 +320,9 @@ impl Arguments {
 
     fn refuse_nonsense(&self) -> Result<(), Complaint> {
         let refuse = |what: String, advice: &str| Err(Complaint::new("skew run", what, advice));
-        if !IsolationLevel::SEVEN.contains(&self.level) {
-            return refuse(format!("no transaction runs at {}", self.level), "use rc, ra, cc, pc, psi, si or ser");
+        if !self.level.is_of_transactions() {
+            let levels = listed(IsolationLevel::of_transactions().map(IsolationLevel::short), "or");
+            return refuse(format!("no transaction runs at {}", self.level), &format!("use {levels}"));
         }
         if self.is_campaign() && !matches!(self.check.as_slice(), [] | [Asked::Level(_)]) {
             let what = "several runs are compared with one level".to_owned();

@@ -23,7 +23,7 @@ use crate::output::{RecordErrors, RecordKeeper, note_input};
 use skew_campaign::Moment;
 use skew_campaign::recording::RecordingFailure;
 use skew_campaign::served::database::{DatabaseSettings, Initial};
-use skew_history::IsolationLevel;
+use skew_history::level::{IsolationLevel, listed, spellings};
 use skew_mockdb::wire::{Schedule, WireSettings};
 use skew_mockdb::{ChoiceLog, ChooserKind};
 use std::fs;
@@ -59,8 +59,8 @@ pub(crate) struct Arguments {
     /// Listen elsewhere than on this machine without a password
     #[arg(long)]
     insecure: bool,
-    /// How weak the database is: rc, ra, cc, pc, psi, si, ser or their long names [default: what clients ask for; causal with --http]
-    #[arg(short, long, value_name = "LEVEL")]
+    #[arg(short, long, value_name = "LEVEL",
+        help = format!("How weak the database is: {} [default: what clients ask for; causal with --http]", spellings(IsolationLevel::of_transactions())))]
     level: Option<IsolationLevel>,
     /// Where chance begins [default: 1, or that of --replay]
     #[arg(long, value_name = "N")]
@@ -304,8 +304,9 @@ impl Arguments {
 
     fn refuse_nonsense(&self) -> Result<(), Complaint> {
         let refuse = |what: String, advice: &str| Err(Complaint::new("skew serve", what, advice));
-        if let Some(level) = self.level.filter(|level| !IsolationLevel::SEVEN.contains(level)) {
-            return refuse(format!("{level} is not a level that can be served"), "use rc, ra, cc, pc, psi, si or ser");
+        if let Some(level) = self.level.filter(|level| !level.is_of_transactions()) {
+            let levels = listed(IsolationLevel::of_transactions().map(IsolationLevel::short), "or");
+            return refuse(format!("{level} is not a level that can be served"), &format!("use {levels}"));
         }
         if !(0.0..=1.0).contains(&self.abort_rate) {
             return refuse(format!("--abort-rate {} is not a share", self.abort_rate), "use a number from 0 to 1");

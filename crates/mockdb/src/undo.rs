@@ -1,0 +1,173 @@
+//! Statements and savepoints: the parts of a transaction that can be taken back or run again.
+//!
+//! ```text
+//!   begin_statement ── reads, writes ── end_statement(Done)      they stay
+//!                                       end_statement(Failed)    the writes go; the reads stay, because they decided that it failed
+//!                                       end_statement(Waiting)   the same, and they are answered as before when begin_statement runs
+//!                                                                the statement again
+//! ```
+//!
+//! `SAVEPOINT; INSERT` of a key that is taken`; ROLLBACK TO; SELECT` of that key has to find the row: the INSERT has read it. What was read
+//! before ROLLBACK TO SAVEPOINT was seen by the client in the same way, so those reads stay, too; only the writes go.
+
+use crate::statement::{Checkpoint, Ending, Statement, Told};
+use crate::steering::refused;
+use crate::store::Store;
+use skew_history::SessionId;
+use skew_sql::{Interrupt, Stop};
+use skew_value::{SqlError, SqlState};
+
+impl Store {
+    /// Runs a statement, or runs it again after a wait, and ends it as it came out.
+    pub fn run_statement<T>(
+        &mut self,
+        session: SessionId,
+        sql: Option<&str>,
+        work: impl FnOnce(&mut Store) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
+        self.begin_statement(session, sql)?;
+        let result = work(self);
+        self.end_statement(session, Ending::of(&result));
+        result
+    }
+
+    /// A statement begins, or begins again. A transaction that cannot commit any more is refused here.
+    pub fn begin_statement(&mut self, session: SessionId, sql: Option<&str>) -> Result<(), Stop> {
+        let transaction = self.transaction(session)?;
+        if !transaction.is_loading() && self.past().is_doomed(transaction.id()) {
+            return Err(self.abort_by_database(session, Interrupt::SerializationFailure).into());
+        }
+        if let Some(wheel) = self.wheel_mut() {
+            wheel.begin_statement(session);
+        }
+        let checkpoint = self.checkpoint(session)?;
+        let transaction = self.transaction_mut(session)?;
+        match transaction.statement_mut() {
+            Some(again) => again.begin_again(),
+            None => transaction.set_statement(Statement::new(sql, checkpoint)),
+        }
+        Ok(())
+    }
+
+    /// A statement ends. After an interrupt that ended the transaction there is nothing left to end.
+    pub fn end_statement(&mut self, session: SessionId, ending: Ending) {
+        let Ok(transaction) = self.transaction_mut(session) else { return };
+        let Some(mut statement) = transaction.take_statement() else { return };
+        let checkpoint = statement.checkpoint();
+        match ending {
+            Ending::Done => {}
+            Ending::Waiting => {
+                statement.wait();
+                transaction.set_statement(statement);
+                self.drop_writes(session, checkpoint);
+            }
+            Ending::Failed => self.take_back(session, checkpoint),
+        }
+    }
+
+    /// The session waits no longer for a lock: its statement did nothing, its transaction goes on.
+    pub fn stop_waiting(&mut self, session: SessionId) {
+        self.waits_mut().stop_waiting(session);
+        self.end_statement(session, Ending::Failed);
+    }
+
+    /// Where the open transaction of a session is.
+    fn checkpoint(&self, session: SessionId) -> Result<Checkpoint, Stop> {
+        let transaction = self.transaction(session)?;
+        let mark = (!transaction.is_loading()).then(|| self.past().mark(transaction.id()));
+        Ok(transaction.checkpoint(mark))
+    }
+
+    fn drop_writes(&mut self, session: SessionId, checkpoint: Checkpoint) {
+        let Ok(transaction) = self.transaction_mut(session) else { return };
+        let loaded = transaction.take_back(checkpoint);
+        self.past_mut().unload(loaded);
+    }
+
+    /// The same, and the level forgets them as well.
+    fn take_back(&mut self, session: SessionId, checkpoint: Checkpoint) {
+        self.drop_writes(session, checkpoint);
+        let (Some(mark), Ok(transaction)) = (checkpoint.mark(), self.transaction_mut(session)) else { return };
+        let (id, gone) = (transaction.id(), transaction.forget_unborn());
+        self.past_mut().take_back_writes(id, mark);
+        self.bury_unborn(&gone);
+    }
+
+    /// SAVEPOINT. A second one of the same name hides the first.
+    pub fn savepoint(&mut self, session: SessionId, name: &str) -> Result<(), Stop> {
+        let (checkpoint, steered_writes) = (self.checkpoint(session)?, self.steered_writes(session));
+        self.transaction_mut(session)?.save(name, checkpoint, steered_writes);
+        Ok(())
+    }
+
+    /// RELEASE SAVEPOINT.
+    pub fn release_savepoint(&mut self, session: SessionId, name: &str) -> Result<(), Stop> {
+        if self.transaction_mut(session)?.release(name) { Ok(()) } else { Err(no_savepoint(name)) }
+    }
+
+    /// ROLLBACK TO SAVEPOINT: the writes since then go, the reads stay; so does the savepoint.
+    pub fn rollback_to_savepoint(&mut self, session: SessionId, name: &str) -> Result<(), Stop> {
+        let saved = self.transaction_mut(session)?.back_to(name);
+        let (checkpoint, steered_writes) = saved.ok_or_else(|| no_savepoint(name))?;
+        if self.steered_writes(session) > steered_writes {
+            return refused("ROLLBACK TO a savepoint behind which something was written");
+        }
+        self.take_back(session, checkpoint);
+        Ok(())
+    }
+
+    /// How many writes the open transaction has for whoever steers.
+    fn steered_writes(&self, session: SessionId) -> usize {
+        self.stage().wheel().map_or(0, |wheel| wheel.writes(session))
+    }
+}
+
+/// What a statement is told that is no read.
+impl Store {
+    /// What the session's statement was told at this place when it ran before, or what it is told now.
+    pub(crate) fn tell(
+        &mut self,
+        session: SessionId,
+        now: impl FnOnce(&mut Store) -> Result<Told, Stop>,
+    ) -> Result<Told, Stop> {
+        if let Some(told) = self.statement_mut(session).and_then(Statement::told_before) {
+            return Ok(told);
+        }
+        let told = now(self)?;
+        if let Some(statement) = self.statement_mut(session) {
+            statement.tell(told);
+        }
+        Ok(told)
+    }
+
+    /// The same for a number.
+    pub(crate) fn tell_number(
+        &mut self,
+        session: SessionId,
+        now: impl FnOnce(&mut Store) -> Result<i128, Stop>,
+    ) -> Result<i128, Stop> {
+        match self.tell(session, |store| now(store).map(Told::Number))? {
+            Told::Number(number) => Ok(number),
+            Told::Done => Err(SqlError::new(SqlState::INTERNAL, "a statement asked otherwise than before").into()),
+        }
+    }
+
+    /// Whether the session's statement has not yet slept at this place; when it is run again it has.
+    pub(crate) fn may_sleep(&mut self, session: SessionId) -> Result<bool, Stop> {
+        let mut is_first = false;
+        self.tell(session, |_| {
+            is_first = true;
+            Ok(Told::Done)
+        })?;
+        Ok(is_first)
+    }
+
+    /// The statement of a session that runs.
+    pub(crate) fn statement_mut(&mut self, session: SessionId) -> Option<&mut Statement> {
+        self.transaction_mut(session).ok()?.statement_mut()
+    }
+}
+
+pub(crate) fn no_savepoint(name: &str) -> Stop {
+    SqlError::new(SqlState("3B001"), format!("there is no savepoint {name}")).into()
+}
