@@ -1,7 +1,7 @@
 //! Numbers: their text, rounding, and the scale of quotients.
 //!
 //! A decimal keeps its scale, as NUMERIC does: `1.50` prints as `1.50`, and `1.50 + 1.5` is `3.00`. Division has no natural scale;
-//! PostgreSQL gives the quotient at least 16 significant digits, and so does [`divide`]:
+//! PostgreSQL gives the quotient at least 16 significant digits, and so does `divide`:
 //!
 //! ```text
 //!   1 / 3      0.33333333333333333333      20 digits after the point
