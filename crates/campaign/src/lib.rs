@@ -25,6 +25,7 @@ pub mod command;
 mod complaint;
 mod conclusion;
 pub mod driven;
+pub mod explored;
 pub mod family;
 pub mod judge;
 mod moment;

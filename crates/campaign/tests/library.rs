@@ -55,9 +55,9 @@ fn a_program_is_played() {
     assert_eq!(tally.conclusion(false, false), Conclusion::Found);
     let report = PlayReport { file: &file, settings: &settings, tally: &tally, replay: &replay };
     let text = report.human(Palette::PLAIN);
-    assert!(text.contains("fails  both count") && text.contains("lost update") && text.contains("\nagain "), "{text}");
+    assert!(text.contains("fails  both count") && text.contains("stale update") && text.contains("\nagain "), "{text}");
     assert!(report.json().contains("\"replay\":\"again "));
-    assert!(report.findings().iter().any(|(kind, _)| kind.name() == "lost-update"));
+    assert!(report.findings().iter().any(|(kind, _)| kind.name() == "stale-update"));
 }
 
 #[test]

@@ -177,8 +177,8 @@ fn chosen(text: &str, observed: &History, free: &[(EventId, Vec<Writer>)], choic
         Writer::Initial => "init".to_owned(),
         Writer::Transaction(writer) => {
             let key = observed.event(*read).key;
-            let writes = observed.events_of(*writer).iter().filter(|event| !event.is_read() && event.key == key);
-            observed.show(writes.last().expect("a writer of the key").value).to_string()
+            let mut writes = observed.events_of(*writer).iter().filter(|event| !event.is_read() && event.key == key);
+            observed.show(writes.next_back().expect("a writer of the key").value).to_string()
         }
     };
     with_values(text, &free.iter().zip(choice).map(value).collect::<Vec<_>>())

@@ -5,9 +5,9 @@
 
 #![allow(clippy::print_stdout)]
 
-use skew_explore::{IsolationLevel, Program, Stop, Transaction, explore};
+use skew_explore::{IsolationLevel, Program, Transaction, TransactionStop, explore};
 
-fn withdraw(t: &mut Transaction<'_, '_>, amount: i64, locking: bool) -> Result<i64, Stop> {
+fn withdraw(t: &mut Transaction<'_, '_>, amount: i64, locking: bool) -> Result<i64, TransactionStop> {
     let balance: i64 = if locking { t.read_for_update("account/1")? } else { t.read("account/1")? };
     if balance < amount {
         return t.abort();

@@ -4,13 +4,12 @@
 //! budget is counted, and never taken for one that passed.
 
 use crate::error::ExploreError;
-use crate::explorable::Place;
 use crate::final_state::FinalState;
 use crate::final_state::MOST_FINAL_STATES;
+use crate::outline::{Options, Place};
 use crate::program::{End, Program};
-use crate::run::{Answer, Run};
+use crate::run::{Run, RunAnswer};
 use crate::search::Search;
-use crate::shape::Options;
 use crate::subtree::Subtree;
 use skew_check::{Budget, Verdict};
 use skew_history::{History, IsolationLevel, notation};
@@ -33,7 +32,7 @@ pub fn explore(program: &Program) -> Exploration<'_> {
 
 /// What an exploration found.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Report {
+pub struct ExplorationReport {
     /// Runs that the level allows.
     pub runs: u64,
     /// Runs that were looked at, before any filter.
@@ -62,7 +61,7 @@ pub struct Violation {
 
 /// Why a check did not succeed.
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum Failure {
+pub enum ExplorationFailure {
     /// The program cannot be explored.
     #[error(transparent)]
     Program(#[from] ExploreError),
@@ -72,7 +71,7 @@ pub enum Failure {
         /// The level.
         level: IsolationLevel,
         /// What was found in all.
-        report: Report,
+        report: ExplorationReport,
         /// One for each assertion that failed.
         violations: Vec<Violation>,
     },
@@ -86,7 +85,7 @@ pub enum Failure {
         /// The level.
         level: IsolationLevel,
         /// What was found.
-        report: Report,
+        report: ExplorationReport,
     },
 }
 
@@ -110,9 +109,9 @@ impl Exploration<'_> {
     }
 
     /// Explores to the end, and asks every assertion about every run.
-    pub fn check(self) -> Result<Report, Failure> {
+    pub fn check(self) -> Result<ExplorationReport, ExplorationFailure> {
         let mut search = Search::new(self.program, self.options)?;
-        let mut report = Report { complete: true, ..Report::default() };
+        let mut report = ExplorationReport { complete: true, ..ExplorationReport::default() };
         let mut violations: Vec<Option<Violation>> = self.program.assertions().iter().map(|_| None).collect();
         while let Some(run) = search.next_run()? {
             if report.explored == self.most_runs {
@@ -121,9 +120,9 @@ impl Exploration<'_> {
             }
             report.explored += 1;
             match run.answer(Budget::steps(STEPS)) {
-                Answer::Fails => continue,
-                Answer::Unknown => report.unknown += 1,
-                Answer::Holds => {
+                RunAnswer::Fails => continue,
+                RunAnswer::Unknown => report.unknown += 1,
+                RunAnswer::Holds => {
                     report.runs += 1;
                     report.unknown += u64::from(!self.judge(&run, &mut violations));
                 }
@@ -148,13 +147,17 @@ impl Exploration<'_> {
         true
     }
 
-    fn conclude(self, report: Report, violations: Vec<Violation>) -> Result<Report, Failure> {
+    fn conclude(
+        self,
+        report: ExplorationReport,
+        violations: Vec<Violation>,
+    ) -> Result<ExplorationReport, ExplorationFailure> {
         let level = self.options.level;
         if !violations.is_empty() {
-            return Err(Failure::Violated { level, report, violations });
+            return Err(ExplorationFailure::Violated { level, report, violations });
         }
         if report.unknown > 0 || !report.complete {
-            return Err(Failure::Inconclusive { level, report });
+            return Err(ExplorationFailure::Inconclusive { level, report });
         }
         Ok(report)
     }
@@ -184,7 +187,7 @@ fn note(violation: &mut Option<Violation>, name: &str, run: &Run<'_, Program>, s
     }
 }
 
-fn told(level: &IsolationLevel, report: &Report, violations: &[Violation]) -> String {
+fn told(level: &IsolationLevel, report: &ExplorationReport, violations: &[Violation]) -> String {
     let mut text = String::new();
     for violation in violations {
         text.push_str(&violation.told(*level, report));
@@ -193,7 +196,7 @@ fn told(level: &IsolationLevel, report: &Report, violations: &[Violation]) -> St
 }
 
 impl Violation {
-    fn told(&self, level: IsolationLevel, report: &Report) -> String {
+    fn told(&self, level: IsolationLevel, report: &ExplorationReport) -> String {
         let mut text = format!("`{}` fails in {} of {} runs at {level}", self.assertion, self.runs, report.runs);
         let Some(history) = &self.history else {
             text.push_str("; no run is shown, because two sessions or keys have the same name\n");

@@ -16,34 +16,15 @@
 //! The last line is less than the level asks of a locking read (all that is before in the commit order): what is explored is filtered
 //! afterwards, and the base has to let through all that the level allows. With it the bases stay causally extensible.
 //!
-//! What is forced by transactions that are over is kept, as a relation that is transitive at every moment: an edge closes a cycle exactly
-//! when its opposite is there. A pending transaction is the last, so its own edges are tried on a copy. That the runs of a search are those
+//! What is forced by transactions that are over is kept ([`ForcedOrder`]). A pending transaction is the last, so its own edges are tried on a copy. That the runs of a search are those
 //! which `check::spec` allows is tested in `tests/explore/random.rs`.
 
+use crate::base::Base;
+use crate::forced::ForcedOrder;
 use crate::keys::KeyNumber;
-use crate::log::{Event, Kind, Log, Manner, reads_among};
+use crate::log::{Event, Log, Manner, ReadKind, reads_among};
 use crate::ordered::Ordered;
 use crate::set::{INITIAL, Number, Set};
-
-/// The level that the search itself keeps to, per transaction.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Base {
-    /// Nothing but that causes come before effects: `so ∪ wr` has no cycle.
-    Any,
-    /// Read committed.
-    ReadCommitted,
-    /// Read atomic.
-    ReadAtomic,
-    /// Causal.
-    Causal,
-}
-
-/// What every commit order contains.
-#[derive(Clone, Debug)]
-pub(crate) struct Known {
-    /// Per transaction those before it; transitive.
-    before: Vec<Set>,
-}
 
 /// A transaction up to one of its reads, and that read.
 #[derive(Clone, Copy)]
@@ -60,7 +41,7 @@ pub(crate) struct Beginning<'a> {
 pub(crate) struct NextRead {
     pub(crate) key: KeyNumber,
     pub(crate) source: Number,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ReadKind,
 }
 
 /// What a transaction must have seen.
@@ -70,15 +51,10 @@ struct Seen {
     past: Set,
 }
 
-impl Known {
-    /// Nothing; room for so many transactions.
-    pub(crate) fn new(count: usize) -> Known {
-        Known { before: vec![Set::EMPTY; count + 1] }
-    }
-
+impl ForcedOrder {
     /// What these transactions force, all of which are over, and whom they read from; nothing when they contradict their levels.
-    pub(crate) fn of(history: &Ordered, members: Set, bases: &[Base]) -> Option<Known> {
-        let mut known = Known::new(bases.len() - 1);
+    pub(crate) fn of(history: &Ordered, members: Set, bases: &[Base]) -> Option<ForcedOrder> {
+        let mut known = ForcedOrder::new(bases.len() - 1);
         for &number in history.order.iter().filter(|&&number| members.contains(number)) {
             if !known.add(history, number, members, bases) {
                 return None;
@@ -90,7 +66,7 @@ impl Known {
     /// Learns what a whole transaction forces; false when that is a contradiction.
     pub(crate) fn add(&mut self, history: &Ordered, number: Number, members: Set, bases: &[Base]) -> bool {
         let log = history.log(number);
-        self.before[number as usize] = log.past.iter().fold(log.past, |set, one| set | self.before[one as usize]);
+        self.put_behind(number, log.past);
         let seen = Seen { direct: log.session_past | log.plain_sources, plain_past: log.plain_past, past: log.past };
         self.add_reads(history, log.number, &log.events, &seen, members, bases)
     }
@@ -109,7 +85,7 @@ impl Known {
         let mut earlier = Set::EMPTY;
         for read in reads_among(events) {
             seen.add(history, read.source, read.kind());
-            if read.kind() == Kind::Plain {
+            if read.kind() == ReadKind::Plain {
                 earlier.insert(read.source);
             }
         }
@@ -144,45 +120,23 @@ impl Known {
         let others = others - Set::only(source) - Set::only(reader);
         others.is_empty() || source != INITIAL && others.iter().all(|other| self.insert(other, source))
     }
-
-    /// Learns an edge; false if it closes a cycle.
-    pub(crate) fn insert(&mut self, from: Number, to: Number) -> bool {
-        if self.is_before(from, to) {
-            return true;
-        }
-        if from == to || self.is_before(to, from) {
-            return false;
-        }
-        let past = self.before[from as usize] | Set::only(from);
-        for (number, before) in self.before.iter_mut().enumerate() {
-            if number == to as usize || before.contains(to) {
-                *before |= past;
-            }
-        }
-        true
-    }
-
-    /// Whether every commit order has one before the other.
-    pub(crate) fn is_before(&self, one: Number, other: Number) -> bool {
-        self.before[other as usize].contains(one)
-    }
 }
 
 impl Seen {
-    fn add(&mut self, history: &Ordered, source: Number, kind: Kind) {
+    fn add(&mut self, history: &Ordered, source: Number, kind: ReadKind) {
         let shown = history.past_of(source) | Set::only(source);
         self.past |= shown;
-        if kind == Kind::Plain {
+        if kind == ReadKind::Plain {
             self.plain_past |= shown;
             self.direct.insert(source);
         }
     }
 
     /// Whom a read must have seen; `earlier` is whom earlier plain reads read from.
-    fn by(&self, base: Base, kind: Kind, earlier: Set) -> Set {
+    fn by(&self, base: Base, kind: ReadKind, earlier: Set) -> Set {
         match base {
             Base::Any => Set::EMPTY,
-            _ if kind == Kind::Locking => self.past,
+            _ if kind == ReadKind::Locking => self.past,
             Base::ReadCommitted => earlier,
             Base::ReadAtomic => self.direct,
             Base::Causal => self.plain_past,
@@ -202,7 +156,7 @@ impl Ordered {
         let fits = |&source: &Number| {
             let read = Some(NextRead { key, source, kind: manner.kind(source) });
             let beginning = Beginning { log, events: &log.events, read };
-            Known::clone(&self.known).add_beginning(self, beginning, self.complete, bases)
+            ForcedOrder::clone(&self.forced).add_beginning(self, beginning, self.complete, bases)
         };
         std::iter::once(INITIAL).chain(in_order).filter(fits).collect()
     }

@@ -13,36 +13,19 @@
 //! something else than it asked before with the same answers is reported by name. What would depend on the order of runs (sequences,
 //! clocks, random numbers) must come from the transaction's [`Place`].
 
-use crate::requests::Requests;
+use crate::outline::Place;
+use crate::requests::{Interrupt, Requests};
 use skew_history::IsolationLevel;
 use skew_sql::{Row, RowKey};
 use skew_value::Datum;
 
-/// Where a transaction stands in its program.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Place {
-    /// The session, from 0.
-    pub session: usize,
-    /// How many transactions of the session come before it.
-    pub number: usize,
-}
-
 /// How a transaction ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Ending<L> {
+pub struct TransactionEnd<L> {
     /// Whether it commits; else its own program aborts it: its reads count, its writes are nobody's.
     pub commits: bool,
     /// What it leaves to the transactions after it in its session, and to assertions.
     pub left: L,
-}
-
-/// Why a run of a transaction did not come to its end.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Interrupt {
-    /// The answer to a request is not known yet. Only [`Requests`] says so; the transaction hands it out, and is run again later.
-    Waiting,
-    /// It cannot be run: what it does is not supported. The exploration ends with this message.
-    Failed(String),
 }
 
 /// A program of sessions of transactions over keys and rows.
@@ -82,7 +65,7 @@ pub trait Explorable {
         place: Place,
         before: Option<&Self::Left>,
         requests: &mut Requests<'_>,
-    ) -> Result<Ending<Self::Left>, Interrupt>;
+    ) -> Result<TransactionEnd<Self::Left>, Interrupt>;
 
     /// The name of a key in histories; distinct keys have distinct names.
     fn key_name(&self, key: &RowKey) -> String;

@@ -12,8 +12,8 @@
 //! with a lock, the versions that are to be the last. A locking read sees the latest version, so the history is allowed exactly when they
 //! can be the last.
 
-use crate::consistency::Known;
 use crate::explorable::Explorable;
+use crate::forced::ForcedOrder;
 use crate::keys::KeyNumber;
 use crate::log::Outcome;
 use crate::record::Recorder;
@@ -38,9 +38,9 @@ impl<P: Explorable + ?Sized> Run<'_, P> {
     /// when the budget of one of the checks ends before it is known.
     pub fn final_states(&self, limit: usize, budget: Budget<'_>) -> Option<Vec<FinalState>> {
         let history = &self.node.history;
-        let exact = self.runner.shape.is_exact() && !self.locks();
+        let exact = self.runner.outline.is_exact() && !self.locks();
         let mut found = Vec::new();
-        let mut stack: Vec<(Known, Last)> = vec![(Known::clone(&history.known), Vec::new())];
+        let mut stack: Vec<(ForcedOrder, Last)> = vec![(ForcedOrder::clone(&history.forced), Vec::new())];
         while let Some((known, last)) = stack.pop() {
             let Some(&(key, writers)) = history.written().get(last.len()) else {
                 found.push(self.rows_of(&last));
@@ -49,7 +49,8 @@ impl<P: Explorable + ?Sized> Run<'_, P> {
                 }
                 continue;
             };
-            let ways: Vec<(Known, Number)> = writers.iter().filter_map(|one| with_last(&known, writers, one)).collect();
+            let ways: Vec<(ForcedOrder, Number)> =
+                writers.iter().filter_map(|one| with_last(&known, writers, one)).collect();
             let only = ways.len() == 1;
             for (known, writer) in ways.into_iter().rev() {
                 let mut last = last.clone();
@@ -64,10 +65,10 @@ impl<P: Explorable + ?Sized> Run<'_, P> {
 
     /// Whether some commit order that the levels allow has these as the last writers; nothing if that does not become clear.
     fn can_be_last(&self, last: &[(KeyNumber, Number)], budget: Budget<'_>) -> Option<bool> {
-        let Runner { program, shape, keys, .. } = self.runner;
-        let recorder = Recorder::new(*program, shape, keys, &self.node.history, self.locked(budget));
+        let Runner { program, outline, keys, .. } = self.runner;
+        let recorder = Recorder::new(*program, outline, keys, &self.node.history, self.locked(budget));
         let history = recorder.record_with_end(last, self.last_of_sessions()).ok()?;
-        match skew_check::check(&history, shape.level(), budget) {
+        match skew_check::check(&history, outline.level(), budget) {
             Verdict::Holds(_) => Some(true),
             Verdict::Fails(_) => Some(false),
             Verdict::Unknown => None,
@@ -76,15 +77,15 @@ impl<P: Explorable + ?Sized> Run<'_, P> {
 
     /// Of each session the last transaction that committed something.
     fn last_of_sessions(&self) -> Set {
-        let shape = &self.runner.shape;
+        let outline = &self.runner.outline;
         let history = &self.node.history;
         let wrote = |number: &Number| {
             history.has(*number)
                 && history.log(*number).outcome == Outcome::Committed
                 && !history.log(*number).writes.is_empty()
         };
-        let all: Set = shape.numbers().filter(wrote).collect();
-        all.iter().fold(all, |last, number| last - shape.session_past(number))
+        let all: Set = outline.numbers().filter(wrote).collect();
+        all.iter().fold(all, |last, number| last - outline.session_past(number))
     }
 
     fn rows_of(&self, last: &[(KeyNumber, Number)]) -> FinalState {
@@ -101,7 +102,7 @@ impl<P: Explorable + ?Sized> Run<'_, P> {
 }
 
 /// What is known when a writer of a key is its last, if it can be.
-fn with_last(known: &Known, writers: Set, last: Number) -> Option<(Known, Number)> {
+fn with_last(known: &ForcedOrder, writers: Set, last: Number) -> Option<(ForcedOrder, Number)> {
     debug_assert!(last != INITIAL, "t0 is in no set");
     let mut known = known.clone();
     let fits = (writers - Set::only(last)).iter().all(|other| known.insert(other, last));

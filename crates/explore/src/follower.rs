@@ -9,9 +9,10 @@
 //! Transactions come one at a time, in the order of the run; one that touches no row is not expected. Whatever is asked for has to be what
 //! the run asked for: the first difference is kept, and there are no answers after it.
 
-use crate::explorable::{Explorable, Place};
+use crate::explorable::Explorable;
 use crate::keys::reads_down;
-use crate::log::{Event, Kind, Log, Manner, Outcome};
+use crate::log::{Event, Log, Manner, Outcome, ReadKind};
+use crate::outline::Place;
 use crate::requests::whole_part;
 use crate::run::Run;
 use crate::sql::view::own_in;
@@ -53,7 +54,7 @@ enum Followed {
 
 /// A transaction of the run.
 #[derive(Clone, Debug)]
-struct Transaction {
+struct FollowedTransaction {
     name: String,
     session: String,
     ordinal: u32,
@@ -66,8 +67,8 @@ struct Transaction {
 pub struct Follower {
     initial: BTreeMap<RowKey, Row>,
     names: BTreeMap<RowKey, String>,
-    waiting: VecDeque<Transaction>,
-    current: Option<Transaction>,
+    waiting: VecDeque<FollowedTransaction>,
+    current: Option<FollowedTransaction>,
     own: BTreeMap<RowKey, Option<Row>>,
     memory: Memory,
     difference: Option<Difference>,
@@ -81,19 +82,19 @@ pub struct Difference(String);
 impl<P: Explorable + ?Sized> Run<'_, P> {
     /// What follows this run. `ordinal` is a number for each transaction, from which sequences and clocks follow.
     pub fn follower(&self, ordinal: impl Fn(Place) -> u32) -> Follower {
-        let (history, shape) = (&self.node.history, &self.runner.shape);
+        let (history, outline) = (&self.node.history, &self.runner.outline);
         let transaction = |&number: &crate::set::Number| {
-            let place = shape.places[number as usize];
+            let place = outline.places[number as usize];
             let log = history.log(number);
-            Transaction {
-                name: shape.transaction_name(number),
-                session: shape.session_names[place.session].clone(),
+            FollowedTransaction {
+                name: outline.transaction_name(number),
+                session: outline.session_names[place.session].clone(),
                 ordinal: ordinal(place),
                 requests: self.requests(log),
                 commits: log.outcome == Outcome::Committed,
             }
         };
-        let waiting: VecDeque<Transaction> =
+        let waiting: VecDeque<FollowedTransaction> =
             history.order.iter().map(transaction).filter(|transaction| !transaction.requests.is_empty()).collect();
         let keys = waiting.iter().flat_map(|transaction| &transaction.requests).flat_map(Followed::keys);
         let names = keys.map(|key| (key.clone(), self.runner.program.key_name(key))).collect();
@@ -117,7 +118,7 @@ impl<P: Explorable + ?Sized> Run<'_, P> {
             place += 1;
             match event {
                 Event::Read(read) => {
-                    let (key, locked) = (keys.key(read.key).clone(), read.kind() == Kind::Locking);
+                    let (key, locked) = (keys.key(read.key).clone(), read.kind() == ReadKind::Locking);
                     let row = self.node.history.value(keys, read.key, read.source).cloned();
                     requests.push_back(match read.manner {
                         Manner::Sought(_) => Followed::Sought { key, row, locked },
@@ -153,7 +154,7 @@ impl<P: Explorable + ?Sized> Run<'_, P> {
         let found = |event: &Event| match event {
             Event::Read(read) => {
                 let row = self.node.history.value(keys, read.key, read.source).cloned();
-                Some((keys.key(read.key).clone(), row, read.kind() == Kind::Locking))
+                Some((keys.key(read.key).clone(), row, read.kind() == ReadKind::Locking))
             }
             _ => None,
         };

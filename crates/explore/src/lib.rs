@@ -16,29 +16,34 @@
 //! | module | holds |
 //! |---|---|
 //! | `explorable`, `requests` | the contract of a program; how its requests are answered |
+//! | `outline` | places, names and levels of transactions |
 //! | `ordered`, `log`, `keys`, `set` | a history with the order of its transactions |
-//! | `consistency`, `layout` | the levels on small histories |
+//! | `base`, `consistency`, `forced`, `lineup` | the levels on small histories |
 //! | `swap` | which swaps are taken |
 //! | `search`, `runner`, `subtree` | the histories that wait, and how one is written down |
 //! | `run`, `record`, `final_state` | a complete history, and how it may have ended |
 //! | `orders` | the baseline and the oracle |
 //! | `program`, `value`, `check` | programs in Rust |
 //! | `sql` | programs in SQL |
+//! | `follower` | a run that is made again elsewhere |
 //! | `remote` | programs that run only as a whole, run by run |
 //!
 //! No clock, no threads, no files: a [`Search`] is explored by whoever holds it, and its [`Subtree`]s by as many as there are.
 
+mod base;
 mod check;
 mod consistency;
 mod error;
 mod explorable;
 mod final_state;
 mod follower;
+mod forced;
 mod keys;
-mod layout;
+mod lineup;
 mod log;
 mod ordered;
 mod orders;
+mod outline;
 mod program;
 mod record;
 mod remote;
@@ -47,27 +52,26 @@ mod run;
 mod runner;
 mod search;
 mod set;
-mod shape;
 mod sql;
 mod subtree;
 mod swap;
 mod value;
 
-pub use check::{Exploration, Failure, Report, Violation, explore};
-pub use consistency::Base;
+pub use base::Base;
+pub use check::{Exploration, ExplorationFailure, ExplorationReport, Violation, explore};
 pub use error::ExploreError;
-pub use explorable::{Ending, Explorable, Interrupt, Place};
+pub use explorable::{Explorable, TransactionEnd};
 pub use final_state::{FinalState, MOST_FINAL_STATES};
 pub use follower::{Difference, Follower};
 pub use orders::{Baseline, every_run};
-pub use program::{End, Program, Session, Stop, Transaction};
+pub use outline::{Options, Place};
+pub use program::{End, Program, Session, Transaction, TransactionStop};
 pub use remote::{Learned, NoRemoteSchedule, Path, PathError, Remote, RemoteRun, RemoteSchedule, RemoteSearch};
-pub use requests::Requests;
-pub use run::{Answer, Run};
+pub use requests::{Interrupt, Requests};
+pub use run::{Run, RunAnswer};
 pub use search::{Progress, Search};
-pub use shape::{MOST_EVENTS, Options};
 pub use skew_history::IsolationLevel;
 pub use skew_sql::Granularity;
-pub use sql::{Abort, Left, SqlOptions, SqlProgram, Violated};
+pub use sql::{Abort, CallLeft, SqlOptions, SqlProgram, Violated};
 pub use subtree::{NoSchedule, Subtree};
 pub use value::{FromValue, ToValue};

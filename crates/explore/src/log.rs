@@ -48,7 +48,7 @@ impl Sought {
 
 /// What a read asks of a commit order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum ReadKind {
     Plain,
     Locking,
     /// Of a row that was passed over. It is a plain read, unless its level forbids that and the statement had the row's lock already: what is
@@ -58,13 +58,13 @@ pub(crate) enum Kind {
 
 impl Manner {
     /// What a read of the version of a writer is.
-    pub(crate) fn kind(self, source: Number) -> Kind {
+    pub(crate) fn kind(self, source: Number) -> ReadKind {
         match self {
-            Manner::Plain => Kind::Plain,
-            Manner::Locking => Kind::Locking,
-            Manner::Sought(sought) if source == INITIAL && sought.initial => Kind::Passing,
-            Manner::Sought(sought) if sought.knows(source) && !sought.passed.contains(source) => Kind::Locking,
-            Manner::Sought(_) => Kind::Passing,
+            Manner::Plain => ReadKind::Plain,
+            Manner::Locking => ReadKind::Locking,
+            Manner::Sought(sought) if source == INITIAL && sought.initial => ReadKind::Passing,
+            Manner::Sought(sought) if sought.knows(source) && !sought.passed.contains(source) => ReadKind::Locking,
+            Manner::Sought(_) => ReadKind::Passing,
         }
     }
 
@@ -91,7 +91,7 @@ pub(crate) struct Read {
 
 impl Read {
     /// What it asks of a commit order.
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> ReadKind {
         self.manner.kind(self.source)
     }
 }
@@ -215,7 +215,7 @@ impl Log {
         self.events.push(Event::Read(Read { key, source, manner, scanned, past, seen }));
         let shown = source_past | Set::only(source);
         self.past |= shown;
-        if manner.kind(source) == Kind::Plain {
+        if manner.kind(source) == ReadKind::Plain {
             self.plain_past |= shown;
             self.plain_sources.insert(source);
         }

@@ -13,9 +13,9 @@
 //! and when a swap takes the last writer of a key away, they go again. So programs with scans are ordinary programs, of which a part is
 //! not written down, and every argument about the search holds for them.
 
-use crate::consistency::Known;
+use crate::forced::ForcedOrder;
 use crate::keys::{KeyNumber, Keys, reads_down};
-use crate::log::{Event, Kind, Log, Manner, Outcome, Read, ScanEnd};
+use crate::log::{Event, Log, Manner, Outcome, Read, ReadKind, ScanEnd};
 use crate::set::{INITIAL, Number, Set};
 use skew_sql::{KeyRange, Row, RowKey};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(crate) struct Ordered {
     /// Per key that some committed transaction wrote, who did; sorted by key.
     writers: Vec<(KeyNumber, Set)>,
     /// What the commit order must contain because of those that are over.
-    pub(crate) known: Arc<Known>,
+    pub(crate) forced: Arc<ForcedOrder>,
     /// Whether any transaction has a scan.
     scans: bool,
 }
@@ -45,7 +45,7 @@ impl Ordered {
             logs: vec![None; count + 1],
             complete: Set::EMPTY,
             writers: Vec::new(),
-            known: Arc::new(Known::new(count)),
+            forced: Arc::new(ForcedOrder::new(count)),
             scans: false,
         }
     }
@@ -91,6 +91,18 @@ impl Ordered {
         !read.scanned || keys.initial(read.key).is_some() || !(self.writers(read.key) & earlier).is_empty()
     }
 
+    /// The transactions in their order, with whom their reads read from: all that has to be written down.
+    pub(crate) fn schedule(&self, keys: &Keys) -> Vec<(Number, Vec<Number>)> {
+        let mut earlier = Set::EMPTY;
+        let mut transactions = Vec::with_capacity(self.order.len());
+        for &number in &self.order {
+            let reads = self.log(number).reads().filter(|read| self.is_told(read, keys, earlier));
+            transactions.push((number, reads.map(|read| read.source).collect()));
+            earlier.insert(number);
+        }
+        transactions
+    }
+
     /// The committed transactions that wrote a key.
     pub(crate) fn writers(&self, key: KeyNumber) -> Set {
         match self.writers.binary_search_by_key(&key, |entry| entry.0) {
@@ -131,14 +143,14 @@ impl Ordered {
     }
 
     /// The pending transaction is over.
-    pub(crate) fn end(&mut self, commits: bool, known: Known, keys: &Keys) {
+    pub(crate) fn end(&mut self, commits: bool, forced: ForcedOrder, keys: &Keys) {
         let number = *self.order.last().expect("a pending transaction");
         let log = self.pending_mut();
         log.outcome = if commits { Outcome::Committed } else { Outcome::Aborted };
         let scans = log.scans;
         self.scans |= scans;
         self.complete.insert(number);
-        self.known = Arc::new(known);
+        self.forced = Arc::new(forced);
         if commits {
             self.show_writes(number);
             if self.scans {
@@ -179,7 +191,7 @@ impl Ordered {
         let (mut past, mut seen) = (self.past_of_all(log.session_past), Set::EMPTY);
         for read in crate::log::reads_among(&log.events[..place]) {
             past |= self.past_of(read.source) | Set::only(read.source);
-            if read.kind() == Kind::Plain {
+            if read.kind() == ReadKind::Plain {
                 seen.insert(read.source);
             }
         }

@@ -9,13 +9,13 @@
 //! nothing, throws away what it met before, and asks the definition itself ([`skew_check::spec`]) about the rest: slow, obvious, and
 //! sharing with the search only how transactions are run.
 
-use crate::consistency::Base;
+use crate::base::Base;
 use crate::error::ExploreError;
 use crate::explorable::Explorable;
+use crate::outline::Options;
 use crate::requests::Guide;
 use crate::run::Run;
-use crate::runner::{Node, Runner, Step};
-use crate::shape::Options;
+use crate::runner::{Halt, Node, Runner};
 use skew_history::History;
 use std::collections::BTreeMap;
 
@@ -49,8 +49,8 @@ impl<'p, P: Explorable + ?Sized> Baseline<'p, P> {
                 continue;
             }
             match self.runner.run(&mut node, Guide::Levels)? {
-                Step::Ended | Step::EndOfList => self.stack.push(node),
-                Step::Branched(branch) => {
+                Halt::Ended | Halt::EndOfList => self.stack.push(node),
+                Halt::Branched(branch) => {
                     for &source in branch.choices.iter().rev() {
                         let mut next = node.clone();
                         next.history.push_read(branch.key, branch.manner, branch.scanned, source);
@@ -69,7 +69,7 @@ pub fn every_run<P: Explorable + ?Sized>(
     options: Options,
 ) -> Result<BTreeMap<String, History>, ExploreError> {
     let mut baseline = Baseline::new(program, Options { base: Some(Base::Any), ..options })?;
-    let level = baseline.runner.shape.level();
+    let level = baseline.runner.outline.level();
     let mut known = BTreeMap::new();
     while let Some(run) = baseline.next_run()? {
         if let std::collections::btree_map::Entry::Vacant(new) = known.entry(run.pattern()) {

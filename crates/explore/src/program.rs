@@ -22,9 +22,10 @@
 //! `item/10`. A closure may be run many times, each time from its start, and must depend on nothing but what it reads (and what earlier
 //! transactions of its session returned): the explorer notices when it does not.
 
-use crate::explorable::{Ending, Explorable, Interrupt, Place};
+use crate::explorable::{Explorable, TransactionEnd};
 use crate::final_state::FinalState;
-use crate::requests::Requests;
+use crate::outline::Place;
+use crate::requests::{Interrupt, Requests};
 use crate::value::{FromValue, ToValue};
 use skew_history::{IsolationLevel, Name};
 use skew_sql::{KeyPart, KeyRange, Row, RowKey, SpaceId};
@@ -35,30 +36,30 @@ use std::sync::Arc;
 /// All keys of Rust programs.
 const SPACE: SpaceId = SpaceId(0);
 
-type Body = Box<dyn Fn(&mut Transaction<'_, '_>) -> Result<Value, Stop> + Send + Sync>;
+type Body = Box<dyn Fn(&mut Transaction<'_, '_>) -> Result<Value, TransactionStop> + Send + Sync>;
 type Value = Arc<dyn Any + Send + Sync>;
 type Condition = Box<dyn Fn(&End<'_>) -> bool + Send + Sync>;
 
 /// Why a transaction does not come to its end. Hand it out with `?`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Stop(Reason);
+pub struct TransactionStop(StopReason);
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Reason {
+enum StopReason {
     Aborted,
     Interrupted(Interrupt),
 }
 
-impl Stop {
+impl TransactionStop {
     /// The program cannot go on at all; the exploration ends with this message.
-    pub fn failed(message: impl Into<String>) -> Stop {
-        Stop(Reason::Interrupted(Interrupt::Failed(message.into())))
+    pub fn failed(message: impl Into<String>) -> TransactionStop {
+        TransactionStop(StopReason::Interrupted(Interrupt::Failed(message.into())))
     }
 }
 
-impl From<Interrupt> for Stop {
-    fn from(interrupt: Interrupt) -> Stop {
-        Stop(Reason::Interrupted(interrupt))
+impl From<Interrupt> for TransactionStop {
+    fn from(interrupt: Interrupt) -> TransactionStop {
+        TransactionStop(StopReason::Interrupted(interrupt))
     }
 }
 
@@ -127,7 +128,7 @@ impl Session<'_> {
     /// for assertions.
     pub fn transaction<R: Any + Send + Sync>(
         &mut self,
-        body: impl Fn(&mut Transaction<'_, '_>) -> Result<R, Stop> + Send + Sync + 'static,
+        body: impl Fn(&mut Transaction<'_, '_>) -> Result<R, TransactionStop> + Send + Sync + 'static,
     ) -> &mut Self {
         let body: Body = Box::new(move |transaction| body(transaction).map(|value| Arc::new(value) as Value));
         self.body.transactions.push((body, None));
@@ -151,38 +152,38 @@ pub struct Transaction<'r, 'a> {
 
 impl Transaction<'_, '_> {
     /// Reads a key. One that may be absent is read as an `Option`.
-    pub fn read<T: FromValue>(&mut self, key: &str) -> Result<T, Stop> {
+    pub fn read<T: FromValue>(&mut self, key: &str) -> Result<T, TransactionStop> {
         let row = self.requests.read(&key_of(key), false)?;
         loaded(key, row.as_ref())
     }
 
     /// Reads the latest version of a key, whatever the level, as SELECT … FOR UPDATE does.
-    pub fn read_for_update<T: FromValue>(&mut self, key: &str) -> Result<T, Stop> {
+    pub fn read_for_update<T: FromValue>(&mut self, key: &str) -> Result<T, TransactionStop> {
         let row = self.requests.read(&key_of(key), true)?;
         loaded(key, row.as_ref())
     }
 
     /// Writes a key; `None` deletes it.
-    pub fn write(&mut self, key: &str, value: impl ToValue) -> Result<(), Stop> {
+    pub fn write(&mut self, key: &str, value: impl ToValue) -> Result<(), TransactionStop> {
         let row = value.to_value().map(|value| Row::from([value]));
         Ok(self.requests.write(&key_of(key), row)?)
     }
 
     /// Deletes a key.
-    pub fn delete(&mut self, key: &str) -> Result<(), Stop> {
+    pub fn delete(&mut self, key: &str) -> Result<(), TransactionStop> {
         Ok(self.requests.write(&key_of(key), None)?)
     }
 
     /// Reads all keys below a path: `scan("item")` reads `item/3` and `item/10`, and the absence of all others.
-    pub fn scan<T: FromValue>(&mut self, path: &str) -> Result<Vec<(String, T)>, Stop> {
+    pub fn scan<T: FromValue>(&mut self, path: &str) -> Result<Vec<(String, T)>, TransactionStop> {
         let range = KeyRange::of_prefix(SPACE, key_of(path).parts.to_vec());
         let rows = self.requests.scan(&range, false)?;
         rows.rows.iter().map(|(key, row)| Ok((name_of(key), loaded(&name_of(key), Some(row))?))).collect()
     }
 
     /// Aborts: hand the result out. The reads of the transaction count, its writes are nobody's.
-    pub fn abort<T>(&mut self) -> Result<T, Stop> {
-        Err(Stop(Reason::Aborted))
+    pub fn abort<T>(&mut self) -> Result<T, TransactionStop> {
+        Err(TransactionStop(StopReason::Aborted))
     }
 
     /// What an earlier transaction of this session returned; nothing if it aborted, or returned something of another type.
@@ -191,11 +192,13 @@ impl Transaction<'_, '_> {
     }
 }
 
-fn loaded<T: FromValue>(key: &str, row: Option<&Row>) -> Result<T, Stop> {
+fn loaded<T: FromValue>(key: &str, row: Option<&Row>) -> Result<T, TransactionStop> {
     let value = row.and_then(|row| row.first());
     T::from_value(value).ok_or_else(|| match value {
-        None => Stop::failed(format!("{key} is absent; read it as an Option")),
-        Some(value) => Stop::failed(format!("{key} holds {}, which is of another type", skew_sql::rows::text(value))),
+        None => TransactionStop::failed(format!("{key} is absent; read it as an Option")),
+        Some(value) => {
+            TransactionStop::failed(format!("{key} holds {}, which is of another type", skew_sql::rows::text(value)))
+        }
     })
 }
 
@@ -269,16 +272,16 @@ impl Explorable for Program {
         place: Place,
         before: Option<&Self::Left>,
         requests: &mut Requests<'_>,
-    ) -> Result<Ending<Self::Left>, Interrupt> {
+    ) -> Result<TransactionEnd<Self::Left>, Interrupt> {
         let before = before.map_or(&[][..], Vec::as_slice);
         let (body, _) = &self.sessions[place.session].transactions[place.number];
         let returned = match body(&mut Transaction { requests, returned: before }) {
             Ok(value) => Some(value),
-            Err(Stop(Reason::Aborted)) => None,
-            Err(Stop(Reason::Interrupted(interrupt))) => return Err(interrupt),
+            Err(TransactionStop(StopReason::Aborted)) => None,
+            Err(TransactionStop(StopReason::Interrupted(interrupt))) => return Err(interrupt),
         };
         let commits = returned.is_some();
-        Ok(Ending { commits, left: before.iter().cloned().chain([returned]).collect() })
+        Ok(TransactionEnd { commits, left: before.iter().cloned().chain([returned]).collect() })
     }
 
     fn key_name(&self, key: &RowKey) -> String {

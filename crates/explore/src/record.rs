@@ -13,10 +13,10 @@
 
 use crate::explorable::Explorable;
 use crate::keys::{KeyNumber, Keys, reads_down};
-use crate::log::{Event, Kind, Log, Manner, Outcome, Read, ScanEnd};
+use crate::log::{Event, Log, Manner, Outcome, Read, ReadKind, ScanEnd};
 use crate::ordered::Ordered;
+use crate::outline::Outline;
 use crate::set::{INITIAL, Number, Set};
-use crate::shape::Shape;
 use skew_history::builder::{ClaimedWriter, Refusal, ScanSpec, ScannedKey};
 use skew_history::scan::{ascending, covers};
 use skew_history::{Action, History, HistoryBuilder, IsolationLevel, KeyId, Name, Value};
@@ -32,7 +32,7 @@ pub(crate) type Locked = BTreeSet<(Number, usize)>;
 /// What a history is written with.
 pub(crate) struct Recorder<'a, P: ?Sized> {
     program: &'a P,
-    shape: &'a Shape,
+    outline: &'a Outline,
     keys: &'a Keys,
     history: &'a Ordered,
     builder: HistoryBuilder,
@@ -72,7 +72,7 @@ impl Covered {
 impl<'a, P: Explorable + ?Sized> Recorder<'a, P> {
     pub(crate) fn new(
         program: &'a P,
-        shape: &'a Shape,
+        outline: &'a Outline,
         keys: &'a Keys,
         history: &'a Ordered,
         locked: Locked,
@@ -89,7 +89,7 @@ impl<'a, P: Explorable + ?Sized> Recorder<'a, P> {
                 }
             }
         }
-        Recorder { program, shape, keys, history, builder: HistoryBuilder::new(), names, locked }
+        Recorder { program, outline, keys, history, builder: HistoryBuilder::new(), names, locked }
     }
 
     /// The history; an error only when names come twice.
@@ -105,14 +105,14 @@ impl<'a, P: Explorable + ?Sized> Recorder<'a, P> {
             let (id, value) = (self.key(key), self.value(key, Some(&row)));
             self.builder.initial(id, value);
         }
-        let has_gaps = self.shape.has_gaps();
-        for number in self.shape.numbers().filter(|&number| self.history.has(number)) {
-            let place = self.shape.places[number as usize];
-            let session = self.builder.session(self.shape.session_names[place.session].as_str());
+        let has_gaps = self.outline.has_gaps();
+        for number in self.outline.numbers().filter(|&number| self.history.has(number)) {
+            let place = self.outline.places[number as usize];
+            let session = self.builder.session(self.outline.session_names[place.session].as_str());
             // Counting would give those after a gap other names.
-            let name = has_gaps.then(|| self.shape.transaction_name(number));
+            let name = has_gaps.then(|| self.outline.transaction_name(number));
             self.builder.begin(session, name.as_deref().map(Name::from))?;
-            self.builder.level(self.shape.levels[number as usize]);
+            self.builder.level(self.outline.levels[number as usize]);
             let log = self.history.log(number);
             self.transaction(log)?;
             if after.contains(number) {
@@ -138,7 +138,7 @@ impl<'a, P: Explorable + ?Sized> Recorder<'a, P> {
     fn end(&mut self, last: &[(KeyNumber, Number)], after: Set) -> Result<(), Refusal> {
         let session = self.builder.session("#end");
         self.builder.begin(session, None)?;
-        self.builder.level(match self.shape.level() {
+        self.builder.level(match self.outline.level() {
             IsolationLevel::Declared => IsolationLevel::ReadCommitted,
             level => level,
         });
@@ -184,7 +184,7 @@ impl<'a, P: Explorable + ?Sized> Recorder<'a, P> {
     /// Whether an event is a read that locked.
     fn locks(&self, log: &Log, place: usize) -> bool {
         match &log.events[place] {
-            Event::Read(read) => read.kind() == Kind::Locking || self.locked.contains(&(log.number, place)),
+            Event::Read(read) => read.kind() == ReadKind::Locking || self.locked.contains(&(log.number, place)),
             _ => false,
         }
     }
@@ -309,7 +309,7 @@ impl<'a, P: Explorable + ?Sized> Recorder<'a, P> {
 
     /// The name of a writer; nothing for t0.
     fn writer(&self, source: Number) -> Option<String> {
-        (source != INITIAL).then(|| self.shape.transaction_name(source))
+        (source != INITIAL).then(|| self.outline.transaction_name(source))
     }
 }
 

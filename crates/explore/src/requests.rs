@@ -13,17 +13,26 @@
 //! transactions wrote. Its next key is always the first known one behind the last, so that a scan which is taken up again in another branch
 //! goes on where it was.
 
-use crate::consistency::{Beginning, Known};
+use crate::consistency::Beginning;
 use crate::error::ExploreError;
-use crate::explorable::Interrupt;
+use crate::forced::ForcedOrder;
 use crate::keys::{KeyNumber, Keys, reads_down};
-use crate::log::{Event, Kind, Log, Manner, ScanEnd, Sought};
+use crate::log::{Event, Log, Manner, ReadKind, ScanEnd, Sought};
 use crate::ordered::Ordered;
+use crate::outline::Outline;
 use crate::set::{INITIAL, Number, Set};
-use crate::shape::Shape;
 use skew_sql::rows::{Found, Looked, Scanned};
 use skew_sql::{Fit, Fits, KeyPart, KeyRange, Row, RowKey};
 use std::sync::Arc;
+
+/// Why a run of a transaction did not come to its end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Interrupt {
+    /// The answer to a request is not known yet. Only [`Requests`] says so; the transaction hands it out, and is run again later.
+    Waiting,
+    /// It cannot be run: what it does is not supported. The exploration ends with this message.
+    Failed(String),
+}
 
 /// Who answers a read that is not recorded.
 pub(crate) enum Guide<'a> {
@@ -49,7 +58,7 @@ pub(crate) struct Branch {
 
 /// Why a run was interrupted.
 #[derive(Debug)]
-pub(crate) enum Reason {
+pub(crate) enum Interruption {
     /// There are several answers, or none.
     Branch(Branch),
     /// The list has no more answers.
@@ -64,23 +73,23 @@ pub(crate) enum Reason {
 pub struct Requests<'a> {
     history: &'a mut Ordered,
     keys: &'a mut Keys,
-    shape: &'a Shape,
+    outline: &'a Outline,
     names: &'a dyn Fn(&RowKey) -> String,
     guide: Guide<'a>,
     /// The next recorded event.
     cursor: usize,
-    pub(crate) reason: Option<Reason>,
+    pub(crate) reason: Option<Interruption>,
 }
 
 impl<'a> Requests<'a> {
     pub(crate) fn new(
         history: &'a mut Ordered,
         keys: &'a mut Keys,
-        shape: &'a Shape,
+        outline: &'a Outline,
         names: &'a dyn Fn(&RowKey) -> String,
         guide: Guide<'a>,
     ) -> Requests<'a> {
-        Requests { history, keys, shape, names, guide, cursor: 0, reason: None }
+        Requests { history, keys, outline, names, guide, cursor: 0, reason: None }
     }
 
     /// The same after all that is recorded: a run that goes on rather than one that begins again.
@@ -139,16 +148,16 @@ impl<'a> Requests<'a> {
         }
         let log = self.log();
         let beginning = Beginning { log, events: &log.events, read: None };
-        let mut known = Known::clone(&self.history.known);
-        match known.add_beginning(self.history, beginning, self.history.complete, &self.shape.bases) {
+        let mut known = ForcedOrder::clone(&self.history.forced);
+        match known.add_beginning(self.history, beginning, self.history.complete, &self.outline.bases) {
             true => Ok(()),
-            false => Err(self.stop(Reason::Branch(Branch { key, manner, scanned, choices: Vec::new() }))),
+            false => Err(self.stop(Interruption::Branch(Branch { key, manner, scanned, choices: Vec::new() }))),
         }
     }
 
     /// What a sought read came to.
     fn found(&self, place: usize) -> Found {
-        let locks = matches!(&self.log().events[place], Event::Read(read) if read.kind() == Kind::Locking);
+        let locks = matches!(&self.log().events[place], Event::Read(read) if read.kind() == ReadKind::Locking);
         match self.answer(place) {
             Some(row) if locks => Found::Locked(row),
             row => Found::Passed(row),
@@ -265,7 +274,7 @@ impl<'a> Requests<'a> {
             let counts = match (&self.log().events[place], self.answer(place)) {
                 (_, None) => false,
                 (Event::Own { key, .. }, Some(row)) => fits(self.keys.key(*key), &row) != Fit::No,
-                (Event::Read(read), Some(_)) => read.kind() != Kind::Passing,
+                (Event::Read(read), Some(_)) => read.kind() != ReadKind::Passing,
                 _ => true,
             };
             found += usize::from(counts);
@@ -310,22 +319,22 @@ impl<'a> Requests<'a> {
     }
 
     fn is_possible(&self, key: KeyNumber, manner: Manner, source: Number) -> bool {
-        self.history.choices(key, manner, &self.shape.bases).contains(&source)
+        self.history.choices(key, manner, &self.outline.bases).contains(&source)
     }
 
     fn source(&mut self, key: KeyNumber, manner: Manner, scanned: bool) -> Result<Number, Interrupt> {
         let choices = match &mut self.guide {
-            Guide::Levels => self.history.choices(key, manner, &self.shape.bases),
+            Guide::Levels => self.history.choices(key, manner, &self.outline.bases),
             Guide::List(list) => match list.next() {
-                None => return Err(self.stop(Reason::EndOfList)),
+                None => return Err(self.stop(Interruption::EndOfList)),
                 Some(&source) if source == INITIAL || self.history.writers(key).contains(source) => vec![source],
-                Some(_) => return Err(self.stop(Reason::Error(ExploreError::ForeignSubtree))),
+                Some(_) => return Err(self.stop(Interruption::Error(ExploreError::ForeignSubtree))),
             },
             Guide::Nobody { .. } => Vec::new(),
         };
         match choices.as_slice() {
             [only] => Ok(*only),
-            _ => Err(self.stop(Reason::Branch(Branch { key, manner, scanned, choices }))),
+            _ => Err(self.stop(Interruption::Branch(Branch { key, manner, scanned, choices }))),
         }
     }
 
@@ -354,19 +363,19 @@ impl<'a> Requests<'a> {
         if matches!(self.guide, Guide::Nobody { .. }) {
             return Err(self.differs(&asked(self)));
         }
-        if self.log().events.len() < self.shape.options.most_events {
+        if self.log().events.len() < self.outline.options.most_events {
             return Ok(());
         }
-        let transaction = self.shape.transaction_name(self.log().number);
-        let limit = self.shape.options.most_events;
-        Err(self.stop(Reason::Error(ExploreError::TooManyEvents { transaction, limit })))
+        let transaction = self.outline.transaction_name(self.log().number);
+        let limit = self.outline.options.most_events;
+        Err(self.stop(Interruption::Error(ExploreError::TooManyEvents { transaction, limit })))
     }
 
     fn told(&self, what: &str, key: KeyNumber) -> String {
         format!("a {what} of {}", (self.names)(self.keys.key(key)))
     }
 
-    fn stop(&mut self, reason: Reason) -> Interrupt {
+    fn stop(&mut self, reason: Interruption) -> Interrupt {
         self.reason.get_or_insert(reason);
         Interrupt::Waiting
     }
@@ -376,9 +385,9 @@ impl<'a> Requests<'a> {
         let event = self.log().events.get(self.cursor);
         let words = |event: &Event| event.words(|key| (self.names)(self.keys.key(key)));
         let recorded = event.map_or_else(|| "its end".to_owned(), words);
-        let transaction = self.shape.transaction_name(self.log().number);
+        let transaction = self.outline.transaction_name(self.log().number);
         let error = ExploreError::not_deterministic(transaction, self.cursor, recorded, asked);
-        self.stop(Reason::Error(error))
+        self.stop(Interruption::Error(error))
     }
 
     /// The transaction came to its end: it must have asked for all that is recorded.

@@ -1,13 +1,15 @@
 //! A run of the program: a complete history, and what the transactions left.
 
-use crate::consistency::{Beginning, Known, NextRead};
-use crate::explorable::{Explorable, Place};
-use crate::layout;
-use crate::log::{Event, Kind, Manner, Outcome, Read};
+use crate::base::{Filter, way};
+use crate::consistency::{Beginning, NextRead};
+use crate::explorable::Explorable;
+use crate::forced::ForcedOrder;
+use crate::lineup;
+use crate::log::{Event, Manner, Outcome, Read, ReadKind};
+use crate::outline::Place;
 use crate::record::{Locked, Recorder};
 use crate::runner::{Node, Runner};
 use crate::set::{INITIAL, Number, Set};
-use crate::shape::own_base;
 use crate::subtree::Subtree;
 use skew_check::{Budget, Verdict};
 use skew_history::builder::Refusal;
@@ -23,7 +25,7 @@ const MOST_COMBINED: usize = 8;
 
 /// Whether a run is one of a level.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Answer {
+pub enum RunAnswer {
     /// It is.
     Holds,
     /// It is not.
@@ -50,8 +52,8 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
     }
 
     fn history_with(&self, locked: Locked) -> Result<History, Refusal> {
-        let Runner { program, shape, keys, .. } = self.runner;
-        Recorder::new(*program, shape, keys, &self.node.history, locked).record()
+        let Runner { program, outline, keys, .. } = self.runner;
+        Recorder::new(*program, outline, keys, &self.node.history, locked).record()
     }
 
     /// Which rows that were passed over it must have locked all the same, for its levels to hold: as few as possible.
@@ -64,8 +66,9 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
         if contested.is_empty() {
             return Locked::new();
         }
-        let holds =
-            |locked: &Locked| self.checked_with(self.runner.shape.level(), locked.clone(), budget) == Answer::Holds;
+        let holds = |locked: &Locked| {
+            self.checked_with(self.runner.outline.level(), locked.clone(), budget) == RunAnswer::Holds
+        };
         self.guesses(&contested).0.into_iter().find(holds).unwrap_or_default()
     }
 
@@ -92,13 +95,13 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
         let of = |&number: &Number| {
             let events = history.log(number).events.iter().enumerate();
             events.filter_map(move |(place, event)| match event {
-                Event::Read(read) if read.kind() == Kind::Passing && self.is_contested(number, place, read) => {
+                Event::Read(read) if read.kind() == ReadKind::Passing && self.is_contested(number, place, read) => {
                     Some((number, place))
                 }
                 _ => None,
             })
         };
-        let levels = &self.runner.shape.levels;
+        let levels = &self.runner.outline.levels;
         history.order.iter().filter(|&&number| weak(levels[number as usize])).flat_map(of).collect()
     }
 
@@ -114,7 +117,7 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
     /// Whether a version was there before the one that a transaction then read, and could be looked at: because it was the latest, while that
     /// other one was still being written, or because a plain read might have returned it.
     fn may_have_looked(&self, reader: Number, place: usize, read: &Read, looked: Number) -> bool {
-        let (history, bases) = (&self.node.history, &self.runner.shape.bases);
+        let (history, bases) = (&self.node.history, &self.runner.outline.bases);
         let past = history.past_of(looked);
         if read.source == INITIAL || past.contains(reader) || past.contains(read.source) {
             return false;
@@ -124,25 +127,25 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
             return true;
         }
         let log = history.log(reader);
-        let next = NextRead { key: read.key, source: looked, kind: Kind::Plain };
+        let next = NextRead { key: read.key, source: looked, kind: ReadKind::Plain };
         let beginning = Beginning { log, events: &log.events[..place], read: Some(next) };
         let members = history.past_of_all(read.past | Set::only(looked));
-        let mut known = Known::of(history, members, bases);
+        let mut known = ForcedOrder::of(history, members, bases);
         known.as_mut().is_some_and(|known| known.add_beginning(history, beginning, members, bases))
     }
 
     /// Whether it satisfies the levels that were asked for, and not only their bases.
-    pub fn answer(&self, budget: Budget<'_>) -> Answer {
-        let shape = &self.runner.shape;
-        if shape.is_exact() && !self.locks() { Answer::Holds } else { self.answer_at(shape.level(), budget) }
+    pub fn answer(&self, budget: Budget<'_>) -> RunAnswer {
+        let outline = &self.runner.outline;
+        if outline.is_exact() && !self.locks() { RunAnswer::Holds } else { self.answer_at(outline.level(), budget) }
     }
 
     /// Whether its history satisfies a level, or, at the declared level, each transaction its own.
-    pub fn answer_at(&self, level: IsolationLevel, budget: Budget<'_>) -> Answer {
+    pub fn answer_at(&self, level: IsolationLevel, budget: Budget<'_>) -> RunAnswer {
         if let Some(holds) = self.quick_answer(level) {
-            let answer = if holds { Answer::Holds } else { Answer::Fails };
+            let answer = if holds { RunAnswer::Holds } else { RunAnswer::Fails };
             debug_assert!(
-                [answer, Answer::Unknown].contains(&self.checked(level, Budget::steps(1_000_000))),
+                [answer, RunAnswer::Unknown].contains(&self.checked(level, Budget::steps(1_000_000))),
                 "the quick way says {answer:?} at {level} of {}",
                 self.pattern()
             );
@@ -157,49 +160,51 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
         if self.locks() {
             return None;
         }
-        match own_base(level) {
-            Some(base) => {
-                let bases = vec![base; self.runner.shape.bases.len()];
-                Some(Known::of(history, history.complete, &bases).is_some())
+        let way = way(level)?;
+        match way.filter {
+            Filter::Nobody => {
+                let bases = vec![way.base; self.runner.outline.bases.len()];
+                Some(ForcedOrder::of(history, history.complete, &bases).is_some())
             }
-            None => layout::satisfies(history, level),
+            Filter::Lineup(placing) => lineup::fits(history, placing),
+            Filter::Checker => None,
         }
     }
 
     /// The answer of the checker: that for the reads which suit its own levels best.
-    fn checked(&self, level: IsolationLevel, budget: Budget<'_>) -> Answer {
+    fn checked(&self, level: IsolationLevel, budget: Budget<'_>) -> RunAnswer {
         match self.checked_with(level, self.locked(budget), budget) {
             // Another combination might have been within the level.
-            Answer::Fails if level == self.runner.shape.level() && !self.guesses(&self.contested()).1 => {
-                Answer::Unknown
+            RunAnswer::Fails if level == self.runner.outline.level() && !self.guesses(&self.contested()).1 => {
+                RunAnswer::Unknown
             }
             answer => answer,
         }
     }
 
-    fn checked_with(&self, level: IsolationLevel, locked: Locked, budget: Budget<'_>) -> Answer {
-        let Ok(history) = self.history_with(locked) else { return Answer::Unknown };
+    fn checked_with(&self, level: IsolationLevel, locked: Locked, budget: Budget<'_>) -> RunAnswer {
+        let Ok(history) = self.history_with(locked) else { return RunAnswer::Unknown };
         match skew_check::check(&history, level, budget) {
-            Verdict::Holds(_) => Answer::Holds,
-            Verdict::Fails(_) => Answer::Fails,
-            Verdict::Unknown => Answer::Unknown,
+            Verdict::Holds(_) => RunAnswer::Holds,
+            Verdict::Fails(_) => RunAnswer::Fails,
+            Verdict::Unknown => RunAnswer::Unknown,
         }
     }
 
     /// Whether any of its reads locks, or might have.
-    pub fn locks(&self) -> bool {
+    pub(crate) fn locks(&self) -> bool {
         let history = &self.node.history;
-        history.order.iter().any(|&number| history.log(number).reads().any(|read| read.kind() != Kind::Plain))
+        history.order.iter().any(|&number| history.log(number).reads().any(|read| read.kind() != ReadKind::Plain))
     }
 
     /// The places of its transactions, in an order in which they can run one after the other.
     pub fn order(&self) -> Vec<Place> {
-        self.node.history.order.iter().map(|&number| self.runner.shape.places[number as usize]).collect()
+        self.node.history.order.iter().map(|&number| self.runner.outline.places[number as usize]).collect()
     }
 
     /// What a transaction left.
     pub fn left(&self, place: Place) -> Option<&P::Left> {
-        self.node.left[self.runner.shape.number(place)? as usize].as_deref()
+        self.node.left[self.runner.outline.number(place)? as usize].as_deref()
     }
 
     /// The run written down: a search to which this is added finds this run and no other.
@@ -219,20 +224,20 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
     /// their patterns are.
     pub fn pattern(&self) -> String {
         let mut pattern = String::new();
-        let shape = &self.runner.shape;
-        let mut numbers: Vec<_> = shape.numbers().filter(|&number| self.node.history.has(number)).collect();
+        let outline = &self.runner.outline;
+        let mut numbers: Vec<_> = outline.numbers().filter(|&number| self.node.history.has(number)).collect();
         numbers.sort_unstable();
         for number in numbers {
             let log = self.node.history.log(number);
-            let _ = write!(pattern, "{}:", shape.transaction_name(number));
+            let _ = write!(pattern, "{}:", outline.transaction_name(number));
             for event in &log.events {
                 let name = |key| self.runner.program.key_name(self.runner.keys.key(key));
                 let _ = match event {
                     Event::Read(read) => {
-                        let lock = if read.kind() == Kind::Locking { "lock " } else { "" };
+                        let lock = if read.kind() == ReadKind::Locking { "lock " } else { "" };
                         let from = match read.source {
                             INITIAL => "init".to_owned(),
-                            source => shape.transaction_name(source),
+                            source => outline.transaction_name(source),
                         };
                         write!(pattern, " {lock}r({} from {from})", name(read.key))
                     }

@@ -10,14 +10,14 @@
 //!                           └── EndOfList      a list of answers was followed to its end
 //! ```
 
-use crate::consistency::Known;
 use crate::error::ExploreError;
-use crate::explorable::{Ending, Explorable, Interrupt};
+use crate::explorable::{Explorable, TransactionEnd};
+use crate::forced::ForcedOrder;
 use crate::keys::Keys;
 use crate::ordered::Ordered;
-use crate::requests::{Branch, Guide, Reason, Requests};
+use crate::outline::{Options, Outline, Place};
+use crate::requests::{Branch, Guide, Interrupt, Interruption, Requests};
 use crate::set::{Number, Set};
-use crate::shape::{Options, Shape};
 use skew_sql::RowKey;
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl<L> Clone for Node<L> {
 }
 
 /// How a run of a transaction ended.
-pub(crate) enum Step {
+pub(crate) enum Halt {
     /// It is over.
     Ended,
     /// Its next read has several answers, or none.
@@ -50,7 +50,7 @@ pub(crate) enum Step {
 /// Runs transactions.
 pub(crate) struct Runner<'p, P: Explorable + ?Sized> {
     pub(crate) program: &'p P,
-    pub(crate) shape: Arc<Shape>,
+    pub(crate) outline: Arc<Outline>,
     pub(crate) keys: Keys,
     /// Transactions that were run a second time, to see whether they are deterministic.
     repeated: Set,
@@ -58,43 +58,43 @@ pub(crate) struct Runner<'p, P: Explorable + ?Sized> {
 
 impl<'p, P: Explorable + ?Sized> Runner<'p, P> {
     pub(crate) fn new(program: &'p P, options: Options) -> Result<Runner<'p, P>, ExploreError> {
-        let shape = Arc::new(Shape::new(program, options)?);
-        Ok(Runner { program, shape, keys: Keys::new(program.initial()), repeated: Set::EMPTY })
+        let outline = Arc::new(outline_of(program, options)?);
+        Ok(Runner { program, outline, keys: Keys::new(program.initial()), repeated: Set::EMPTY })
     }
 
     /// A runner of a program of which this is known.
-    pub(crate) fn of(program: &'p P, shape: Arc<Shape>, keys: Keys) -> Runner<'p, P> {
-        Runner { program, shape, keys, repeated: Set::EMPTY }
+    pub(crate) fn of(program: &'p P, outline: Arc<Outline>, keys: Keys) -> Runner<'p, P> {
+        Runner { program, outline, keys, repeated: Set::EMPTY }
     }
 
     /// The history in which nothing has begun.
     pub(crate) fn root(&self) -> Node<P::Left> {
-        let count = self.shape.count();
+        let count = self.outline.count();
         Node { history: Ordered::new(count), left: (0..=count).map(|_| None).collect(), share: 1.0 }
     }
 
     /// Begins a transaction, which becomes the pending one.
     pub(crate) fn begin(&self, node: &mut Node<P::Left>, number: Number) {
-        node.history.begin(number, self.shape.session_past(number));
+        node.history.begin(number, self.outline.session_past(number));
     }
 
     /// The transactions that may begin: those whose session is not busy and has more to do.
     pub(crate) fn ready(&self, node: &Node<P::Left>) -> impl Iterator<Item = Number> {
         let complete = node.history.complete;
-        let shape = Arc::clone(&self.shape);
-        shape
+        let outline = Arc::clone(&self.outline);
+        outline
             .numbers()
-            .filter(move |&number| !complete.contains(number) && (shape.session_past(number) - complete).is_empty())
+            .filter(move |&number| !complete.contains(number) && (outline.session_past(number) - complete).is_empty())
     }
 
     /// Runs the pending transaction as far as it goes.
-    pub(crate) fn run(&mut self, node: &mut Node<P::Left>, guide: Guide<'_>) -> Result<Step, ExploreError> {
+    pub(crate) fn run(&mut self, node: &mut Node<P::Left>, guide: Guide<'_>) -> Result<Halt, ExploreError> {
         let number = node.history.pending().expect("a pending transaction");
         let is_told = matches!(guide, Guide::List(_));
-        let Ending { commits, left } = match self.execute(&mut node.history, &node.left, number, guide)? {
+        let TransactionEnd { commits, left } = match self.execute(&mut node.history, &node.left, number, guide)? {
             Ok(ending) => ending,
-            Err(Reason::Branch(branch)) => return Ok(Step::Branched(branch)),
-            Err(_) => return Ok(Step::EndOfList),
+            Err(Interruption::Branch(branch)) => return Ok(Halt::Branched(branch)),
+            Err(_) => return Ok(Halt::EndOfList),
         };
         if !self.repeated.contains(number) {
             // A second look at each transaction finds what is not deterministic also where nothing branches.
@@ -105,15 +105,15 @@ impl<'p, P: Explorable + ?Sized> Runner<'p, P> {
                 return Err(ExploreError::ForeignSubtree);
             }
         }
-        let mut known = Known::clone(&node.history.known);
-        let fits = known.add(&node.history, number, node.history.complete, &self.shape.bases);
+        let mut known = ForcedOrder::clone(&node.history.forced);
+        let fits = known.add(&node.history, number, node.history.complete, &self.outline.bases);
         debug_assert!(fits || is_told, "what is pending was allowed read by read, and its end adds nothing");
         if !fits {
             return Err(ExploreError::ForeignSubtree);
         }
         node.history.end(commits, known, &self.keys);
         node.left[number as usize] = Some(Arc::new(left));
-        Ok(Step::Ended)
+        Ok(Halt::Ended)
     }
 
     /// Runs the program of a transaction: how it ended, or why it was interrupted.
@@ -123,23 +123,23 @@ impl<'p, P: Explorable + ?Sized> Runner<'p, P> {
         left: &[Option<Arc<P::Left>>],
         number: Number,
         guide: Guide<'_>,
-    ) -> Result<Result<Ending<P::Left>, Reason>, ExploreError> {
-        let place = self.shape.places[number as usize];
-        let is_first = self.shape.session_past(number).is_empty();
+    ) -> Result<Result<TransactionEnd<P::Left>, Interruption>, ExploreError> {
+        let place = self.outline.places[number as usize];
+        let is_first = self.outline.session_past(number).is_empty();
         let before = if is_first { None } else { left[number as usize - 1].as_deref() };
         let program = self.program;
         let names = |key: &RowKey| program.key_name(key);
-        let mut requests = Requests::new(history, &mut self.keys, &self.shape, &names, guide);
+        let mut requests = Requests::new(history, &mut self.keys, &self.outline, &names, guide);
         let ending = program.run(place, before, &mut requests);
         if let Ok(ending) = &ending {
             requests.end(ending.commits);
         }
         let failed = |message: &str| {
-            let transaction = self.shape.transaction_name(number);
+            let transaction = self.outline.transaction_name(number);
             Err(ExploreError::Failed { transaction, message: message.to_owned() })
         };
         match (requests.reason, ending) {
-            (Some(Reason::Error(error)), _) => Err(error),
+            (Some(Interruption::Error(error)), _) => Err(error),
             (_, Err(Interrupt::Failed(message))) => failed(&message),
             (Some(reason), _) => Ok(Err(reason)),
             (None, Ok(ending)) => Ok(Ok(ending)),
@@ -161,9 +161,12 @@ impl<'p, P: Explorable + ?Sized> Runner<'p, P> {
         self.begin(node, number);
         let guide = Guide::List(sources.iter());
         let fits = match ends {
-            true => matches!(self.run(node, guide)?, Step::Ended),
+            true => matches!(self.run(node, guide)?, Halt::Ended),
             false => {
-                matches!(self.execute(&mut node.history, &node.left, number, guide)?, Ok(_) | Err(Reason::EndOfList))
+                matches!(
+                    self.execute(&mut node.history, &node.left, number, guide)?,
+                    Ok(_) | Err(Interruption::EndOfList)
+                )
             }
         };
         match fits && node.history.log(number).reads().count() == sources.len() {
@@ -171,4 +174,12 @@ impl<'p, P: Explorable + ?Sized> Runner<'p, P> {
             false => Err(ExploreError::ForeignSubtree),
         }
     }
+}
+
+fn outline_of<P: Explorable + ?Sized>(program: &P, options: Options) -> Result<Outline, ExploreError> {
+    let sessions = 0..program.session_count();
+    let places_of = |session| (0..program.transaction_count(session)).map(move |number| Place { session, number });
+    let places = sessions.clone().flat_map(places_of).filter(|&place| !program.is_left_out(place));
+    let transactions: Vec<_> = places.map(|place| (place, program.level(place))).collect();
+    Outline::new(options, sessions.map(|session| program.session_name(session)).collect(), &transactions)
 }

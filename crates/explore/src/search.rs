@@ -17,11 +17,11 @@
 
 use crate::error::ExploreError;
 use crate::explorable::Explorable;
+use crate::outline::Options;
 use crate::requests::{Branch, Guide};
 use crate::run::Run;
-use crate::runner::{Node, Runner, Step};
+use crate::runner::{Halt, Node, Runner};
 use crate::set::Number;
-use crate::shape::Options;
 use crate::subtree::Subtree;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -161,14 +161,14 @@ impl<'p, P: Explorable + ?Sized> Search<'p, P> {
                 return Ok(Some(node));
             }
             match self.runner.run(&mut node, Guide::Levels)? {
-                Step::Ended => self.push_swaps(&mut node),
-                Step::Branched(branch) if branch.choices.is_empty() => {
+                Halt::Ended => self.push_swaps(&mut node),
+                Halt::Branched(branch) if branch.choices.is_empty() => {
                     self.progress.blocked += 1;
                     self.progress.share += node.share;
                     return Ok(None);
                 }
-                Step::Branched(branch) => self.push_choices(&mut node, &branch),
-                Step::EndOfList => {}
+                Halt::Branched(branch) => self.push_choices(&mut node, &branch),
+                Halt::EndOfList => {}
             }
         }
     }
@@ -184,7 +184,7 @@ impl<'p, P: Explorable + ?Sized> Search<'p, P> {
 
     /// Leaves on the stack what swaps with the transaction that has just ended lead to.
     fn push_swaps(&mut self, node: &mut Node<P::Left>) {
-        let swaps = node.history.swaps(&self.runner.keys, &self.runner.shape.bases);
+        let swaps = node.history.swaps(&self.runner.keys, &self.runner.outline.bases);
         node.share /= (swaps.len() + 1) as f64;
         for history in swaps {
             let kept = |number: usize| history.complete.contains(number as Number);

@@ -13,7 +13,7 @@ use crate::error::ExploreError;
 use crate::explorable::Explorable;
 use crate::keys::Keys;
 use crate::runner::{Node, Runner};
-use crate::set::{Number, Set};
+use crate::set::Number;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -41,14 +41,11 @@ impl Subtree {
     }
 
     pub(crate) fn of<L>(node: &Node<L>, keys: &Keys) -> Subtree {
-        let mut earlier = Set::EMPTY;
-        let mut transactions = Vec::with_capacity(node.history.order.len());
-        for &number in &node.history.order {
-            let reads = node.history.log(number).reads().filter(|read| node.history.is_told(read, keys, earlier));
-            transactions.push((number, reads.map(|read| read.source).collect()));
-            earlier.insert(number);
+        Subtree {
+            transactions: node.history.schedule(keys),
+            pending: node.history.pending().is_some(),
+            share: node.share,
         }
-        Subtree { transactions, pending: node.history.pending().is_some(), share: node.share }
     }
 
     /// The history that it stands for.

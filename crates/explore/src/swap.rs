@@ -23,7 +23,9 @@
 //! The version that r′ does read is always possible there, because levels are closed under prefixes. So only later ones in its past
 //! are tried; mostly there is none, and a swap costs a walk over what it drops.
 
-use crate::consistency::{Base, Beginning, Known, NextRead};
+use crate::base::Base;
+use crate::consistency::{Beginning, NextRead};
+use crate::forced::ForcedOrder;
 use crate::keys::Keys;
 use crate::log::{Event, Read};
 use crate::ordered::Ordered;
@@ -63,14 +65,14 @@ impl Ordered {
         let kept = self.before(reader) | needed;
         let log = self.log(reader);
         let Event::Read(read) = &log.events[event] else { return None };
-        let known = Known::of(self, kept, bases)?;
+        let known = ForcedOrder::of(self, kept, bases)?;
         let next = NextRead { key: read.key, source: committed, kind: read.manner.kind(committed) };
         let beginning = Beginning { log, events: &log.events[..event], read: Some(next) };
         if !known.clone().add_beginning(self, beginning, kept, bases) {
             return None;
         }
         let mut history = self.swapped(kept, reader, event, committed, keys);
-        history.known = Arc::new(known);
+        history.forced = Arc::new(known);
         Some(history)
     }
 
@@ -105,7 +107,7 @@ impl Ordered {
         if later.is_empty() {
             return true;
         }
-        let Some(known) = Known::of(self, members, bases) else { return false };
+        let Some(known) = ForcedOrder::of(self, members, bases) else { return false };
         let log = self.log(reader);
         !later.iter().any(|source| {
             let next = NextRead { key: read.key, source, kind: read.manner.kind(source) };

@@ -15,7 +15,7 @@ use crate::instruction::{Procedure, Query};
 use crate::source::FIELD_DOT;
 use crate::syntax::AssertionText;
 use skew_sql::{Session, Stop, Storage};
-use skew_value::{Datum, Place, SqlError, SqlState, SqlType};
+use skew_value::{Datum, SqlError, SqlState, SqlType};
 use sqlparser::tokenizer::Token;
 use std::sync::Arc;
 
@@ -24,10 +24,6 @@ use std::sync::Arc;
 pub struct Assertion {
     /// Its name.
     pub name: String,
-    /// Where its condition stands in the file.
-    pub place: Place,
-    /// The condition as it is written.
-    pub text: Arc<str>,
     query: Query,
     fields: Vec<Asked>,
 }
@@ -80,7 +76,7 @@ pub(crate) fn assertions(
         }
         let (fields, variables) = fields_of(binder, text, scripts, procedures)?;
         let query = binder.condition(&text.condition, &variables)?;
-        assertions.push(Assertion { name: text.name.clone(), place, text: query.text.clone(), query, fields });
+        assertions.push(Assertion { name: text.name.clone(), query, fields });
     }
     Ok(assertions)
 }

@@ -69,11 +69,11 @@ pub(crate) struct Target {
 #[derive(Clone, Debug)]
 pub struct Parameter {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Which way it goes.
-    pub mode: ParameterMode,
+    pub(crate) mode: ParameterMode,
     /// Its type.
-    pub sql_type: SqlType,
+    pub(crate) sql_type: SqlType,
     pub(crate) slot: usize,
 }
 
@@ -93,7 +93,7 @@ pub struct Procedure {
     /// Its name.
     pub name: String,
     /// Its parameters in order.
-    pub parameters: Vec<Parameter>,
+    pub(crate) parameters: Vec<Parameter>,
     /// What can be asked for at its end.
     pub fields: Vec<Field>,
     pub(crate) instructions: Vec<Instruction>,

@@ -104,17 +104,17 @@ impl Run {
     }
 
     /// The procedure.
-    pub fn procedure(&self) -> &Arc<Procedure> {
+    pub(crate) fn procedure(&self) -> &Arc<Procedure> {
         &self.procedure
     }
 
     /// The value of one of [`Procedure::fields`] now.
-    pub fn field(&self, number: usize) -> &Datum {
+    pub(crate) fn field(&self, number: usize) -> &Datum {
         self.procedure.fields.get(number).map_or(&Datum::Null, |field| &self.values[field.slot])
     }
 
     /// The value of a parameter now.
-    pub fn parameter(&self, number: usize) -> &Datum {
+    pub(crate) fn parameter(&self, number: usize) -> &Datum {
         self.procedure.parameters.get(number).map_or(&Datum::Null, |parameter| &self.values[parameter.slot])
     }
 

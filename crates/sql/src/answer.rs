@@ -57,11 +57,11 @@ pub struct Changed {
     /// Rows inserted, updated or deleted. In MySQL an updated row that was not different does not count, an upserted row counts twice.
     pub count: u64,
     /// Rows that qualified, which MySQL clients may ask for instead.
-    pub found: u64,
+    pub(crate) found: u64,
     /// RETURNING.
     pub returning: Option<Rows>,
     /// MySQL's LAST_INSERT_ID of this statement.
-    pub insert_id: Option<i64>,
+    pub(crate) insert_id: Option<i64>,
 }
 
 /// What whoever keeps transactions has to do.

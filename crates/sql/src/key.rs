@@ -27,7 +27,7 @@ use std::sync::Arc;
 const DAY: i64 = 86_400_000_000;
 
 /// Whether the keys of a type order as its values do.
-pub fn keeps_order(sql_type: &SqlType) -> bool {
+pub(crate) fn keeps_order(sql_type: &SqlType) -> bool {
     match sql_type {
         SqlType::Boolean
         | SqlType::Integer { .. }
@@ -59,7 +59,7 @@ pub fn keeps_order(sql_type: &SqlType) -> bool {
 }
 
 /// The part of a key that stands for a value of a type. The value must have been cast to that type.
-pub fn key_part(datum: &Datum, sql_type: &SqlType) -> Result<KeyPart, SqlError> {
+pub(crate) fn key_part(datum: &Datum, sql_type: &SqlType) -> Result<KeyPart, SqlError> {
     if let Some(part) = part_of_other_kind(datum, sql_type) {
         return Ok(part);
     }
@@ -183,7 +183,7 @@ fn array_text(elements: &[Datum], sql_type: &SqlType) -> Result<String, SqlError
 }
 
 /// The part of a key that stands for a value of a column: as [`key_part`], and texts that the column's collation calls equal are one.
-pub fn column_part(table: &Table, column: usize, datum: &Datum) -> Result<KeyPart, SqlError> {
+pub(crate) fn column_part(table: &Table, column: usize, datum: &Datum) -> Result<KeyPart, SqlError> {
     let column = &table.columns[column];
     let part = key_part(datum, &column.sql_type)?;
     Ok(match (part, column.text_collation()) {
@@ -193,20 +193,20 @@ pub fn column_part(table: &Table, column: usize, datum: &Datum) -> Result<KeyPar
 }
 
 /// Whether the keys of a column order as its values do: as [`keeps_order`], but not where a collation folds letters.
-pub fn column_keeps_order(table: &Table, column: usize) -> bool {
+pub(crate) fn column_keeps_order(table: &Table, column: usize) -> bool {
     let column = &table.columns[column];
     keeps_order(&column.sql_type) && column.text_collation() == Collation::Bytes
 }
 
 /// The parts of several values.
-pub fn key_parts<'values>(
+pub(crate) fn key_parts<'values>(
     values: impl IntoIterator<Item = (&'values Datum, &'values SqlType)>,
 ) -> Result<Vec<KeyPart>, SqlError> {
     values.into_iter().map(|(datum, sql_type)| key_part(datum, sql_type)).collect()
 }
 
 /// The key of a row of a table with a primary key; `None` for a table whose rows have generated keys.
-pub fn row_key(table: &Table, row: &[Datum]) -> Result<Option<RowKey>, SqlError> {
+pub(crate) fn row_key(table: &Table, row: &[Datum]) -> Result<Option<RowKey>, SqlError> {
     let Some(primary_key) = &table.primary_key else { return Ok(None) };
     let parts = primary_key.columns.iter().map(|&column| column_part(table, column, table.value(row, column)));
     Ok(Some(RowKey { space: table.space, parts: parts.collect::<Result<_, SqlError>>()? }))
@@ -216,7 +216,7 @@ pub fn row_key(table: &Table, row: &[Datum]) -> Result<Option<RowKey>, SqlError>
 ///
 /// A unique index whose values are all there has one place per value, so that two rows with one value meet; with a NULL in it (which
 /// equals nothing, unless the index says so) the row's own key makes the place distinct.
-pub fn index_entry(index: &Index, values: Vec<KeyPart>, row_key: &RowKey, row_key_values: Row) -> (RowKey, Row) {
+pub(crate) fn index_entry(index: &Index, values: Vec<KeyPart>, row_key: &RowKey, row_key_values: Row) -> (RowKey, Row) {
     if is_unique_entry(index, &values) {
         return (RowKey { space: index.space, parts: values.into() }, row_key_values);
     }
@@ -225,7 +225,7 @@ pub fn index_entry(index: &Index, values: Vec<KeyPart>, row_key: &RowKey, row_ke
 }
 
 /// Whether an entry with these values stands alone under its values.
-pub fn is_unique_entry(index: &Index, values: &[KeyPart]) -> bool {
+pub(crate) fn is_unique_entry(index: &Index, values: &[KeyPart]) -> bool {
     index.unique && (index.nulls_not_distinct || !values.contains(&KeyPart::Null))
 }
 
@@ -235,7 +235,7 @@ pub(crate) fn stands_alone(index: &Index, key: &RowKey) -> bool {
 }
 
 /// What stands under a unique entry: the values of the row's key.
-pub fn row_key_values(table: &Table, row_key: &RowKey, row: &[Datum]) -> Row {
+pub(crate) fn row_key_values(table: &Table, row_key: &RowKey, row: &[Datum]) -> Row {
     match &table.primary_key {
         Some(primary_key) => primary_key.columns.iter().map(|&column| table.value(row, column).clone()).collect(),
         None => row_key.parts.iter().map(generated_value).collect(),
@@ -252,7 +252,7 @@ fn generated_value(part: &KeyPart) -> Datum {
 }
 
 /// The row that an index entry points to: in a unique entry by its row, in the others by the end of its key.
-pub fn entry_target(table: &Table, index: &Index, key: &RowKey, entry: &[Datum]) -> Result<RowKey, SqlError> {
+pub(crate) fn entry_target(table: &Table, index: &Index, key: &RowKey, entry: &[Datum]) -> Result<RowKey, SqlError> {
     if !stands_alone(index, key) {
         let parts = key.parts.get(index.columns.len()..).unwrap_or_default();
         return Ok(RowKey { space: table.space, parts: parts.into() });

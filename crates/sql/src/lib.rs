@@ -24,7 +24,7 @@
 //! | `define` | how tables come and go |
 //! | [`copy`] | COPY: rows in a client's own text |
 //! | [`session`] | parse, prepare, execute |
-//! | [`key`] | how values become keys |
+//! | `key` | how values become keys |
 //! | [`memory`], `no_storage` | the simplest store; one that has nothing |
 //! | [`rows`] | rows as keys of a history, and what a statement has read of them |
 //! | [`by_place`] | sequences, clocks and random numbers that do not depend on the order of runs |
@@ -38,7 +38,7 @@ mod constraint;
 pub mod copy;
 mod define;
 mod execute;
-pub mod key;
+mod key;
 pub mod memory;
 mod no_storage;
 mod plan;

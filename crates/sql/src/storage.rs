@@ -200,15 +200,15 @@ pub struct SequenceId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SequenceRule {
     /// The first value.
-    pub start: i64,
+    pub(crate) start: i64,
     /// The step; never 0.
-    pub increment: i64,
+    pub(crate) increment: i64,
     /// The least value.
-    pub least: i64,
+    pub(crate) least: i64,
     /// The greatest value.
-    pub greatest: i64,
+    pub(crate) greatest: i64,
     /// Whether it starts again at the other end.
-    pub cycles: bool,
+    pub(crate) cycles: bool,
 }
 
 impl SequenceRule {

@@ -15,7 +15,7 @@ use crate::{SqlError, SqlState};
 
 impl SqlType {
     /// Whether it is a number.
-    pub fn is_number(&self) -> bool {
+    pub(crate) fn is_number(&self) -> bool {
         matches!(self, SqlType::Integer { .. } | SqlType::Decimal(_) | SqlType::Single | SqlType::Double)
     }
 
@@ -25,7 +25,7 @@ impl SqlType {
     }
 
     /// Whether it is a date or a timestamp.
-    pub fn is_date_like(&self) -> bool {
+    pub(crate) fn is_date_like(&self) -> bool {
         matches!(self, SqlType::Date | SqlType::Timestamp(_) | SqlType::TimestampZoned(_))
     }
 
@@ -43,7 +43,7 @@ impl SqlType {
     }
 
     /// Whether the two differ in nothing but bounds.
-    pub fn is_same_kind(&self, other: &SqlType) -> bool {
+    pub(crate) fn is_same_kind(&self, other: &SqlType) -> bool {
         match (self, other) {
             (SqlType::Character(_), SqlType::Character(_)) => true,
             _ => self.unbounded() == other.unbounded(),
@@ -205,7 +205,7 @@ fn wider(left: &SqlType, right: &SqlType) -> SqlType {
 }
 
 /// The type in which two different numbers meet: the wider one; a single beside anything else is a double.
-pub fn number_type(left: &SqlType, right: &SqlType) -> SqlType {
+pub(crate) fn number_type(left: &SqlType, right: &SqlType) -> SqlType {
     let as_number = |one: &SqlType| match one {
         SqlType::Boolean => SqlType::INTEGER,
         other => other.unbounded(),

@@ -42,7 +42,7 @@ impl Collation {
     }
 
     /// A text whose bytes compare as this collation compares.
-    pub fn key(self, text: &str) -> Cow<'_, str> {
+    pub(crate) fn key(self, text: &str) -> Cow<'_, str> {
         match self {
             Collation::Bytes => Cow::Borrowed(text),
             Collation::Folded => Cow::Owned(folded(text)),

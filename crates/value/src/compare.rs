@@ -36,7 +36,7 @@ pub fn compare_in(left: &Datum, right: &Datum, collation: Collation) -> Ordering
 }
 
 /// The order of floats in which NaN is the greatest and zeroes are equal.
-pub fn compare_reals(left: f64, right: f64) -> Ordering {
+pub(crate) fn compare_reals(left: f64, right: f64) -> Ordering {
     match left.partial_cmp(&right) {
         Some(order) => order,
         None => left.is_nan().cmp(&right.is_nan()),
@@ -45,7 +45,7 @@ pub fn compare_reals(left: f64, right: f64) -> Ordering {
 
 impl Interval {
     /// Its length in microseconds, a month being 30 days: what comparisons go by.
-    pub fn length(&self) -> i128 {
+    pub(crate) fn length(&self) -> i128 {
         let days = i128::from(self.months) * 30 + i128::from(self.days);
         days * 86_400_000_000 + i128::from(self.microseconds)
     }

@@ -50,7 +50,7 @@ impl SqlState {
     /// Division by zero.
     pub const DIVISION_BY_ZERO: SqlState = SqlState("22012");
     /// A text is longer than its column.
-    pub const TEXT_TOO_LONG: SqlState = SqlState("22001");
+    pub(crate) const TEXT_TOO_LONG: SqlState = SqlState("22001");
     /// An argument that a function does not accept.
     pub const INVALID_PARAMETER: SqlState = SqlState("22023");
     /// More than one row where one was wanted.

@@ -24,7 +24,7 @@ pub struct Interval {
 
 impl Interval {
     /// PostgreSQL's text.
-    pub fn print(&self) -> String {
+    pub(crate) fn print(&self) -> String {
         let mut text = String::new();
         let mut negative = false;
         let parts = [(self.months / 12, "year"), (self.months % 12, "mon"), (self.days, "day")];
@@ -44,7 +44,7 @@ impl Interval {
     }
 
     /// Reads PostgreSQL's and ISO 8601's texts.
-    pub fn parse(text: &str) -> Result<Interval, SqlError> {
+    pub(crate) fn parse(text: &str) -> Result<Interval, SqlError> {
         let invalid =
             || SqlError::new(SqlState::INVALID_DATETIME, format!("invalid input syntax for type interval: \"{text}\""));
         let trimmed = text.trim().to_ascii_lowercase();
@@ -58,14 +58,14 @@ impl Interval {
     }
 
     /// An amount of a unit (`day`, `months`, …); fractions spill into smaller units.
-    pub fn of_unit(amount: f64, unit: &str) -> Option<Interval> {
+    pub(crate) fn of_unit(amount: f64, unit: &str) -> Option<Interval> {
         let mut sum = Sum::default();
         sum.add(amount, unit)?;
         sum.interval()
     }
 
     /// The sum, unless it is out of range.
-    pub fn checked_add(self, other: Interval) -> Result<Interval, SqlError> {
+    pub(crate) fn checked_add(self, other: Interval) -> Result<Interval, SqlError> {
         let sum = || {
             Some(Interval {
                 months: self.months.checked_add(other.months)?,
@@ -77,7 +77,7 @@ impl Interval {
     }
 
     /// The same backwards.
-    pub fn checked_neg(self) -> Result<Interval, SqlError> {
+    pub(crate) fn checked_neg(self) -> Result<Interval, SqlError> {
         let negative = || {
             Some(Interval {
                 months: self.months.checked_neg()?,
@@ -89,7 +89,7 @@ impl Interval {
     }
 
     /// So many times as long; fractions of months become days of a 30-day month, fractions of days become time.
-    pub fn scale(self, factor: f64) -> Result<Interval, SqlError> {
+    pub(crate) fn scale(self, factor: f64) -> Result<Interval, SqlError> {
         let range = || temporal::out_of_range("interval");
         if !factor.is_finite() {
             return Err(range());

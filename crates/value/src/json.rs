@@ -12,7 +12,7 @@ use bigdecimal::BigDecimal;
 use std::cmp::Ordering;
 
 /// How deep documents may nest: reading and dropping them recurse.
-pub const DEEPEST: usize = 256;
+pub(crate) const DEEPEST: usize = 256;
 
 /// A document. The order of the variants is the order of jsonb, inside of a document; [`Document`] has that of whole ones.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -82,7 +82,7 @@ impl PartialOrd for Document {
 
 impl Json {
     /// Reads a document.
-    pub fn parse(text: &str) -> Result<Json, SqlError> {
+    pub(crate) fn parse(text: &str) -> Result<Json, SqlError> {
         let mut reader = JsonReader { text, place: 0 };
         let document = reader.value(0)?;
         reader.blanks();
@@ -90,7 +90,7 @@ impl Json {
     }
 
     /// An object of pairs in any order; the last of equal keys stays.
-    pub fn object(pairs: Vec<(String, Json)>) -> Json {
+    pub(crate) fn object(pairs: Vec<(String, Json)>) -> Json {
         let mut pairs: Vec<(Key, Json)> = pairs.into_iter().map(|(key, value)| (Key(key), value)).collect();
         pairs.reverse();
         pairs.sort_by(|left, right| left.0.place(&right.0));
@@ -99,36 +99,25 @@ impl Json {
     }
 
     /// An array.
-    pub fn array(elements: Vec<Json>) -> Json {
+    pub(crate) fn array(elements: Vec<Json>) -> Json {
         Json::Array(Sized(elements))
     }
 
     /// Whether it is neither array nor object.
-    pub fn is_scalar(&self) -> bool {
+    pub(crate) fn is_scalar(&self) -> bool {
         !matches!(self, Json::Array(_) | Json::Object(_))
     }
 
     /// The value of a key.
-    pub fn get(&self, key: &str) -> Option<&Json> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Json> {
         match self {
             Json::Object(pairs) => pairs.0.iter().find(|(name, _)| name.0 == key).map(|(_, value)| value),
             _ => None,
         }
     }
 
-    /// The element at a place; negative places count from the end.
-    pub fn at(&self, place: i64) -> Option<&Json> {
-        match self {
-            Json::Array(elements) => {
-                let place = if place < 0 { place + elements.0.len() as i64 } else { place };
-                usize::try_from(place).ok().and_then(|place| elements.0.get(place))
-            }
-            _ => None,
-        }
-    }
-
     /// The canonical text of jsonb.
-    pub fn print(&self) -> String {
+    pub(crate) fn print(&self) -> String {
         let mut text = String::new();
         self.print_into(&mut text);
         text
@@ -162,7 +151,7 @@ impl Json {
     }
 
     /// What `->>` gives: strings without quotes, null as nothing.
-    pub fn as_text(&self) -> Option<String> {
+    pub(crate) fn as_text(&self) -> Option<String> {
         match self {
             Json::Null => None,
             Json::String(string) => Some(string.clone()),
@@ -171,7 +160,7 @@ impl Json {
     }
 
     /// The name that `jsonb_typeof` gives.
-    pub fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self {
             Json::Null => "null",
             Json::String(_) => "string",
@@ -183,7 +172,7 @@ impl Json {
     }
 
     /// Whether it contains another document, as `@>` says: objects by some of their pairs, arrays by some of their elements.
-    pub fn contains(&self, other: &Json) -> bool {
+    pub(crate) fn contains(&self, other: &Json) -> bool {
         match (self, other) {
             (Json::Object(_), Json::Object(pairs)) => {
                 pairs.0.iter().all(|(key, value)| self.get(&key.0).is_some_and(|mine| mine.contains(value)))
@@ -198,7 +187,7 @@ impl Json {
 
 /// The members of an object or array at its top, each in the text it was written in; elements of an array have no key. A scalar has
 /// no members.
-pub fn members(text: &str) -> Result<Vec<(Option<String>, &str)>, SqlError> {
+pub(crate) fn members(text: &str) -> Result<Vec<(Option<String>, &str)>, SqlError> {
     let mut reader = JsonReader { text, place: 0 };
     let mut members = Vec::new();
     reader.blanks();
@@ -229,7 +218,7 @@ pub fn members(text: &str) -> Result<Vec<(Option<String>, &str)>, SqlError> {
 }
 
 /// A string in quotes.
-pub fn quote(string: &str) -> String {
+pub(crate) fn quote(string: &str) -> String {
     let mut text = String::with_capacity(string.len() + 2);
     quote_into(string, &mut text);
     text

@@ -28,7 +28,7 @@ impl SqlType {
     }
 
     /// An integer of a width.
-    pub fn integer(width: IntegerWidth, unsigned: bool) -> SqlType {
+    pub(crate) fn integer(width: IntegerWidth, unsigned: bool) -> SqlType {
         SqlType::Integer { width, unsigned }
     }
 }

@@ -1,7 +1,7 @@
 //! Numbers: their text, rounding, and the scale of quotients.
 //!
 //! A decimal keeps its scale, as NUMERIC does: `1.50` prints as `1.50`, and `1.50 + 1.5` is `3.00`. Division has no natural scale;
-//! PostgreSQL gives the quotient at least 16 significant digits, and so does [`divide`]:
+//! PostgreSQL gives the quotient at least 16 significant digits, and so does `divide`:
 //!
 //! ```text
 //!   1 / 3      0.33333333333333333333      20 digits after the point
@@ -22,17 +22,17 @@ pub fn out_of_range(type_name: &str) -> SqlError {
 }
 
 /// Division by zero.
-pub fn division_by_zero() -> SqlError {
+pub(crate) fn division_by_zero() -> SqlError {
     SqlError::new(SqlState::DIVISION_BY_ZERO, "division by zero")
 }
 
 /// The exact value of a finite float.
-pub fn exact(value: f64) -> BigDecimal {
+pub(crate) fn exact(value: f64) -> BigDecimal {
     BigDecimal::from_f64(value).unwrap_or_default()
 }
 
 /// A decimal as PostgreSQL would convert it: 15 significant digits for a double, 6 for a single.
-pub fn decimal_of_real(value: f64, single: bool) -> Result<BigDecimal, SqlError> {
+pub(crate) fn decimal_of_real(value: f64, single: bool) -> Result<BigDecimal, SqlError> {
     if !value.is_finite() {
         return Err(SqlError::unsupported("a NUMERIC that is not a finite number"));
     }
@@ -48,7 +48,7 @@ pub fn real_of_decimal(value: &BigDecimal) -> f64 {
 }
 
 /// Reads a decimal: digits with a point and an exponent; keeps the scale that is written.
-pub fn parse_decimal(text: &str) -> Result<BigDecimal, SqlError> {
+pub(crate) fn parse_decimal(text: &str) -> Result<BigDecimal, SqlError> {
     let invalid =
         || SqlError::new(SqlState::INVALID_TEXT, format!("invalid input syntax for type numeric: \"{text}\""));
     let (mantissa, exponent) = match text.find(['e', 'E']) {
@@ -86,7 +86,7 @@ fn parse_exponent(text: &str) -> Option<i64> {
 }
 
 /// More digits than NUMERIC has.
-pub fn overflow() -> SqlError {
+pub(crate) fn overflow() -> SqlError {
     SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, "value overflows numeric format")
 }
 
@@ -104,26 +104,26 @@ pub fn print_decimal(value: &BigDecimal) -> String {
 }
 
 /// Rounds to a scale, halves away from zero; a negative scale rounds tens and hundreds but leaves none behind.
-pub fn round_decimal(value: &BigDecimal, scale: i64) -> BigDecimal {
+pub(crate) fn round_decimal(value: &BigDecimal, scale: i64) -> BigDecimal {
     let rounded = value.with_scale_round(scale, bigdecimal::RoundingMode::HalfUp);
     if scale < 0 { rounded.with_scale(0) } else { rounded }
 }
 
 /// Cuts to a scale.
-pub fn truncate_decimal(value: &BigDecimal, scale: i64) -> BigDecimal {
+pub(crate) fn truncate_decimal(value: &BigDecimal, scale: i64) -> BigDecimal {
     let cut = value.with_scale_round(scale, bigdecimal::RoundingMode::Down);
     if scale < 0 { cut.with_scale(0) } else { cut }
 }
 
 /// The product, with the sum of the scales. The operator of `bigdecimal` loses the scale of a factor that is 1.
-pub fn multiply(left: &BigDecimal, right: &BigDecimal) -> BigDecimal {
+pub(crate) fn multiply(left: &BigDecimal, right: &BigDecimal) -> BigDecimal {
     let (left, left_scale) = left.as_bigint_and_exponent();
     let (right, right_scale) = right.as_bigint_and_exponent();
     BigDecimal::new(left * right, left_scale + right_scale)
 }
 
 /// The sum, with the larger scale, also when one of the two is 0.
-pub fn add(left: &BigDecimal, right: &BigDecimal) -> BigDecimal {
+pub(crate) fn add(left: &BigDecimal, right: &BigDecimal) -> BigDecimal {
     let scale = left.fractional_digit_count().max(right.fractional_digit_count());
     let (left, _) = left.with_scale(scale).into_bigint_and_exponent();
     let (right, _) = right.with_scale(scale).into_bigint_and_exponent();
@@ -131,7 +131,7 @@ pub fn add(left: &BigDecimal, right: &BigDecimal) -> BigDecimal {
 }
 
 /// The quotient with the scale that PostgreSQL gives it.
-pub fn divide(left: &BigDecimal, right: &BigDecimal) -> Result<BigDecimal, SqlError> {
+pub(crate) fn divide(left: &BigDecimal, right: &BigDecimal) -> Result<BigDecimal, SqlError> {
     if right.is_zero() {
         return Err(division_by_zero());
     }
@@ -139,7 +139,7 @@ pub fn divide(left: &BigDecimal, right: &BigDecimal) -> Result<BigDecimal, SqlEr
 }
 
 /// The quotient rounded to a scale, exactly.
-pub fn quotient(left: &BigDecimal, right: &BigDecimal, scale: i64) -> BigDecimal {
+pub(crate) fn quotient(left: &BigDecimal, right: &BigDecimal, scale: i64) -> BigDecimal {
     let (above, above_scale) = left.as_bigint_and_exponent();
     let (below, below_scale) = right.as_bigint_and_exponent();
     // above·10^-a / below·10^-b, times 10^scale, as one whole division.
@@ -180,7 +180,7 @@ pub(crate) fn leading_group(value: &BigDecimal) -> (i64, i64) {
 }
 
 /// Refuses a decimal that NUMERIC could not hold.
-pub fn checked_decimal(value: BigDecimal) -> Result<BigDecimal, SqlError> {
+pub(crate) fn checked_decimal(value: BigDecimal) -> Result<BigDecimal, SqlError> {
     let whole = value.digits() as i64 - value.fractional_digit_count();
     if whole > MOST_WHOLE_DIGITS {
         return Err(overflow());
@@ -199,7 +199,7 @@ pub fn integer_of_real(value: f64) -> Option<i128> {
 }
 
 /// The shortest text that reads back as the same float, as PostgreSQL prints it.
-pub fn print_real(value: f64, single: bool) -> String {
+pub(crate) fn print_real(value: f64, single: bool) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
     }

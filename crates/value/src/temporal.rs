@@ -6,24 +6,24 @@
 //! ```
 //!
 //! The calendar is the Gregorian one without beginning, as in PostgreSQL. A text may carry an offset from UTC; what one without means is a
-//! matter of time zones, which are in [`crate::Zone`]. The greatest and least integers stand for `infinity` and `-infinity`. Intervals are in [`crate::interval`].
+//! matter of time zones, which are in [`crate::Zone`]. The greatest and least integers stand for `infinity` and `-infinity`. Intervals are in [`crate::Interval`].
 
 use crate::Dialect;
 use crate::{SqlError, SqlState};
 
 /// Microseconds of a second.
-pub const SECOND: i64 = 1_000_000;
+pub(crate) const SECOND: i64 = 1_000_000;
 /// Microseconds of a day.
-pub const DAY: i64 = 86_400 * SECOND;
+pub(crate) const DAY: i64 = 86_400 * SECOND;
 /// The days of `infinity` and `-infinity`.
-pub const INFINITE_DATE: i32 = i32::MAX;
+pub(crate) const INFINITE_DATE: i32 = i32::MAX;
 /// The microseconds of `infinity`; the least integer is `-infinity`.
-pub const INFINITE: i64 = i64::MAX;
+pub(crate) const INFINITE: i64 = i64::MAX;
 
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
 /// The day number of a date of the calendar; the month may be out of its range and then moves the year.
-pub fn days_of(year: i64, month: i64, day: i64) -> i64 {
+pub(crate) fn days_of(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = (year + (month - 1).div_euclid(12), (month - 1).rem_euclid(12) + 1);
     // Years start in March, so that the leap day is the last of its year.
     let shifted = if month <= 2 { year - 1 } else { year };
@@ -34,7 +34,7 @@ pub fn days_of(year: i64, month: i64, day: i64) -> i64 {
 }
 
 /// Year, month and day of a day number.
-pub fn date_of(days: i64) -> (i64, i64, i64) {
+pub(crate) fn date_of(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
@@ -46,17 +46,17 @@ pub fn date_of(days: i64) -> (i64, i64, i64) {
 }
 
 /// How many days a month has.
-pub fn days_of_month(year: i64, month: i64) -> i64 {
+pub(crate) fn days_of_month(year: i64, month: i64) -> i64 {
     days_of(year, month + 1, 1) - days_of(year, month, 1)
 }
 
 /// 0 is Sunday.
-pub fn weekday(days: i64) -> i64 {
+pub(crate) fn weekday(days: i64) -> i64 {
     (days + 4).rem_euclid(7)
 }
 
 /// A date or time that does not exist.
-pub fn out_of_range(what: &str) -> SqlError {
+pub(crate) fn out_of_range(what: &str) -> SqlError {
     SqlError::new(SqlState::DATETIME_OVERFLOW, format!("{what} out of range"))
 }
 
@@ -77,17 +77,17 @@ pub fn checked_timestamp(time: i128) -> Result<i64, SqlError> {
 }
 
 /// Whether the microseconds stand for `infinity` or `-infinity`.
-pub fn is_infinite(time: i64) -> bool {
+pub(crate) fn is_infinite(time: i64) -> bool {
     time == INFINITE || time == i64::MIN
 }
 
 /// Whether the days stand for `infinity` or `-infinity`.
-pub fn is_infinite_date(days: i32) -> bool {
+pub(crate) fn is_infinite_date(days: i32) -> bool {
     days == INFINITE_DATE || days == i32::MIN
 }
 
 /// The day of a timestamp; an infinite one has an infinite day.
-pub fn day_of(time: i64) -> Result<i32, SqlError> {
+pub(crate) fn day_of(time: i64) -> Result<i32, SqlError> {
     match time {
         INFINITE => Ok(INFINITE_DATE),
         i64::MIN => Ok(i32::MIN),
@@ -96,7 +96,7 @@ pub fn day_of(time: i64) -> Result<i32, SqlError> {
 }
 
 /// Rounds microseconds to this many digits of a second, halves away from zero.
-pub fn round_time(time: i64, digits: Option<u8>) -> i64 {
+pub(crate) fn round_time(time: i64, digits: Option<u8>) -> i64 {
     match digits {
         Some(digits) if digits < 6 && !is_infinite(time) => {
             let unit = 10i64.pow(6 - u32::from(digits));
@@ -109,7 +109,7 @@ pub fn round_time(time: i64, digits: Option<u8>) -> i64 {
 
 /// Rounds a timestamp. PostgreSQL counts from 2000, and rounds halves away from there: 1999-12-31 23:59:58.5 is rounded down, and
 /// 2000-01-01 00:00:01.5 up. MySQL rounds all halves up.
-pub fn round_timestamp(time: i64, digits: Option<u8>, dialect: Dialect) -> i64 {
+pub(crate) fn round_timestamp(time: i64, digits: Option<u8>, dialect: Dialect) -> i64 {
     let origin = match dialect {
         Dialect::Postgres => 10_957 * DAY,
         Dialect::MySql => -719_468 * DAY,
@@ -121,7 +121,7 @@ pub fn round_timestamp(time: i64, digits: Option<u8>, dialect: Dialect) -> i64 {
 }
 
 /// `2024-01-31`, with ` BC` behind years before 1.
-pub fn print_date(days: i32) -> String {
+pub(crate) fn print_date(days: i32) -> String {
     match days {
         INFINITE_DATE => return "infinity".to_owned(),
         i32::MIN => return "-infinity".to_owned(),
@@ -132,7 +132,7 @@ pub fn print_date(days: i32) -> String {
 }
 
 /// `10:20:30.5`: with exactly this many digits if told, else as few as needed. Negative and long times are MySQL's.
-pub fn print_time(time: i64, digits: Option<u8>) -> String {
+pub(crate) fn print_time(time: i64, digits: Option<u8>) -> String {
     let (sign, time) = if time < 0 { ("-", time.unsigned_abs()) } else { ("", time.unsigned_abs()) };
     let (seconds, fraction) = (time / SECOND as u64, time % SECOND as u64);
     let clock = format!("{sign}{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -140,7 +140,7 @@ pub fn print_time(time: i64, digits: Option<u8>) -> String {
 }
 
 /// `.5` of microseconds, or nothing.
-pub fn print_fraction(fraction: u64, digits: Option<u8>) -> String {
+pub(crate) fn print_fraction(fraction: u64, digits: Option<u8>) -> String {
     match digits {
         Some(0) => String::new(),
         Some(digits) => format!(".{}", &format!("{fraction:06}")[..usize::from(digits.min(6))]),
@@ -150,7 +150,7 @@ pub fn print_fraction(fraction: u64, digits: Option<u8>) -> String {
 }
 
 /// `2024-01-31 10:20:30`.
-pub fn print_timestamp(time: i64, digits: Option<u8>, zone: &str) -> String {
+pub(crate) fn print_timestamp(time: i64, digits: Option<u8>, zone: &str) -> String {
     match time {
         INFINITE => return "infinity".to_owned(),
         i64::MIN => return "-infinity".to_owned(),
@@ -166,19 +166,19 @@ pub fn print_timestamp(time: i64, digits: Option<u8>, zone: &str) -> String {
 
 /// What a text of a date and time says.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Parts {
+pub(crate) struct Parts {
     /// The day number, where a date is written.
-    pub date: Option<i64>,
+    pub(crate) date: Option<i64>,
     /// Microseconds since midnight, where a time is written.
-    pub time: Option<i64>,
+    pub(crate) time: Option<i64>,
     /// Microseconds east of UTC, where a zone is written.
-    pub offset: Option<i64>,
+    pub(crate) offset: Option<i64>,
     /// `infinity` (1) or `-infinity` (-1).
-    pub infinite: i8,
+    pub(crate) infinite: i8,
 }
 
 /// Reads a date, a time, or both, in the forms that PostgreSQL takes: ISO first, then names of months, then month/day/year.
-pub fn parse(text: &str, type_name: &str) -> Result<Parts, SqlError> {
+pub(crate) fn parse(text: &str, type_name: &str) -> Result<Parts, SqlError> {
     let invalid =
         || SqlError::new(SqlState::INVALID_DATETIME, format!("invalid input syntax for type {type_name}: \"{text}\""));
     let lower = text.trim().to_ascii_lowercase();
@@ -327,7 +327,7 @@ impl Words {
 }
 
 /// Digits and nothing else: no sign.
-pub fn number_of(text: &str) -> Option<i64> {
+pub(crate) fn number_of(text: &str) -> Option<i64> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
 }
 
@@ -354,7 +354,7 @@ fn is_weekday(word: &str) -> bool {
 }
 
 /// `30.5` as microseconds, rounded.
-pub fn parse_seconds(text: &str) -> Option<i64> {
+pub(crate) fn parse_seconds(text: &str) -> Option<i64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;

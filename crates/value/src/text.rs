@@ -18,7 +18,7 @@ use crate::{Datum, Interval, number, temporal};
 use crate::{SqlError, SqlState};
 
 /// The text is no value of the type.
-pub fn invalid(text: &str, sql_type: &SqlType) -> SqlError {
+pub(crate) fn invalid(text: &str, sql_type: &SqlType) -> SqlError {
     let name = match sql_type {
         SqlType::Decimal(_) => "numeric".to_owned(),
         other => other.to_string(),
@@ -100,7 +100,7 @@ fn integer(
 
 impl IntegerWidth {
     /// The values of an integer of this width.
-    pub fn range(self, unsigned: bool) -> std::ops::RangeInclusive<i128> {
+    pub(crate) fn range(self, unsigned: bool) -> std::ops::RangeInclusive<i128> {
         let bits = match self {
             IntegerWidth::Tiny => 8,
             IntegerWidth::Small => 16,
@@ -159,7 +159,7 @@ fn bytes(text: &str, dialect: Dialect) -> Result<Datum, SqlError> {
 }
 
 /// Bytes of pairs of hexadecimal digits; blanks may stand between the pairs.
-pub fn from_hex(digits: &str) -> Option<Vec<u8>> {
+pub(crate) fn from_hex(digits: &str) -> Option<Vec<u8>> {
     let digits: Vec<u8> = digits.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     let value = |byte: u8| (byte as char).to_digit(16);
     digits
@@ -192,7 +192,7 @@ fn from_escapes(text: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Pairs of hexadecimal digits.
-pub fn to_hex(bytes: &[u8]) -> String {
+pub(crate) fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

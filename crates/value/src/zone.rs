@@ -74,7 +74,7 @@ impl Zone {
 
     /// The zone of a name, and the name as it is shown: one of the database in any case, or a difference as POSIX writes it, to the
     /// west.
-    pub fn named(name: &str) -> Option<(Zone, String)> {
+    pub(crate) fn named(name: &str) -> Option<(Zone, String)> {
         let exact: Option<Tz> = name.parse().ok();
         let found = exact.or_else(|| TZ_VARIANTS.iter().copied().find(|zone| zone.name().eq_ignore_ascii_case(name)));
         match found {
@@ -85,12 +85,12 @@ impl Zone {
     }
 
     /// What a clock on the wall shows at a moment; infinite times stay.
-    pub fn local(self, moment: i64) -> i64 {
+    pub(crate) fn local(self, moment: i64) -> i64 {
         if self == Zone::Utc || temporal::is_infinite(moment) { moment } else { moment + self.east(moment) }
     }
 
     /// The moment at which a clock on the wall shows a time.
-    pub fn moment(self, local: i64) -> Result<i64, SqlError> {
+    pub(crate) fn moment(self, local: i64) -> Result<i64, SqlError> {
         if self == Zone::Utc || temporal::is_infinite(local) {
             return Ok(local);
         }
@@ -98,7 +98,7 @@ impl Zone {
     }
 
     /// Microseconds east of UTC at a moment.
-    pub fn east(self, moment: i64) -> i64 {
+    pub(crate) fn east(self, moment: i64) -> i64 {
         match self {
             Zone::Utc => 0,
             Zone::Fixed { east, .. } => i64::from(east) * SECOND,
@@ -117,7 +117,7 @@ impl Zone {
     }
 
     /// `CET`; nothing where the letters are not known.
-    pub fn abbreviation(self, moment: i64) -> Option<String> {
+    pub(crate) fn abbreviation(self, moment: i64) -> Option<String> {
         match self {
             Zone::Utc => Some("UTC".to_owned()),
             Zone::Fixed { lettered: true, .. } => None,
@@ -133,7 +133,7 @@ impl Zone {
 }
 
 /// `+01`, `+05:30`, `-00:53:28`.
-pub fn print_offset(east: i64) -> String {
+pub(crate) fn print_offset(east: i64) -> String {
     let sign = if east < 0 { '-' } else { '+' };
     let seconds = east.abs() / SECOND;
     let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);

@@ -159,8 +159,11 @@ fn texts(argument: &Arg, matches: &ArgMatches) -> Vec<String> {
     KNOWN.iter().find_map(|known| known(matches, id)).unwrap_or_else(given)
 }
 
+/// The texts of a flag's values, if they are of the type that it knows.
+type Known = fn(&ArgMatches, &str) -> Option<Vec<String>>;
+
 /// Types of values that can be given by several texts.
-const KNOWN: [fn(&ArgMatches, &str) -> Option<Vec<String>>; 10] = [
+const KNOWN: [Known; 10] = [
     typed::<IsolationLevel>,
     typed::<Moment>,
     typed::<Distribution>,

@@ -3,7 +3,7 @@
 use crate::account::{self, Account, CallAccount};
 use crate::setting::Setting;
 use skew_check::Budget;
-use skew_explore::{Abort, Answer, Granularity, Left, Options, Place, Run, Search, SqlProgram};
+use skew_explore::{Abort, CallLeft, Granularity, Options, Place, Run, RunAnswer, Search, SqlProgram};
 use skew_program::Program;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,9 +25,9 @@ pub(crate) fn each_run(
     let mut count = 0;
     while let Some(run) = search.next_run().map_err(|error| format!("it cannot be explored: {error}"))? {
         match run.answer(Budget::steps(STEPS)) {
-            Answer::Holds => {}
-            Answer::Fails => continue,
-            Answer::Unknown => return Ok(false),
+            RunAnswer::Holds => {}
+            RunAnswer::Fails => continue,
+            RunAnswer::Unknown => return Ok(false),
         }
         count += 1;
         if count > MOST_RUNS {
@@ -74,7 +74,7 @@ fn account_of(program: &Program, setting: Setting, run: &Run<'_, SqlProgram>) ->
 }
 
 /// What came of a call.
-pub(crate) fn call(left: &Left) -> CallAccount {
+pub(crate) fn call(left: &CallLeft) -> CallAccount {
     let end = match &left.abort {
         None => "committed".to_owned(),
         Some(Abort::Error(error)) => format!("error {}", error.state.0),

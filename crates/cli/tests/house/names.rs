@@ -11,32 +11,22 @@ use std::collections::BTreeMap;
 const MOST: usize = 2;
 
 /// Names that more types have, and how many.
-const SHARED: [(&str, usize); 27] = [
+const SHARED: [(&str, usize); 17] = [
     ("Arguments", 11),
-    ("Kind", 5),
     ("Options", 5),
     ("Cursor", 4),
-    ("Found", 4),
-    ("Identity", 4),
+    ("Kind", 4),
     ("Outcome", 4),
     ("Place", 4),
     ("Action", 3),
-    ("Answer", 3),
     ("Asked", 3),
     ("Bound", 3),
-    ("Failure", 3),
-    ("Left", 3),
+    ("Identity", 3),
     ("Name", 3),
     ("Progress", 3),
-    ("Report", 3),
     ("Rows", 3),
     ("Run", 3),
     ("Session", 3),
-    ("Shape", 3),
-    ("Shown", 3),
-    ("State", 3),
-    ("Step", 3),
-    ("Transaction", 3),
     ("Value", 3),
     ("Values", 3),
 ];

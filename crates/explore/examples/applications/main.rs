@@ -9,7 +9,7 @@
 mod programs;
 
 use skew_check::Budget;
-use skew_explore::{Answer, Base, Baseline, IsolationLevel, Options, Program, Search};
+use skew_explore::{Base, Baseline, IsolationLevel, Options, Program, RunAnswer, Search};
 use std::collections::HashSet;
 use std::path::Path;
 use std::time::Instant;
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut search = Search::new(&program, options)?;
     let mut runs = 0u64;
     while let Some(run) = search.next_run()? {
-        runs += u64::from(run.answer(Budget::steps(1_000_000)) == Answer::Holds);
+        runs += u64::from(run.answer(Budget::steps(1_000_000)) == RunAnswer::Holds);
     }
     let (explored, seconds) = (search.progress().explored, start.elapsed().as_secs_f64());
     println!(

@@ -8,7 +8,7 @@
 //!   enroll 2 1           read STUDENT, STUDENT:2, COURSE, COURSE:1, ENROLLMENTS, ENROLLMENTS:1:4 …, write ENROLLMENTS
 //! ```
 
-use skew_explore::{Program, Stop, Transaction};
+use skew_explore::{Program, Transaction, TransactionStop};
 use std::fs;
 use std::path::Path;
 
@@ -121,7 +121,7 @@ fn parse(line: &str) -> Result<Call, String> {
 }
 
 impl Call {
-    fn run(&self, t: Handle<'_, '_, '_>) -> Result<(), Stop> {
+    fn run(&self, t: Handle<'_, '_, '_>) -> Result<(), TransactionStop> {
         let argument = |number: usize| self.arguments[number].as_str();
         match self.name.as_str() {
             "enroll" => enroll(t, argument(0), argument(1)),
@@ -146,24 +146,24 @@ impl Call {
             "follow" => follow(t, &field(argument(0), 1), &field(argument(1), 1)),
             "getFollowers" => followers(t, &field(argument(0), 1)),
             "getNewsfeed" => newsfeed(t, &field(argument(0), 1)),
-            other => Err(Stop::failed(format!("no transaction {other}"))),
+            other => Err(TransactionStop::failed(format!("no transaction {other}"))),
         }
     }
 }
 
-fn list(t: Handle<'_, '_, '_>, table: &str) -> Result<Vec<String>, Stop> {
+fn list(t: Handle<'_, '_, '_>, table: &str) -> Result<Vec<String>, TransactionStop> {
     t.read(table)
 }
 
-fn row(t: Handle<'_, '_, '_>, table: &str, id: &str) -> Result<Option<String>, Stop> {
+fn row(t: Handle<'_, '_, '_>, table: &str, id: &str) -> Result<Option<String>, TransactionStop> {
     t.read(&format!("{table}:{id}"))
 }
 
-fn read_row(t: Handle<'_, '_, '_>, table: &str, id: &str) -> Result<Option<String>, Stop> {
+fn read_row(t: Handle<'_, '_, '_>, table: &str, id: &str) -> Result<Option<String>, TransactionStop> {
     if list(t, table)?.iter().any(|listed| listed == id) { row(t, table, id) } else { Ok(None) }
 }
 
-fn insert_row(t: Handle<'_, '_, '_>, table: &str, id: &str, value: Option<&str>) -> Result<(), Stop> {
+fn insert_row(t: Handle<'_, '_, '_>, table: &str, id: &str, value: Option<&str>) -> Result<(), TransactionStop> {
     let mut ids = list(t, table)?;
     ids.push(id.to_owned());
     t.write(table, ids)?;
@@ -173,7 +173,7 @@ fn insert_row(t: Handle<'_, '_, '_>, table: &str, id: &str, value: Option<&str>)
     }
 }
 
-fn delete_row(t: Handle<'_, '_, '_>, table: &str, id: &str) -> Result<(), Stop> {
+fn delete_row(t: Handle<'_, '_, '_>, table: &str, id: &str) -> Result<(), TransactionStop> {
     let mut ids = list(t, table)?;
     if let Some(place) = ids.iter().position(|listed| listed == id) {
         ids.remove(place);
@@ -181,7 +181,7 @@ fn delete_row(t: Handle<'_, '_, '_>, table: &str, id: &str) -> Result<(), Stop> 
     t.write(table, ids)
 }
 
-fn write_row(t: Handle<'_, '_, '_>, table: &str, id: &str, value: &str) -> Result<(), Stop> {
+fn write_row(t: Handle<'_, '_, '_>, table: &str, id: &str, value: &str) -> Result<(), TransactionStop> {
     match list(t, table)?.iter().any(|listed| listed == id) {
         true => t.write(&format!("{table}:{id}"), value),
         false => Ok(()),
@@ -189,7 +189,7 @@ fn write_row(t: Handle<'_, '_, '_>, table: &str, id: &str, value: &str) -> Resul
 }
 
 /// The listed ids that satisfy a condition; their rows are read, in the order of the list.
-fn read_if(t: Handle<'_, '_, '_>, table: &str, wanted: impl Fn(&str) -> bool) -> Result<Vec<String>, Stop> {
+fn read_if(t: Handle<'_, '_, '_>, table: &str, wanted: impl Fn(&str) -> bool) -> Result<Vec<String>, TransactionStop> {
     let mut ids = list(t, table)?;
     ids.retain(|id| wanted(id));
     for id in &ids {
@@ -198,21 +198,22 @@ fn read_if(t: Handle<'_, '_, '_>, table: &str, wanted: impl Fn(&str) -> bool) ->
     Ok(ids)
 }
 
-fn enroll(t: Handle<'_, '_, '_>, student: &str, course: &str) -> Result<(), Stop> {
+fn enroll(t: Handle<'_, '_, '_>, student: &str, course: &str) -> Result<(), TransactionStop> {
     let Some(student_row) = read_row(t, "STUDENT", student)? else { return t.abort() };
     let Some(course_row) = read_row(t, "COURSE", course)? else { return t.abort() };
     if field(&student_row, 2) == "true" || field(&course_row, 3) != "open" {
         return Ok(());
     }
     let enrolled = read_if(t, "ENROLLMENTS", |id| id.starts_with(course))?;
-    let capacity: usize = field(&course_row, 4).parse().map_err(|_| Stop::failed("a course without a capacity"))?;
+    let capacity: usize =
+        field(&course_row, 4).parse().map_err(|_| TransactionStop::failed("a course without a capacity"))?;
     match enrolled.len() < capacity {
         true => insert_row(t, "ENROLLMENTS", &format!("{course}:{student}"), None),
         false => Ok(()),
     }
 }
 
-fn set_course(t: Handle<'_, '_, '_>, course: &str, state: &str) -> Result<(), Stop> {
+fn set_course(t: Handle<'_, '_, '_>, course: &str, state: &str) -> Result<(), TransactionStop> {
     let Some(row) = read_row(t, "COURSE", course)? else { return Ok(()) };
     let mut fields: Vec<&str> = fields(&row);
     if let Some(field) = fields.get_mut(3) {
@@ -221,7 +222,7 @@ fn set_course(t: Handle<'_, '_, '_>, course: &str, state: &str) -> Result<(), St
     write_row(t, "COURSE", course, &fields.join(";"))
 }
 
-fn delete_course(t: Handle<'_, '_, '_>, course: &str) -> Result<(), Stop> {
+fn delete_course(t: Handle<'_, '_, '_>, course: &str) -> Result<(), TransactionStop> {
     set_course(t, course, "close")?;
     delete_row(t, "COURSE", course)?;
     for id in list(t, "ENROLLMENTS")?.iter().filter(|id| id.starts_with(course)) {
@@ -230,17 +231,17 @@ fn delete_course(t: Handle<'_, '_, '_>, course: &str) -> Result<(), Stop> {
     Ok(())
 }
 
-fn add_item(t: Handle<'_, '_, '_>, item: &str, quantity: &str) -> Result<(), Stop> {
+fn add_item(t: Handle<'_, '_, '_>, item: &str, quantity: &str) -> Result<(), TransactionStop> {
     insert_row(t, "STORE", &field(item, 0), Some(&format!("{item};{quantity}")))
 }
 
-fn change_quantity(t: Handle<'_, '_, '_>, item: &str, quantity: &str) -> Result<(), Stop> {
+fn change_quantity(t: Handle<'_, '_, '_>, item: &str, quantity: &str) -> Result<(), TransactionStop> {
     let Some(row) = read_row(t, "STORE", item)? else { return t.abort() };
     let first: Vec<&str> = fields(&row).into_iter().take(3).collect();
     write_row(t, "STORE", item, &format!("{};{quantity}", first.join(";")))
 }
 
-fn follow(t: Handle<'_, '_, '_>, one: &str, other: &str) -> Result<(), Stop> {
+fn follow(t: Handle<'_, '_, '_>, one: &str, other: &str) -> Result<(), TransactionStop> {
     if one == other {
         return Ok(());
     }
@@ -248,12 +249,12 @@ fn follow(t: Handle<'_, '_, '_>, one: &str, other: &str) -> Result<(), Stop> {
     insert_row(t, "FOLLOWERS", &format!("{other}:{one}"), None)
 }
 
-fn followers(t: Handle<'_, '_, '_>, user: &str) -> Result<(), Stop> {
+fn followers(t: Handle<'_, '_, '_>, user: &str) -> Result<(), TransactionStop> {
     let listed = list(t, "FOLLOWERS")?;
     read_if(t, "USERS", |follower| listed.iter().any(|id| *id == format!("{user}:{follower}"))).map(drop)
 }
 
-fn newsfeed(t: Handle<'_, '_, '_>, user: &str) -> Result<(), Stop> {
+fn newsfeed(t: Handle<'_, '_, '_>, user: &str) -> Result<(), TransactionStop> {
     let prefix = format!("{user}:");
     for followed in list(t, "FOLLOWS")?.iter().filter_map(|id| id.strip_prefix(&prefix)) {
         read_if(t, "TWEETS", |id| id.ends_with(followed))?;

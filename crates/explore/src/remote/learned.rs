@@ -3,13 +3,13 @@
 //! Sessions and transactions have their numbers in the order in which they were first met; the numbers stay, so that histories which
 //! wait mean the same after every run. To [`Run`](crate::Run) it is a program like any other, only that no transaction of it can be run alone.
 
-use super::memory::Memory;
+use super::habits::Habits;
 use crate::error::ExploreError;
-use crate::explorable::{Ending, Explorable, Interrupt, Place};
+use crate::explorable::{Explorable, TransactionEnd};
 use crate::keys::{KeyNumber, Keys};
-use crate::requests::Requests;
+use crate::outline::{Options, Outline, Place};
+use crate::requests::{Interrupt, Requests};
 use crate::set::Number;
-use crate::shape::{Options, Shape};
 use skew_history::IsolationLevel;
 use skew_sql::rows::{Layout, SpaceShape};
 use skew_sql::{Row, RowKey, SpaceId};
@@ -19,12 +19,12 @@ use std::collections::BTreeMap;
 /// What is known of a program.
 #[derive(Clone, Debug)]
 pub struct Learned {
-    pub(crate) shape: Shape,
+    pub(crate) outline: Outline,
     pub(crate) keys: Keys,
     names: BTreeMap<RowKey, String>,
     /// What rows are for whoever reads histories; their keys' names are told.
     layout: Layout,
-    pub(super) memory: Memory,
+    pub(super) habits: Habits,
     /// Whether a run has said what there was before everything.
     has_initial: bool,
 }
@@ -32,22 +32,22 @@ pub struct Learned {
 impl Learned {
     pub(crate) fn new(options: Options) -> Learned {
         Learned {
-            shape: Shape::unknown(options),
+            outline: Outline::unknown(options),
             keys: Keys::default(),
             names: BTreeMap::new(),
             layout: Layout::default(),
-            memory: Memory::default(),
+            habits: Habits::default(),
             has_initial: false,
         }
     }
 
     pub(crate) fn options(&self) -> Options {
-        self.shape.options
+        self.outline.options
     }
 
     /// Whether no transaction was met.
     pub(crate) fn is_empty(&self) -> bool {
-        self.shape.count() == 0
+        self.outline.count() == 0
     }
 
     /// The transaction of a session with so many before it, new or not.
@@ -57,13 +57,13 @@ impl Learned {
         before: usize,
         level: Option<IsolationLevel>,
     ) -> Result<Number, ExploreError> {
-        let level = level.unwrap_or(self.shape.options.level);
-        let known = self.shape.session_names.iter().position(|name| name == session);
-        let number = known.and_then(|session| self.shape.number(Place { session, number: before }));
-        let Some(number) = number else { return self.shape.add(session, level) };
-        if self.shape.levels[number as usize] != level {
-            let transaction = self.shape.transaction_name(number);
-            let before = self.shape.levels[number as usize];
+        let level = level.unwrap_or(self.outline.options.level);
+        let known = self.outline.session_names.iter().position(|name| name == session);
+        let number = known.and_then(|session| self.outline.number(Place { session, number: before }));
+        let Some(number) = number else { return self.outline.add(session, level) };
+        if self.outline.levels[number as usize] != level {
+            let transaction = self.outline.transaction_name(number);
+            let before = self.outline.levels[number as usize];
             let message = format!("it is at {level} in this run and was at {before} in another; one level for each");
             return Err(ExploreError::Failed { transaction, message });
         }
@@ -111,26 +111,26 @@ impl Explorable for Learned {
     type Left = ();
 
     fn session_count(&self) -> usize {
-        self.shape.session_names.len()
+        self.outline.session_names.len()
     }
 
     fn session_name(&self, session: usize) -> String {
-        self.shape.session_names[session].clone()
+        self.outline.session_names[session].clone()
     }
 
     fn transaction_count(&self, session: usize) -> usize {
-        self.shape.places[1..].iter().filter(|place| place.session == session).count()
+        self.outline.places[1..].iter().filter(|place| place.session == session).count()
     }
 
     fn level(&self, place: Place) -> Option<IsolationLevel> {
-        self.shape.number(place).map(|number| self.shape.levels[number as usize])
+        self.outline.number(place).map(|number| self.outline.levels[number as usize])
     }
 
     fn initial(&self) -> Vec<(RowKey, Row)> {
         self.keys.all_initial().map(|(key, row)| (key.clone(), row.clone())).collect()
     }
 
-    fn run(&self, _: Place, _: Option<&()>, _: &mut Requests<'_>) -> Result<Ending<()>, Interrupt> {
+    fn run(&self, _: Place, _: Option<&()>, _: &mut Requests<'_>) -> Result<TransactionEnd<()>, Interrupt> {
         Err(Interrupt::Failed("this program runs only as a whole".to_owned()))
     }
 

@@ -20,8 +20,8 @@
 //!
 //! Whoever runs the command (a [`Remote`]) lets transactions run one at a time and asks the [`Path`] who goes next and what each read returns.
 
+mod habits;
 mod learned;
-mod memory;
 mod path;
 mod schedule;
 
@@ -31,11 +31,11 @@ pub use schedule::{NoRemoteSchedule, RemoteSchedule};
 
 use crate::error::ExploreError;
 use crate::ordered::Ordered;
+use crate::outline::Options;
 use crate::run::Run;
 use crate::runner::{Node, Runner};
 use crate::search::Progress;
 use crate::set::{MOST_TRANSACTIONS, Number};
-use crate::shape::Options;
 use std::sync::Arc;
 
 /// A program that runs as a whole.
@@ -156,7 +156,7 @@ impl RemoteSearch {
 impl Learned {
     /// Looks at a history of this program.
     pub(crate) fn look<T>(&self, history: &Ordered, look: impl FnOnce(&Run<'_, Learned>) -> T) -> T {
-        let runner = Runner::of(self, Arc::new(self.shape.clone()), self.keys.clone());
+        let runner = Runner::of(self, Arc::new(self.outline.clone()), self.keys.clone());
         let node = Node { history: history.clone(), left: vec![None; MOST_TRANSACTIONS + 1], share: 1.0 };
         look(&Run::new(&runner, node))
     }

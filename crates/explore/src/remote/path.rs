@@ -15,17 +15,17 @@
 //! Transactions run one at a time, so a request belongs to the one that has begun. After an error there are no more answers: whoever
 //! runs the program lets it come to its end, and hands the path back.
 
-use super::memory::State;
+use super::habits::SessionState;
 use super::{Learned, Start, Waiting};
-use crate::consistency::Known;
 use crate::error::ExploreError;
-use crate::explorable::{Explorable, Interrupt};
+use crate::explorable::Explorable;
 use crate::final_state::{FinalState, MOST_FINAL_STATES};
+use crate::forced::ForcedOrder;
 use crate::keys::KeyNumber;
 use crate::log::{Event, Manner, Outcome, Read, Sought};
 use crate::ordered::Ordered;
-use crate::requests::{Branch, Guide, Reason, Requests};
-use crate::run::Answer;
+use crate::requests::{Branch, Guide, Interrupt, Interruption, Requests};
+use crate::run::RunAnswer;
 use crate::set::{INITIAL, MOST_TRANSACTIONS, Number, Set};
 use crate::sql::view::own_in;
 use skew_check::Budget;
@@ -55,12 +55,12 @@ pub enum PathError {
 #[derive(Debug)]
 struct Prescribed {
     number: Number,
-    part: Part,
+    part: Prescription,
 }
 
 /// What is prescribed of a transaction.
 #[derive(Debug)]
-enum Part {
+enum Prescription {
     /// What it can have asked for, without the absences that others brought about later, and how it ended.
     Events(Vec<Event>, Outcome),
     /// Whom its reads read from, up to its end.
@@ -71,42 +71,44 @@ impl Prescribed {
     /// Whom its reads read from, after so many.
     fn sources(&self, after: usize) -> Vec<Number> {
         match &self.part {
-            Part::Events(events, _) => crate::log::reads_among(events).skip(after).map(|read| read.source).collect(),
-            Part::Sources(sources) => sources.iter().skip(after).copied().collect(),
+            Prescription::Events(events, _) => {
+                crate::log::reads_among(events).skip(after).map(|read| read.source).collect()
+            }
+            Prescription::Sources(sources) => sources.iter().skip(after).copied().collect(),
         }
     }
 
     /// What is prescribed at a place, if it is known what.
     fn event(&self, place: usize) -> Option<&Event> {
         match &self.part {
-            Part::Events(events, _) => events.get(place),
-            Part::Sources(_) => None,
+            Prescription::Events(events, _) => events.get(place),
+            Prescription::Sources(_) => None,
         }
     }
 
     /// Whether a request at a place, of which this says whether it is another event, is another one.
     fn is_other(&self, place: usize, is_it: impl Fn(&Event) -> bool) -> bool {
         match &self.part {
-            Part::Events(events, outcome) => {
+            Prescription::Events(events, outcome) => {
                 events.get(place).map_or(*outcome != Outcome::Pending, |event| !is_it(event))
             }
-            Part::Sources(_) => false,
+            Prescription::Sources(_) => false,
         }
     }
 
     /// Whether it cannot end here, after so many events and reads, in this way.
     fn ends_otherwise(&self, place: usize, reads: usize, commits: bool) -> bool {
         match &self.part {
-            Part::Events(events, outcome) => {
+            Prescription::Events(events, outcome) => {
                 place < events.len() || *outcome != Outcome::Pending && (*outcome == Outcome::Committed) != commits
             }
-            Part::Sources(sources) => reads < sources.len(),
+            Prescription::Sources(sources) => reads < sources.len(),
         }
     }
 
     /// Whether what comes after is for the path to find out.
     fn is_open(&self) -> bool {
-        matches!(self.part, Part::Events(_, Outcome::Pending))
+        matches!(self.part, Prescription::Events(_, Outcome::Pending))
     }
 }
 
@@ -128,7 +130,7 @@ pub struct Path {
     branches: Vec<Waiting>,
     share: f64,
     /// By session, what it was told so far.
-    states: BTreeMap<String, State>,
+    states: BTreeMap<String, SessionState>,
     /// The session that ran last where nothing was prescribed.
     last: Option<String>,
     disorder: Option<String>,
@@ -190,7 +192,7 @@ impl Path {
 
     /// A prescribed transaction does not come.
     fn misses<T>(&mut self, number: Number) -> Result<T, PathError> {
-        let transaction = self.learned.shape.transaction_name(number);
+        let transaction = self.learned.outline.transaction_name(number);
         let missing = ExploreError::Missing { transaction };
         self.fail(if self.is_written { ExploreError::ForeignSchedule } else { missing })
     }
@@ -203,11 +205,6 @@ impl Path {
     /// What the rows of a space are for whoever reads histories: the names of their columns, and which of them the key repeats.
     pub fn describe(&mut self, space: SpaceId, columns: Vec<(String, bool)>) {
         self.learned.describe(space, columns);
-    }
-
-    /// A session that ran after one that comes behind it by name, if there is such: it came too late, and runs may be missed.
-    pub fn disorder(&self) -> Option<&str> {
-        self.disorder.as_deref()
     }
 
     /// The rows that are there before everything, with the names of their keys. Every run has to begin with the same.
@@ -223,8 +220,8 @@ impl Path {
     }
 
     fn session_of(&self, number: Number) -> &str {
-        let shape = &self.learned.shape;
-        &shape.session_names[shape.places[number as usize].session]
+        let outline = &self.learned.outline;
+        &outline.session_names[outline.places[number as usize].session]
     }
 
     /// Gives this history up: the program does not let it happen.
@@ -253,7 +250,7 @@ impl Path {
             self.disorder = self.disorder.take().or(late.then(|| session.to_owned()));
             self.last = Some(session.to_owned());
         }
-        self.history.begin(number, self.learned.shape.session_past(number));
+        self.history.begin(number, self.learned.outline.session_past(number));
         self.own.clear();
         self.memory = Memory::default();
         self.recall("another transaction", &())
@@ -263,9 +260,9 @@ impl Path {
     fn recall(&mut self, asked: &str, request: &dyn std::fmt::Debug) -> Result<(), PathError> {
         let Some(number) = self.history.pending() else { return Ok(()) };
         let session = self.session_of(number).to_owned();
-        let state = self.states.entry(session.clone()).or_insert_with(|| State::new(&session));
-        let Err(recorded) = self.learned.memory.ask(state, asked, request) else { return Ok(()) };
-        let transaction = self.learned.shape.transaction_name(number);
+        let state = self.states.entry(session.clone()).or_insert_with(|| SessionState::new(&session));
+        let Err(recorded) = self.learned.habits.ask(state, asked, request) else { return Ok(()) };
+        let transaction = self.learned.outline.transaction_name(number);
         self.fail(ExploreError::not_deterministic(transaction, self.place(), recorded, asked))
     }
 
@@ -368,8 +365,8 @@ impl Path {
             // Who rolls back may do so because the whole program ends, for reasons of others.
             self.recall("its commit", &())?;
         }
-        let mut known = Known::clone(&self.history.known);
-        let bases = &self.learned.shape.bases;
+        let mut known = ForcedOrder::clone(&self.history.forced);
+        let bases = &self.learned.outline.bases;
         let fits = known.add(&self.history, number, self.history.complete, bases);
         debug_assert!(fits, "what is pending was allowed read by read, and its end adds nothing");
         self.history.end(commits, known, &self.learned.keys);
@@ -388,9 +385,9 @@ impl Path {
         }
         let budget = || Budget::steps(WORK_PER_STATE);
         let states = self.learned.look(&self.history, |run| match run.answer(budget()) {
-            Answer::Holds => run.final_states(MOST_FINAL_STATES, budget()),
+            RunAnswer::Holds => run.final_states(MOST_FINAL_STATES, budget()),
             // What is not within the level is not asked how it ended.
-            Answer::Fails | Answer::Unknown => Some(Vec::new()),
+            RunAnswer::Fails | RunAnswer::Unknown => Some(Vec::new()),
         });
         let Some(mut states) = states else { return self.fail(ExploreError::TooManyFinalStates(MOST_FINAL_STATES)) };
         if states.is_empty() {
@@ -463,7 +460,7 @@ impl Path {
         let event = self.current.as_ref().and_then(|it| it.event(place));
         let recorded = event.map_or_else(|| "its end".to_owned(), |event| self.words(event));
         let number = self.current.as_ref().map_or(INITIAL, |it| it.number);
-        let transaction = self.learned.shape.transaction_name(number);
+        let transaction = self.learned.outline.transaction_name(number);
         self.fail(ExploreError::not_deterministic(transaction, place, recorded, asked))
     }
 
@@ -481,16 +478,18 @@ impl Path {
             let is_free = told.is_empty() && self.current.as_ref().is_none_or(Prescribed::is_open);
             let guide = if is_free { Guide::Levels } else { Guide::List(told.iter()) };
             let names = |_: &RowKey| String::new();
-            let Learned { shape, keys, .. } = &mut self.learned;
-            let mut requests = Requests::new(&mut self.history, keys, shape, &names, guide).after(start);
+            let Learned { outline, keys, .. } = &mut self.learned;
+            let mut requests = Requests::new(&mut self.history, keys, outline, &names, guide).after(start);
             let answer = request(&mut requests);
             match (answer, requests.reason) {
                 (Ok(answer), None) => {
                     return if self.is_blocked(start) { self.fail(PathError::Blocked) } else { Ok(answer) };
                 }
-                (_, Some(Reason::Branch(branch))) => self.branch(&branch)?,
-                (_, Some(Reason::EndOfList)) if !told.is_empty() => {}
-                (_, Some(Reason::Error(error))) if error != ExploreError::ForeignSubtree => return self.fail(error),
+                (_, Some(Interruption::Branch(branch))) => self.branch(&branch)?,
+                (_, Some(Interruption::EndOfList)) if !told.is_empty() => {}
+                (_, Some(Interruption::Error(error))) if error != ExploreError::ForeignSubtree => {
+                    return self.fail(error);
+                }
                 _ => return self.differs("a read"),
             }
         }
@@ -519,7 +518,7 @@ impl Path {
 
     /// What swaps with the transaction that has just ended lead to.
     fn branch_by_swaps(&mut self) {
-        let swaps = self.history.swaps(&self.learned.keys, &self.learned.shape.bases);
+        let swaps = self.history.swaps(&self.learned.keys, &self.learned.outline.bases);
         self.share /= (swaps.len() + 1) as f64;
         let share = self.share;
         let swapped = |history| Waiting { start: Start::History(history), final_state: 0, share };
@@ -586,7 +585,7 @@ fn prescribe(start: Start, learned: &Learned) -> VecDeque<Prescribed> {
     let history = match start {
         Start::History(history) => history,
         Start::Written(transactions) => {
-            let part = |(number, sources)| Prescribed { number, part: Part::Sources(sources) };
+            let part = |(number, sources)| Prescribed { number, part: Prescription::Sources(sources) };
             return transactions.into_iter().map(part).collect();
         }
     };
@@ -597,7 +596,7 @@ fn prescribe(start: Start, learned: &Learned) -> VecDeque<Prescribed> {
         let is_told =
             |event: &&Event| !matches!(event, Event::Read(read) if !history.is_told(read, &learned.keys, earlier));
         let events = log.events.iter().filter(is_told).cloned().collect();
-        prescribed.push_back(Prescribed { number, part: Part::Events(events, log.outcome) });
+        prescribed.push_back(Prescribed { number, part: Prescription::Events(events, log.outcome) });
         earlier.insert(number);
     }
     prescribed

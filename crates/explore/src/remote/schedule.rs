@@ -13,8 +13,8 @@
 use super::Learned;
 use crate::error::ExploreError;
 use crate::ordered::Ordered;
-use crate::set::{MOST_TRANSACTIONS, Number, Set};
-use crate::shape::Options;
+use crate::outline::Options;
+use crate::set::{MOST_TRANSACTIONS, Number};
 use std::fmt;
 use std::str::FromStr;
 
@@ -34,16 +34,9 @@ pub struct RemoteSchedule {
 impl RemoteSchedule {
     pub(super) fn of(learned: &Learned, history: &Ordered, final_state: usize) -> RemoteSchedule {
         let last = history.order.iter().copied().max().unwrap_or(0);
-        let shape = &learned.shape;
-        let session = |number: Number| shape.session_names[shape.places[number as usize].session].clone();
-        let mut earlier = Set::EMPTY;
-        let mut transactions = Vec::with_capacity(history.order.len());
-        for &number in &history.order {
-            let told = |key| learned.keys.initial(key).is_some() || !(history.writers(key) & earlier).is_empty();
-            let reads = history.log(number).reads().filter(|read| !read.scanned || told(read.key));
-            transactions.push((number, reads.map(|read| read.source).collect()));
-            earlier.insert(number);
-        }
+        let outline = &learned.outline;
+        let session = |number: Number| outline.session_names[outline.places[number as usize].session].clone();
+        let transactions = history.schedule(&learned.keys);
         RemoteSchedule { sessions: (1..=last).map(session).collect(), transactions, final_state }
     }
 

@@ -15,8 +15,9 @@
 
 pub(crate) mod view;
 
-use crate::explorable::{Ending, Explorable, Interrupt, Place};
-use crate::requests::Requests;
+use crate::explorable::{Explorable, TransactionEnd};
+use crate::outline::Place;
+use crate::requests::{Interrupt, Requests};
 use skew_check::Updates;
 use skew_history::IsolationLevel;
 use skew_program::{
@@ -71,7 +72,7 @@ pub struct Violated {
 
 /// What a call leaves.
 #[derive(Clone, Debug)]
-pub struct Left {
+pub struct CallLeft {
     session: Session,
     client: Client,
     current_values: BTreeMap<SequenceId, i64>,
@@ -144,7 +145,7 @@ impl SqlProgram {
     /// calls left, `rows` what stands under the keys of the exploration.
     pub fn violated<'left>(
         &self,
-        left: impl IntoIterator<Item = (Place, &'left Left)>,
+        left: impl IntoIterator<Item = (Place, &'left CallLeft)>,
         rows: impl IntoIterator<Item = (RowKey, Row)>,
     ) -> Vec<Violated> {
         let mut results = Results::new(self.program.scripts());
@@ -230,7 +231,7 @@ fn framed(spoken: Vec<Spoken>, abort: Option<&Abort>, run: &Run) -> Vec<Spoken> 
 }
 
 impl Explorable for SqlProgram {
-    type Left = Left;
+    type Left = CallLeft;
 
     fn session_count(&self) -> usize {
         self.program.scripts().len()
@@ -261,7 +262,12 @@ impl Explorable for SqlProgram {
         rows.rows().flat_map(|(key, row)| self.layout.split(key, &complete(key, row))).collect()
     }
 
-    fn run(&self, place: Place, before: Option<&Left>, requests: &mut Requests<'_>) -> Result<Ending<Left>, Interrupt> {
+    fn run(
+        &self,
+        place: Place,
+        before: Option<&CallLeft>,
+        requests: &mut Requests<'_>,
+    ) -> Result<TransactionEnd<CallLeft>, Interrupt> {
         let (mut session, mut client, current_values) = match before {
             Some(left) => (left.session.clone(), left.client.clone(), left.current_values.clone()),
             None => (self.program.session(), Client::new(&self.program, place.session), BTreeMap::new()),
@@ -271,8 +277,8 @@ impl Explorable for SqlProgram {
             Err(error) => {
                 let result = client.refuse(&self.program, place.number, CallOutcome::Aborted);
                 let abort = Some(Abort::Error(self.program.error(error)));
-                let left = Left { session, client, current_values, result, abort, spoken: Ok(Vec::new()) };
-                return Ok(Ending { commits: false, left });
+                let left = CallLeft { session, client, current_values, result, abort, spoken: Ok(Vec::new()) };
+                return Ok(TransactionEnd { commits: false, left });
             }
         };
         let ordinal = self.ordinal(place) as i64;
@@ -289,7 +295,10 @@ impl Explorable for SqlProgram {
         let result = client.finish(&self.program, place.number, &run, outcome, hands_out);
         let spoken = run.take_spoken().map_err(|error| self.program.error(error));
         let spoken = spoken.map(|spoken| if self.remembers { framed(spoken, abort.as_ref(), &run) } else { spoken });
-        Ok(Ending { commits: abort.is_none(), left: Left { session, client, current_values, result, abort, spoken } })
+        Ok(TransactionEnd {
+            commits: abort.is_none(),
+            left: CallLeft { session, client, current_values, result, abort, spoken },
+        })
     }
 
     fn key_name(&self, key: &RowKey) -> String {

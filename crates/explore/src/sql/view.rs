@@ -16,8 +16,7 @@
 //! thousand values of every sequence to itself; what follows from the order in which sequences are asked is not explored. What cannot be
 //! had in this way (setting a sequence, advisory locks, SKIP LOCKED, NOWAIT) is refused by name.
 
-use crate::explorable::Interrupt;
-use crate::requests::Requests;
+use crate::requests::{Interrupt, Requests};
 use rustc_hash::FxHashMap;
 use skew_sql::rows::{Found, Layout, Looked, Memory, Reader, Scanned};
 use skew_sql::storage::look_by_scan;

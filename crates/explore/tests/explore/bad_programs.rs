@@ -1,7 +1,7 @@
 //! Programs that cannot be explored say so, by name.
 
 use crate::script::Script;
-use skew_explore::{ExploreError, Failure, IsolationLevel, Program, explore};
+use skew_explore::{ExplorationFailure, ExploreError, IsolationLevel, Program, explore};
 use std::sync::atomic::{AtomicI64, Ordering};
 
 fn error(program: &Program) -> String {
@@ -72,7 +72,7 @@ fn a_loop_without_end_is_bounded() {
         }
     });
     let failure = explore(&program).level(IsolationLevel::Causal).most_events(50).check().unwrap_err();
-    assert!(matches!(failure, Failure::Program(ExploreError::TooManyEvents { limit: 50, .. })), "{failure}");
+    assert!(matches!(failure, ExplorationFailure::Program(ExploreError::TooManyEvents { limit: 50, .. })), "{failure}");
     assert!(failure.to_string().starts_with("transaction a#0 has more than 50 events; is there a loop without end?"));
 }
 

@@ -1,7 +1,7 @@
 //! How runs may have ended, and what assertions say about it.
 
 use skew_check::Budget;
-use skew_explore::{Failure, IsolationLevel, Options, Program, Search, explore};
+use skew_explore::{ExplorationFailure, IsolationLevel, Options, Program, Search, explore};
 use std::collections::BTreeSet;
 
 /// All pairs of last values of x and y, over all runs.
@@ -9,7 +9,7 @@ fn ends(program: &Program, level: IsolationLevel) -> BTreeSet<Vec<String>> {
     let mut search = Search::new(program, Options::new(level)).unwrap();
     let mut ends = BTreeSet::new();
     while let Some(run) = search.next_run().unwrap() {
-        if run.answer(Budget::UNLIMITED) != skew_explore::Answer::Holds {
+        if run.answer(Budget::UNLIMITED) != skew_explore::RunAnswer::Holds {
             continue;
         }
         for state in run.final_states(100, Budget::UNLIMITED).unwrap() {
@@ -64,7 +64,8 @@ fn who_was_seen_cannot_be_last() {
     program.assert("b is last when it saw a", |end| end.get::<i64>("x") == Some(2));
     // When b did not see a, causal allows a to be the last, and so does serializable.
     for level in [IsolationLevel::Causal, IsolationLevel::Serializable] {
-        let Err(Failure::Violated { violations, report, .. }) = explore(&program).level(level).check() else {
+        let Err(ExplorationFailure::Violated { violations, report, .. }) = explore(&program).level(level).check()
+        else {
             panic!("a may be the last")
         };
         assert_eq!((violations[0].runs, report.runs), (1, 2), "{level}");
@@ -157,5 +158,5 @@ fn a_scan_that_counts_before_it_inserts_overbooks_at_snapshot() {
 fn what_was_not_seen_to_its_end_is_not_a_success() {
     let program = blind_writers();
     let failure = explore(&program).level(IsolationLevel::Causal).most_runs(0).check().unwrap_err();
-    assert!(matches!(failure, Failure::Inconclusive { .. }));
+    assert!(matches!(failure, ExplorationFailure::Inconclusive { .. }));
 }

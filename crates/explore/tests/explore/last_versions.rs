@@ -3,7 +3,7 @@
 use crate::random_programs::{Features, Random, program};
 use crate::script::Script;
 use skew_check::{Budget, GrowingHistory, GrowingId, GrowingOptions, Updates, Version};
-use skew_explore::{Answer, Explorable, FinalState, IsolationLevel, Options, Search};
+use skew_explore::{Explorable, FinalState, IsolationLevel, Options, RunAnswer, Search};
 use skew_history::{Action, EventId, History, KeyId, Outcome, TransactionId, Value, Writer};
 use skew_value::Datum;
 use std::collections::{BTreeMap, BTreeSet};
@@ -113,7 +113,7 @@ fn final_states_are_those_of_the_growing_history() {
         let initial = program.initial.iter().map(|name| (name.clone(), 0)).collect();
         let mut search = Search::new(&program, Options::new(level)).unwrap();
         while let Some(run) = search.next_run().unwrap() {
-            if run.answer(Budget::UNLIMITED) != Answer::Holds {
+            if run.answer(Budget::UNLIMITED) != RunAnswer::Holds {
                 continue;
             }
             let states = run.final_states(10_000, Budget::UNLIMITED).unwrap();

@@ -3,14 +3,14 @@
 use crate::random_programs::{Features, Random, program};
 use crate::script::Script;
 use skew_check::{Budget, spec};
-use skew_explore::{Answer, IsolationLevel, Options, Search};
+use skew_explore::{IsolationLevel, Options, RunAnswer, Search};
 use skew_history::format::{self, Format, Source};
 use skew_history::{History, notation};
 
 fn histories(program: &Script, level: IsolationLevel, mut test: impl FnMut(&History, &str)) {
     let mut search = Search::new(program, Options::new(level)).unwrap();
     while let Some(run) = search.next_run().unwrap() {
-        if run.answer(Budget::UNLIMITED) == Answer::Holds {
+        if run.answer(Budget::UNLIMITED) == RunAnswer::Holds {
             test(&run.history().unwrap(), &run.pattern());
         }
     }

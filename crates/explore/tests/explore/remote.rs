@@ -4,7 +4,7 @@ use crate::random_programs::{Features, Random, program};
 use crate::script::{Op, Script, key, search};
 use skew_check::Budget;
 use skew_explore::{
-    Answer, Explorable, ExploreError, IsolationLevel, Options, Path, PathError, Remote, RemoteSearch, Search,
+    Explorable, ExploreError, IsolationLevel, Options, Path, PathError, Remote, RemoteSearch, RunAnswer, Search,
 };
 use skew_sql::{Row, RowKey};
 use skew_value::Datum;
@@ -132,7 +132,7 @@ fn explore(script: &Script, options: Options, looks: bool) -> (Vec<(String, Stri
     let mut found = Vec::new();
     while let Some(run) = search.next_run(&mut remote).unwrap() {
         let (pattern, answer) = search.look(&run, |run| (run.pattern(), run.answer(Budget::UNLIMITED)));
-        if answer == Answer::Holds {
+        if answer == RunAnswer::Holds {
             found.push((sorted(&pattern), run.ended));
         }
     }
@@ -177,7 +177,7 @@ fn every_final_state_of_every_run_is_seen_once() {
             let mut expected = BTreeMap::new();
             let mut search = Search::new(&program, options).unwrap();
             while let Some(run) = search.next_run().unwrap() {
-                if run.answer(Budget::UNLIMITED) == Answer::Holds {
+                if run.answer(Budget::UNLIMITED) == RunAnswer::Holds {
                     let states = run.final_states(1_000, Budget::UNLIMITED).unwrap();
                     expected.insert(sorted(&run.pattern()), states.len());
                 }

@@ -8,7 +8,7 @@
 //! ```
 
 use skew_explore::{
-    Ending, Explorable, ExploreError, Interrupt, IsolationLevel, Options, Place, Requests, Search, every_run,
+    Explorable, ExploreError, Interrupt, IsolationLevel, Options, Place, Requests, Search, TransactionEnd, every_run,
 };
 use skew_sql::{KeyPart, KeyRange, Row, RowKey, SpaceId};
 use skew_value::Datum;
@@ -107,7 +107,12 @@ impl Explorable for Script {
         self.initial.iter().map(|name| (key(name), Row::from([Datum::Integer(0)]))).collect()
     }
 
-    fn run(&self, place: Place, before: Option<&i128>, requests: &mut Requests<'_>) -> Result<Ending<i128>, Interrupt> {
+    fn run(
+        &self,
+        place: Place,
+        before: Option<&i128>,
+        requests: &mut Requests<'_>,
+    ) -> Result<TransactionEnd<i128>, Interrupt> {
         let mut last = before.copied().unwrap_or_default();
         let value = |row: &Option<Row>| match row.as_deref() {
             Some([Datum::Integer(number)]) => *number,
@@ -125,12 +130,12 @@ impl Explorable for Script {
                     let rows = requests.scan(range, false)?;
                     last = rows.rows.iter().map(|(_, row)| value(&Some(row.clone()))).sum();
                 }
-                Op::Abort => return Ok(Ending { commits: false, left: last }),
+                Op::Abort => return Ok(TransactionEnd { commits: false, left: last }),
                 Op::If if last % 2 != 0 => break,
                 Op::If => {}
             }
         }
-        Ok(Ending { commits: true, left: last })
+        Ok(TransactionEnd { commits: true, left: last })
     }
 
     fn key_name(&self, key: &RowKey) -> String {
@@ -152,9 +157,9 @@ pub(crate) fn search<P: Explorable + ?Sized>(program: &P, options: Options) -> R
     let mut found = Found::default();
     while let Some(run) = search.next_run()? {
         match run.answer(skew_check::Budget::UNLIMITED) {
-            skew_explore::Answer::Holds => found.runs.push(run.pattern()),
-            skew_explore::Answer::Fails => {}
-            skew_explore::Answer::Unknown => panic!("no limit, and no answer for {}", run.pattern()),
+            skew_explore::RunAnswer::Holds => found.runs.push(run.pattern()),
+            skew_explore::RunAnswer::Fails => {}
+            skew_explore::RunAnswer::Unknown => panic!("no limit, and no answer for {}", run.pattern()),
         }
     }
     let progress = search.progress();

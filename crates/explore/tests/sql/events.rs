@@ -2,7 +2,7 @@
 
 use crate::explored::explore;
 use skew_check::Updates;
-use skew_explore::{ExploreError, Left, Options, Search, SqlOptions, SqlProgram};
+use skew_explore::{CallLeft, ExploreError, Options, Search, SqlOptions, SqlProgram};
 use skew_history::IsolationLevel::*;
 use skew_program::Program;
 
@@ -174,5 +174,5 @@ fn a_program_without_sessions_is_refused() {
 fn programs_and_what_calls_leave_can_go_to_other_threads() {
     fn can<T: Send + Sync>() {}
     can::<SqlProgram>();
-    can::<Left>();
+    can::<CallLeft>();
 }

@@ -1,7 +1,7 @@
 //! A program explored to the end at one level, and what was found.
 
 use skew_check::Budget;
-use skew_explore::{Answer, Options, Place, Search, SqlOptions, SqlProgram, every_run};
+use skew_explore::{Options, Place, RunAnswer, Search, SqlOptions, SqlProgram, every_run};
 use skew_history::{History, IsolationLevel, KeyId, Outcome, TransactionId, Value, Writer};
 use skew_program::Program;
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,9 +44,9 @@ pub(crate) fn explore(text: &str, level: IsolationLevel, options: SqlOptions) ->
     let mut search = Search::new(&program, Options::new(level)).expect("a program that can be explored");
     while let Some(run) = search.next_run().expect("nothing that is not supported") {
         match run.answer(Budget::steps(1_000_000)) {
-            Answer::Fails => continue,
-            Answer::Unknown => panic!("a history that is too hard: {}", run.pattern()),
-            Answer::Holds => {}
+            RunAnswer::Fails => continue,
+            RunAnswer::Unknown => panic!("a history that is too hard: {}", run.pattern()),
+            RunAnswer::Holds => {}
         }
         assert!(found.histories.insert(run.pattern()), "found twice: {}", run.pattern());
         found.recorded.insert(in_one_line(&run.history().expect("a history")));

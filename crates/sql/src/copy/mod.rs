@@ -63,11 +63,11 @@ pub struct CopyFormat {
     /// How rows are written.
     pub kind: CopyKind,
     /// What stands between two fields.
-    pub delimiter: u8,
+    pub(crate) delimiter: u8,
     /// What stands for NULL.
-    pub null: String,
+    pub(crate) null: String,
     /// Whether the first line names the columns.
-    pub header: bool,
+    pub(crate) header: bool,
     quote: u8,
     escape: u8,
     /// Columns that are always quoted.

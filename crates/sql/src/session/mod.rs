@@ -55,7 +55,7 @@ pub struct Session {
 }
 
 /// Names and types that a program gives to the statements it runs.
-pub type Variables = [(String, SqlType)];
+pub(crate) type Variables = [(String, SqlType)];
 
 /// A statement that is bound: its parameters and columns are known.
 #[derive(Clone, Debug)]

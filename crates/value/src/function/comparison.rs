@@ -13,8 +13,9 @@ use super::arguments::Evaluated;
 use super::signature::{SignatureRow, TypePattern::*, row};
 use crate::Dialect;
 use crate::SqlType;
+use crate::coerce::number_type;
 use crate::json::Json;
-use crate::{Collation, Datum, common_type, compare_in, number_type};
+use crate::{Collation, Datum, common_type, compare_in};
 use std::cmp::Ordering;
 
 pub(super) const OPERATORS: &[SignatureRow] = &[

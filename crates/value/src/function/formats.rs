@@ -234,7 +234,7 @@ fn print_moment(arguments: &[Datum], call: Invocation<'_>) -> Evaluated {
 fn print_zone(zone: Option<Zone>, moment: i64, pattern: &str) -> Result<String, SqlError> {
     let Some(zone) = zone else { return Ok(if pattern == "OF" { "+00".to_owned() } else { String::new() }) };
     if pattern.eq_ignore_ascii_case("of") {
-        return Ok(crate::print_offset(zone.east(moment)));
+        return Ok(crate::zone::print_offset(zone.east(moment)));
     }
     let unknown =
         || SqlError::unsupported("the pattern \"TZ\" of to_char in a time zone like GMT+1, whose letters are not kept");

@@ -46,7 +46,7 @@ pub struct Environment {
     /// When the transaction began, in microseconds since 1970: what `now()` gives.
     pub transaction_time: i64,
     /// The present for `clock_timestamp()`.
-    pub clock_time: i64,
+    pub(crate) clock_time: i64,
     /// The cursors of the session: name, statement, whether it is held.
     pub cursors: Vec<(String, String, bool)>,
     /// The name of the user.
@@ -102,7 +102,7 @@ impl Environment {
     }
 
     /// The next random number: SplitMix64, which is good enough for `random()` and repeats for a seed.
-    pub fn random(&self) -> u64 {
+    pub(crate) fn random(&self) -> u64 {
         let state = self.random.get().wrapping_add(0x9E37_79B9_7F4A_7C15);
         self.random.set(state);
         let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -130,17 +130,17 @@ pub struct SetByFunction {
 
 /// A call on its way: the routine that was chosen, and the environment.
 #[derive(Clone, Copy, Debug)]
-pub struct Invocation<'call> {
+pub(crate) struct Invocation<'call> {
     /// The types of the arguments.
-    pub parameters: &'call [SqlType],
+    pub(crate) parameters: &'call [SqlType],
     /// The type of the result.
-    pub result: &'call SqlType,
+    pub(crate) result: &'call SqlType,
     /// What else may be known.
-    pub environment: &'call Environment,
+    pub(crate) environment: &'call Environment,
 }
 
 /// What a routine does.
-pub type Implementation = fn(&[Datum], Invocation<'_>) -> Result<Datum, SqlError>;
+pub(crate) type Implementation = fn(&[Datum], Invocation<'_>) -> Result<Datum, SqlError>;
 
 /// An operator or function for arguments of certain types.
 #[derive(Clone, Debug)]
@@ -152,7 +152,7 @@ pub struct Routine {
     /// What it gives.
     pub result: SqlType,
     /// Whether NULL among the arguments gives NULL; [`Routine::call`] sees to it.
-    pub strict: bool,
+    pub(crate) strict: bool,
     /// Whether two calls with equal arguments may differ in one statement.
     pub volatile: bool,
     implementation: Implementation,
@@ -258,13 +258,13 @@ pub trait Accumulator {
 #[derive(Clone, Debug)]
 pub struct Aggregate {
     /// Its name.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// What the arguments are cast to.
     pub parameters: Vec<SqlType>,
     /// What it gives.
     pub result: SqlType,
     /// Whether equal arguments count once; the accumulator sees to it.
-    pub distinct: bool,
+    pub(crate) distinct: bool,
     start: fn(&Aggregate, Style) -> Box<dyn Accumulator>,
     dialect: Dialect,
 }

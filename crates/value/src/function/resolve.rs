@@ -13,7 +13,8 @@
 use super::signature::{SignatureRow, TypePattern};
 use super::{Routine, comparison, undefined};
 use crate::Dialect;
-use crate::{CastKind, can_coerce, common_type, number_type};
+use crate::coerce::number_type;
+use crate::{CastKind, can_coerce, common_type};
 use crate::{IntegerWidth, SqlType};
 use crate::{SqlError, SqlState};
 

@@ -4,16 +4,15 @@
 //! fewest events, then the first by its pattern. So the counterexample is the same for every number of jobs. One in which an assertion is
 //! false comes before one in which it cannot be evaluated.
 
-use super::{left_out, shown};
+use super::{Terms, compared, left_out};
 use serde::{Deserialize, Serialize};
 use skew_check::Budget;
-use skew_explore::{Abort, Answer, MOST_FINAL_STATES, Place, Run, SqlProgram, Subtree, Violated};
-use skew_history::IsolationLevel;
+use skew_explore::{Abort, MOST_FINAL_STATES, Place, Run, RunAnswer, SqlProgram, Subtree, Violated};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What one level has shown so far.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Tally {
+pub(super) struct LevelTally {
     /// Complete histories, before any filter.
     pub(super) explored: u64,
     /// Histories that the level allows.
@@ -23,9 +22,9 @@ pub(super) struct Tally {
     /// Histories whose final states could not all be looked at.
     pub(super) open: u64,
     /// By assertion, in the order of the program.
-    pub(super) assertions: Vec<Found>,
+    pub(super) assertions: Vec<Defect>,
     /// Those that violate the level that all are compared with.
-    pub(super) violating: Found,
+    pub(super) violating: Defect,
     /// Those of which that is not known.
     pub(super) undecided: u64,
     /// Why calls were aborted, and in how many histories.
@@ -36,17 +35,17 @@ pub(super) struct Tally {
 
 /// Something wrong: how often, and the smallest run that shows it.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Found {
+pub(super) struct Defect {
     pub(super) runs: u64,
     /// Those of them that the level which all are compared with is not known to forbid.
     #[serde(default)]
     pub(super) allowed: u64,
-    pub(super) smallest: Option<Smallest>,
+    pub(super) smallest: Option<SmallestRun>,
 }
 
 /// A run by its size.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub(super) struct Smallest {
+pub(super) struct SmallestRun {
     /// Why the assertion could not be evaluated, if that is what is wrong.
     #[serde(default)]
     pub(super) error: Option<String>,
@@ -54,43 +53,34 @@ pub(super) struct Smallest {
     pub(super) schedule: Subtree,
 }
 
-/// What every run is asked.
-#[derive(Clone, Copy)]
-pub(super) struct Questions {
-    pub(super) against: IsolationLevel,
-    /// So many steps the checker may take for one question.
-    pub(super) steps: u64,
-    pub(super) list: bool,
-}
-
-impl Tally {
-    pub(super) fn new(assertions: usize) -> Tally {
-        Tally { assertions: vec![Found::default(); assertions], ..Tally::default() }
+impl LevelTally {
+    pub(super) fn new(assertions: usize) -> LevelTally {
+        LevelTally { assertions: vec![Defect::default(); assertions], ..LevelTally::default() }
     }
 
     /// Counts a run; says whether an assertion failed in it.
-    pub(super) fn count(&mut self, program: &SqlProgram, run: &Run<'_, SqlProgram>, questions: Questions) -> bool {
-        let budget = Budget { stop: Some(crate::clock::stop_flag()), ..Budget::steps(questions.steps) };
+    pub(super) fn count(&mut self, program: &SqlProgram, run: &Run<'_, SqlProgram>, terms: &Terms<'_>) -> bool {
+        let budget = terms.budget();
         self.explored += 1;
         match run.answer(budget) {
-            Answer::Fails => return false,
-            Answer::Unknown => {
+            RunAnswer::Fails => return false,
+            RunAnswer::Unknown => {
                 self.unknown += 1;
                 return false;
             }
-            Answer::Holds => self.histories += 1,
+            RunAnswer::Holds => self.histories += 1,
         }
-        if questions.list {
+        if terms.list {
             self.listed.insert(run.pattern());
         }
         self.count_aborts(program, run);
-        let compared = shown::compared(run, questions.against, budget);
+        let compared = compared(run, terms.against, budget);
         match compared {
-            Answer::Holds => {}
-            Answer::Fails => self.violating.add(run, None, false),
-            Answer::Unknown => self.undecided += 1,
+            RunAnswer::Holds => {}
+            RunAnswer::Fails => self.violating.add(run, None, false),
+            RunAnswer::Unknown => self.undecided += 1,
         }
-        self.ask(program, run, budget, compared != Answer::Fails)
+        self.ask(program, run, budget, compared != RunAnswer::Fails)
     }
 
     /// Asks every assertion about every state in which a run may have ended; says whether one of them failed.
@@ -118,7 +108,7 @@ impl Tally {
     }
 
     /// Adds what somebody else counted.
-    pub(super) fn add(&mut self, other: Tally) {
+    pub(super) fn add(&mut self, other: LevelTally) {
         self.explored += other.explored;
         self.histories += other.histories;
         self.unknown += other.unknown;
@@ -146,13 +136,13 @@ impl Tally {
     }
 }
 
-impl Found {
+impl Defect {
     fn add(&mut self, run: &Run<'_, SqlProgram>, error: Option<String>, allowed: bool) {
-        let smallest = Smallest { error, size: run.size(), schedule: run.subtree() };
-        self.merge(Found { runs: 1, allowed: u64::from(allowed), smallest: Some(smallest) });
+        let smallest = SmallestRun { error, size: run.size(), schedule: run.subtree() };
+        self.merge(Defect { runs: 1, allowed: u64::from(allowed), smallest: Some(smallest) });
     }
 
-    fn merge(&mut self, other: Found) {
+    fn merge(&mut self, other: Defect) {
         self.runs += other.runs;
         self.allowed += other.allowed;
         let known = [self.smallest.take(), other.smallest];
@@ -160,7 +150,7 @@ impl Found {
     }
 }
 
-impl Smallest {
+impl SmallestRun {
     fn rank(&self) -> (bool, &(usize, usize, String)) {
         (self.error.is_some(), &self.size)
     }
@@ -190,7 +180,7 @@ pub(super) fn violated(
 pub(super) fn left<'run>(
     program: &SqlProgram,
     run: &'run Run<'_, SqlProgram>,
-) -> impl Iterator<Item = (Place, &'run skew_explore::Left)> {
+) -> impl Iterator<Item = (Place, &'run skew_explore::CallLeft)> {
     let places: Vec<Place> = left_out::calls(program.program()).collect();
     places.into_iter().filter_map(|place| Some((place, run.left(place)?)))
 }

@@ -1,20 +1,19 @@
-//! What was found at one level.
+//! What the runs of a command have shown at one level.
 //!
 //! A history may have left several states; then each gets a run of the command, and the history is counted once. Of the runs that fail the
 //! smallest is kept, as for programs: fewest transactions that committed, then fewest events.
 
-use super::super::STEPS;
-use super::super::shown::compared;
-use super::application::Left;
-use skew_campaign::counted;
+use super::run::CommandRun;
+use crate::counted;
+use crate::explored::{STEPS, Terms, compared};
 use skew_check::Budget;
-use skew_explore::{Answer, RemoteRun, RemoteSchedule, RemoteSearch};
-use skew_history::{History, IsolationLevel};
+use skew_explore::{RemoteRun, RemoteSchedule, RemoteSearch, RunAnswer};
+use skew_history::History;
 use skew_mockdb::wire::Attendance;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The smallest run that shows something.
-pub(super) struct Smallest {
+pub(super) struct KeptRun {
     size: (usize, usize, String, usize),
     pub(super) schedule: RemoteSchedule,
     /// How the command failed, if it did, and what it printed.
@@ -25,12 +24,12 @@ pub(super) struct Smallest {
 
 /// How many there are, from run to run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Counts {
+pub(super) struct FewestAndMost {
     pub(super) fewest: u64,
     pub(super) most: u64,
 }
 
-impl Counts {
+impl FewestAndMost {
     /// `1 transaction`, `1 to 3 transactions`.
     pub(super) fn told(self) -> String {
         match self.fewest == self.most {
@@ -40,21 +39,21 @@ impl Counts {
     }
 }
 
-/// Counts what the sessions of one more run did.
-fn add(known: &mut BTreeMap<String, Counts>, run: BTreeMap<String, u64>, is_first: bool) {
+/// FewestAndMost what the sessions of one more run did.
+fn add(known: &mut BTreeMap<String, FewestAndMost>, run: BTreeMap<String, u64>, is_first: bool) {
     for (name, counts) in &mut *known {
         counts.fewest = counts.fewest.min(run.get(name).copied().unwrap_or(0));
     }
     for (name, most) in run {
         let fewest = if is_first { most } else { 0 };
-        let counts = known.entry(name).or_insert(Counts { fewest, most });
+        let counts = known.entry(name).or_insert(FewestAndMost { fewest, most });
         counts.most = counts.most.max(most);
     }
 }
 
 /// What one level has shown.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct CommandTally {
     /// Complete histories, before any filter.
     pub(super) explored: u64,
     /// Those that the level allows.
@@ -63,19 +62,19 @@ pub(super) struct Found {
     pub(super) runs: u64,
     /// The patterns of the histories in which the command failed.
     failed: BTreeSet<String>,
-    pub(super) failure: Option<Smallest>,
+    pub(super) failure: Option<KeptRun>,
     /// How many histories violate the level that all are compared with.
     pub(super) violating: u64,
-    pub(super) violation: Option<Smallest>,
+    pub(super) violation: Option<KeptRun>,
     /// Of how many it is not known whether the level allows them, or the one that they are compared with does.
     pub(super) unknown: u64,
     pub(super) undecided: u64,
     /// Why not everything was seen, and in how many runs.
     pub(super) open: BTreeMap<String, u64>,
     /// The sessions that set up, and in how many transactions.
-    pub(super) set_up: BTreeMap<String, Counts>,
+    pub(super) set_up: BTreeMap<String, FewestAndMost>,
     /// The sessions that took part, and with how many transactions.
-    pub(super) took_part: BTreeMap<String, Counts>,
+    pub(super) took_part: BTreeMap<String, FewestAndMost>,
     /// Sessions that came after the end of what is explored.
     pub(super) afterwards: BTreeSet<String>,
     /// Levels that sessions asked for and did not get.
@@ -86,7 +85,12 @@ pub(super) struct Found {
     pub(super) listed: BTreeSet<String>,
 }
 
-impl Found {
+impl CommandTally {
+    /// The run that is shown of the level.
+    pub(super) fn shown(&self) -> Option<&KeptRun> {
+        self.failure.as_ref().or(self.violation.as_ref())
+    }
+
     pub(super) fn is_open(&self) -> bool {
         self.unfinished || self.unknown + self.undecided > 0 || !self.open.is_empty()
     }
@@ -96,8 +100,8 @@ impl Found {
         self.failed.len() as u64
     }
 
-    /// Counts a run.
-    pub(super) fn count(&mut self, search: &RemoteSearch, run: RemoteRun<Left>, against: IsolationLevel, list: bool) {
+    /// FewestAndMost a run.
+    pub(super) fn count(&mut self, search: &RemoteSearch, run: RemoteRun<CommandRun>, terms: &Terms<'_>) {
         self.note_doubts(&run);
         if !run.complete {
             return;
@@ -106,40 +110,40 @@ impl Found {
         let is_new = run.final_state == 0;
         self.explored += u64::from(is_new);
         let answer = search.look(&run, |run| run.answer(budget()));
-        if answer != Answer::Holds {
-            self.unknown += u64::from(answer == Answer::Unknown);
+        if answer != RunAnswer::Holds {
+            self.unknown += u64::from(answer == RunAnswer::Unknown);
             return;
         }
         self.histories += u64::from(is_new);
         let is_first = self.runs == 0;
         self.runs += 1;
         let (size, compared, history) =
-            search.look(&run, |run| (run.size(), compared(run, against, budget()), run.history().ok()));
+            search.look(&run, |run| (run.size(), compared(run, terms.against, budget()), run.history().ok()));
         add(&mut self.set_up, run.ended.attendance.set_up.clone(), is_first);
         add(&mut self.took_part, history.as_ref().map(sessions_of).unwrap_or_default(), is_first);
-        if list {
+        if terms.list {
             self.listed.insert(size.2.clone());
         }
         let fails = run.ended.failure.is_some() && run.ended.attendance.refused.is_none();
         let schedule = search.schedule(&run);
-        let Left { failure, output, .. } = run.ended;
+        let CommandRun { failure, output, .. } = run.ended;
         let pattern = size.2.clone();
         let size = (size.0, size.1, size.2, run.final_state);
-        let smallest = || Smallest { size, schedule, failure, output, history };
+        let smallest = || KeptRun { size, schedule, failure, output, history };
         match compared {
-            Answer::Fails => self.violating += u64::from(is_new),
-            Answer::Unknown => self.undecided += u64::from(is_new),
-            Answer::Holds => {}
+            RunAnswer::Fails => self.violating += u64::from(is_new),
+            RunAnswer::Unknown => self.undecided += u64::from(is_new),
+            RunAnswer::Holds => {}
         }
         if fails {
             self.failed.insert(pattern);
             keep(&mut self.failure, smallest());
-        } else if compared == Answer::Fails {
+        } else if compared == RunAnswer::Fails {
             keep(&mut self.violation, smallest());
         }
     }
 
-    fn note_doubts(&mut self, run: &RemoteRun<Left>) {
+    fn note_doubts(&mut self, run: &RemoteRun<CommandRun>) {
         if let Some(name) = &run.disorder {
             self.doubt(format!("session {name} came too late for its place: not every order may have been seen"));
         }
@@ -209,7 +213,7 @@ fn sessions_of(history: &History) -> BTreeMap<String, u64> {
     history.sessions().map(|session| (history.session_name(session).to_string(), count(session))).collect()
 }
 
-fn keep(place: &mut Option<Smallest>, other: Smallest) {
+fn keep(place: &mut Option<KeptRun>, other: KeptRun) {
     if place.as_ref().is_none_or(|known| other.size < known.size) {
         *place = Some(other);
     }

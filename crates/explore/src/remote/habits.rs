@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   state of a session = hash of (its name, everything it asked for and was told)
-//!   memory             : state ──> what it asked for next
+//!   habits             : state ──> what it asked for next
 //! ```
 //!
 //! What is prescribed is compared event by event with the run that it comes from. That does not suffice: a session that does something
@@ -16,11 +16,11 @@ use std::hash::{Hash, Hasher};
 
 /// What a session asked for and was told so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct State(u64);
+pub(super) struct SessionState(u64);
 
-impl State {
-    pub(super) fn new(session: &str) -> State {
-        State(hash(0, session))
+impl SessionState {
+    pub(super) fn new(session: &str) -> SessionState {
+        SessionState(hash(0, session))
     }
 
     pub(super) fn add(&mut self, what: &dyn Debug) {
@@ -37,11 +37,11 @@ fn hash(before: u64, text: &str) -> u64 {
 
 /// What sessions asked for, by what they had been told.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Memory(BTreeMap<u64, (u64, String)>);
+pub(super) struct Habits(BTreeMap<u64, (u64, String)>);
 
-impl Memory {
+impl Habits {
     /// A session asks for something, in these words; if it was something else before, the words for that.
-    pub(super) fn ask(&mut self, state: &mut State, words: &str, request: &dyn Debug) -> Result<(), String> {
+    pub(super) fn ask(&mut self, state: &mut SessionState, words: &str, request: &dyn Debug) -> Result<(), String> {
         let asked = hash(0, &format!("{words} {request:?}"));
         let (before, recorded) = self.0.entry(state.0).or_insert_with(|| (asked, words.to_owned()));
         if *before != asked {
@@ -58,19 +58,19 @@ mod tests {
 
     #[test]
     fn who_was_told_the_same_asks_for_the_same() {
-        let mut memory = Memory::default();
-        let mut one = State::new("a");
-        assert_eq!(memory.ask(&mut one, "a read of x", &1), Ok(()));
+        let mut habits = Habits::default();
+        let mut one = SessionState::new("a");
+        assert_eq!(habits.ask(&mut one, "a read of x", &1), Ok(()));
         one.add(&10);
-        assert_eq!(memory.ask(&mut one, "a read of y", &2), Ok(()));
-        let mut same = State::new("a");
-        assert_eq!(memory.ask(&mut same, "a read of x", &1), Ok(()));
+        assert_eq!(habits.ask(&mut one, "a read of y", &2), Ok(()));
+        let mut same = SessionState::new("a");
+        assert_eq!(habits.ask(&mut same, "a read of x", &1), Ok(()));
         same.add(&10);
-        assert_eq!(memory.ask(&mut same, "a write of x", &1), Err("a read of y".to_owned()));
-        let mut told_otherwise = State::new("a");
-        assert_eq!(memory.ask(&mut told_otherwise, "a read of x", &1), Ok(()));
+        assert_eq!(habits.ask(&mut same, "a write of x", &1), Err("a read of y".to_owned()));
+        let mut told_otherwise = SessionState::new("a");
+        assert_eq!(habits.ask(&mut told_otherwise, "a read of x", &1), Ok(()));
         told_otherwise.add(&11);
-        assert_eq!(memory.ask(&mut told_otherwise, "a write of x", &1), Ok(()));
-        assert_eq!(memory.ask(&mut State::new("b"), "a write of x", &1), Ok(()));
+        assert_eq!(habits.ask(&mut told_otherwise, "a write of x", &1), Ok(()));
+        assert_eq!(habits.ask(&mut SessionState::new("b"), "a write of x", &1), Ok(()));
     }
 }

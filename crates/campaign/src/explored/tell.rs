@@ -8,31 +8,31 @@
 //!       holds  money adds up
 //! ```
 
-use super::Arguments;
+use super::again::cannot;
 use super::left_out::{calls, names};
-use super::shown::{Shown, cannot, told_run, unasked};
-use super::tally::Tally;
-use super::unfinished::{Level, Parts, Unfinished};
+use super::shown::Shown;
+use super::tally::LevelTally;
+use super::unfinished::{Parts, Unfinished, UnfinishedLevel};
+use super::{ExploredProgram, histories_of, told_run};
+use crate::counted;
 use serde_json::{Value, json};
-use skew_campaign::ProgramFile;
-use skew_campaign::counted;
-use skew_explore::SqlProgram;
+use skew_explore::{SqlProgram, Subtree};
 use skew_view::{Palette, words};
 use std::fmt::Write;
 
-impl Arguments {
-    pub(super) fn human(&self, file: &ProgramFile, explored: &Unfinished, shown: &[Shown], palette: Palette) -> String {
+impl ExploredProgram<'_> {
+    /// The report for people.
+    pub fn human(&self, explored: &Unfinished, shown: &[Shown], palette: Palette) -> String {
         let Palette { heading, end, .. } = palette;
-        let scripts = file.program.scripts();
-        let left_out = self.left_out(&file.program);
+        let scripts = self.program().scripts();
         let mut text = format!(
             "{heading}{}{end}: {}, {}",
-            words::clean(&file.name),
+            words::clean(&self.file.name),
             counted(scripts.len() as u64, "session"),
-            counted((calls(&file.program).count() - left_out.len()) as u64, "transaction")
+            counted((calls(self.program()).count() - self.left_out.len()) as u64, "transaction")
         );
-        if !left_out.is_empty() {
-            let _ = write!(text, ", without {}", names(&file.program, &left_out).join(", "));
+        if !self.left_out.is_empty() {
+            let _ = write!(text, ", without {}", names(self.program(), &self.left_out).join(", "));
         }
         text.push('\n');
         if let Some(Parts { of, which }) = &explored.parts
@@ -41,15 +41,15 @@ impl Arguments {
             let list: Vec<String> = which.iter().map(usize::to_string).collect();
             let _ = writeln!(text, "  only part {} of {of}", list.join(", "));
         }
-        let program = self.program(file, left_out);
+        let program = self.explorable(self.left_out.clone());
         let width = explored.levels.iter().map(|level| level.level.len()).max().unwrap_or(0);
         for level in &explored.levels {
-            self.tell_level(&program, file, level, width, palette, &mut text);
+            self.tell_level(&program, level, width, palette, &mut text);
         }
         if let Some((first, others)) = shown.split_first() {
-            let _ = write!(text, "\n{}\n", told_run(&first.history, first.found.as_ref(), palette));
+            let _ = write!(text, "\n{}\n", told_run(&first.history, first.exhibit.found.as_ref(), palette));
             tell_calls(first, &mut text);
-            tell_others(file, first, others, &mut text);
+            self.tell_others(first, others, &mut text);
         }
         text
     }
@@ -57,29 +57,29 @@ impl Arguments {
     fn tell_level(
         &self,
         program: &SqlProgram,
-        file: &ProgramFile,
-        level: &Level,
+        level: &UnfinishedLevel,
         width: usize,
         palette: Palette,
         text: &mut String,
     ) {
         let Palette { good, bad, doubtful, end, .. } = palette;
-        let Tally { explored, histories, violating, .. } = &level.tally;
+        let LevelTally { explored, histories, violating, .. } = &level.tally;
         let _ = write!(text, "  {:width$}  {}", level.level, histories_of(*histories));
         if explored != histories {
             let _ = write!(text, " of {explored} explored");
         }
         if violating.runs > 0 {
-            let _ = write!(text, ", {} not {}", violating.runs, self.against());
+            let _ = write!(text, ", {} not {}", violating.runs, self.terms.against);
         }
         text.push('\n');
-        for (number, (assertion, found)) in file.program.assertions().iter().zip(&level.tally.assertions).enumerate() {
+        for (number, (assertion, found)) in self.program().assertions().iter().zip(&level.tally.assertions).enumerate()
+        {
             let name = words::clean(&assertion.name);
             let missing = program.missing(number);
             let error = found.smallest.as_ref().and_then(|smallest| smallest.error.as_deref());
             let _ = match found.runs {
                 _ if !missing.is_empty() => {
-                    writeln!(text, "    {doubtful}inconclusive{end}  {name}{}", unasked(file, &missing))
+                    writeln!(text, "    {doubtful}inconclusive{end}  {name}{}", self.unasked(&missing))
                 }
                 0 if !level.left.is_empty() || level.tally.open > 0 || level.tally.unknown > 0 => {
                     writeln!(text, "    {doubtful}inconclusive{end}  {name}: fails in none that was seen")
@@ -100,57 +100,62 @@ impl Arguments {
         }
     }
 
-    pub(super) fn json(&self, file: &ProgramFile, explored: &Unfinished, shown: &[Shown]) -> Value {
+    /// The report for programs.
+    pub fn json(&self, explored: &Unfinished, shown: &[Shown]) -> Value {
         let levels = explored.levels.iter().enumerate();
-        let levels: Vec<Value> = levels.map(|(number, level)| self.level_json(file, number, level, shown)).collect();
+        let levels: Vec<Value> = levels.map(|(number, level)| self.level_json(number, level, shown)).collect();
         let parts = explored.parts.as_ref().map(|parts| json!({"of": parts.of, "which": parts.which}));
-        let without = names(&file.program, &self.left_out(&file.program));
-        json!({"skew": 1, "file": file.name, "without": without, "parts": parts, "levels": levels})
+        let without = names(self.program(), &self.left_out);
+        json!({"skew": 1, "file": self.file.name, "without": without, "parts": parts, "levels": levels})
     }
 
-    fn level_json(&self, file: &ProgramFile, number: usize, level: &Level, shown: &[Shown]) -> Value {
+    fn level_json(&self, number: usize, level: &UnfinishedLevel, shown: &[Shown]) -> Value {
         let of_this =
             |assertion: Option<usize>| shown.iter().find(|shown| shown.level == number && shown.assertion == assertion);
-        let assertions = file.program.assertions().iter().zip(&level.tally.assertions).enumerate();
+        let assertions = self.program().assertions().iter().zip(&level.tally.assertions).enumerate();
         let assertions: Vec<Value> = assertions
             .map(|(place, (assertion, found))| {
                 let shown = of_this(Some(place));
                 json!({
                     "name": assertion.name,
                     "violations": found.runs,
-                    "counterexample": shown.and_then(|shown| shown.saved.clone()),
+                    "counterexample": shown.and_then(|shown| shown.exhibit.saved.clone()),
                     "error": shown.and_then(|shown| shown.error.clone()),
                     "without": shown.map(|shown| shown.without.clone()),
                     "minimal": shown.map(|shown| shown.is_minimal),
-                    "replay": shown.map(|shown| shown.replay.clone()),
+                    "replay": shown.map(|shown| shown.exhibit.replay.clone()),
                 })
             })
             .collect();
         let tally = &level.tally;
         json!({
             "level": level.level,
-            "base": self.base_name(&level.level),
-            "updates": self.updates_name(),
-            "granularity": self.granularity_name(),
+            "base": self.isolation(level).map_or("causal", |level| self.terms.base_name(level)),
+            "updates": self.terms.updates_name(),
+            "granularity": self.terms.granularity_name(),
             "histories": tally.histories,
             "explored": tally.explored,
-            "against": self.against().name(),
+            "against": self.terms.against.name(),
             "violating": tally.violating.runs,
             "complete": level.left.is_empty() && !tally.is_open(),
             "undecided": {"level": tally.unknown, "final_states": tally.open, "against": tally.undecided},
             "aborts": tally.aborts,
             "assertions": assertions,
-            "list": if self.list { Some(&tally.listed) } else { None },
+            "list": if self.terms.list { Some(&tally.listed) } else { None },
         })
     }
 
-    pub(super) fn base_name(&self, level: &str) -> &'static str {
-        use super::BaseArgument::*;
-        match (self.base, level) {
-            (Some(None), _) => "none",
-            (_, "read-committed") | (Some(ReadCommitted), _) => "read-committed",
-            (_, "read-atomic") | (Some(ReadAtomic), _) => "read-atomic",
-            _ => "causal",
+    /// Of every other assertion the first counterexample, unless it is the same run.
+    fn tell_others(&self, first: &Shown, others: &[Shown], text: &mut String) {
+        let mut told = vec![first];
+        for one in others {
+            let is_told =
+                |other: &&Shown| other.assertion == one.assertion || other.exhibit.replay == one.exhibit.replay;
+            let assertion = one.assertion.and_then(|number| self.program().assertions().get(number));
+            let Some(assertion) = assertion.filter(|_| !told.iter().any(is_told)) else { continue };
+            let _ = writeln!(text, "\n{}:", words::clean(&assertion.name));
+            tell_calls(one, text);
+            told.push(one);
         }
     }
 }
@@ -160,25 +165,12 @@ fn tell_calls(shown: &Shown, text: &mut String) {
     if let Some(enough) = &shown.enough {
         let _ = writeln!(text, "these calls are enough: {}\n", words::clean(&enough.join(", ")));
     }
-    let _ = writeln!(text, "{}", shown.replay);
+    let _ = writeln!(text, "{}", shown.exhibit.replay);
 }
 
-/// Of every other assertion the first counterexample, unless it is the same run.
-fn tell_others(file: &ProgramFile, first: &Shown, others: &[Shown], text: &mut String) {
-    let mut told = vec![first];
-    for one in others {
-        let is_told = |other: &&Shown| other.assertion == one.assertion || other.replay == one.replay;
-        let assertion = one.assertion.and_then(|number| file.program.assertions().get(number));
-        let Some(assertion) = assertion.filter(|_| !told.iter().any(is_told)) else { continue };
-        let _ = writeln!(text, "\n{}:", words::clean(&assertion.name));
-        tell_calls(one, text);
-        told.push(one);
-    }
-}
-
-fn tell_open(level: &Level, text: &mut String) {
+fn tell_open(level: &UnfinishedLevel, text: &mut String) {
     if !level.left.is_empty() {
-        let done = 1.0 - level.left.iter().map(skew_explore::Subtree::share).sum::<f64>();
+        let done = 1.0 - level.left.iter().map(Subtree::share).sum::<f64>();
         let _ = writeln!(text, "    not everything was explored: about {:.1} % of the tree", 100.0 * done.max(0.0));
     }
     for (count, what) in [
@@ -190,9 +182,4 @@ fn tell_open(level: &Level, text: &mut String) {
             let _ = writeln!(text, "    {what}: {}", histories_of(count));
         }
     }
-}
-
-/// `1 history`, `3 histories`.
-pub(super) fn histories_of(count: u64) -> String {
-    if count == 1 { "1 history".to_owned() } else { format!("{count} histories") }
 }

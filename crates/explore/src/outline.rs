@@ -1,13 +1,21 @@
 //! What of a program does not change while it is explored: how many transactions, their places, names, levels, and the options.
 
-use crate::consistency::Base;
+use crate::base::{Base, Filter, way};
 use crate::error::ExploreError;
-use crate::explorable::{Explorable, Place};
 use crate::set::{MOST_TRANSACTIONS, Number, Set};
 use skew_history::IsolationLevel;
 
 /// So many events a transaction may have unless told otherwise.
-pub const MOST_EVENTS: usize = 10_000;
+const MOST_EVENTS: usize = 10_000;
+
+/// Where a transaction stands in its program.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Place {
+    /// The session, from 0.
+    pub session: usize,
+    /// How many transactions of the session come before it.
+    pub number: usize,
+}
 
 /// How to explore.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,11 +34,17 @@ impl Options {
     pub fn new(level: IsolationLevel) -> Options {
         Options { level, base: None, most_events: MOST_EVENTS }
     }
+
+    /// What the search of transactions at its level keeps to.
+    pub fn search_base(&self) -> Base {
+        let strongest = way(self.level).map_or(Base::Causal, |way| way.base);
+        self.base.map_or(strongest, |asked| asked.min(strongest))
+    }
 }
 
 /// The program as the search sees it. Transactions are numbered session by session, which is the oracle order.
 #[derive(Clone, Debug)]
-pub(crate) struct Shape {
+pub(crate) struct Outline {
     pub(crate) options: Options,
     /// By number; that of t0 means nothing.
     pub(crate) places: Vec<Place>,
@@ -43,36 +57,38 @@ pub(crate) struct Shape {
     session_pasts: Vec<Set>,
 }
 
-impl Shape {
-    pub(crate) fn new<P: Explorable + ?Sized>(program: &P, options: Options) -> Result<Shape, ExploreError> {
-        let sessions = 0..program.session_count();
-        let places_of = |session| (0..program.transaction_count(session)).map(move |number| Place { session, number });
-        let all = sessions.clone().flat_map(places_of);
-        let places: Vec<Place> = all.filter(|&place| !program.is_left_out(place)).collect();
-        if places.is_empty() {
+impl Outline {
+    /// A program with these sessions and transactions, session by session; a transaction may have a level of its own.
+    pub(crate) fn new(
+        options: Options,
+        session_names: Vec<String>,
+        transactions: &[(Place, Option<IsolationLevel>)],
+    ) -> Result<Outline, ExploreError> {
+        let count = transactions.len();
+        if count == 0 {
             return Err(ExploreError::NoTransactions);
         }
-        if places.len() > MOST_TRANSACTIONS {
-            return Err(ExploreError::TooManyTransactions { count: places.len(), limit: MOST_TRANSACTIONS });
+        if count > MOST_TRANSACTIONS {
+            return Err(ExploreError::TooManyTransactions { count, limit: MOST_TRANSACTIONS });
         }
-        let levels: Vec<IsolationLevel> =
-            places.iter().map(|&place| program.level(place).unwrap_or(options.level)).collect();
-        let bases = levels.iter().map(|&level| base_of(level).min(options.base.unwrap_or(Base::Causal)));
-        let shape = Shape {
+        let places: Vec<Place> = transactions.iter().map(|transaction| transaction.0).collect();
+        let levels = || transactions.iter().map(|transaction| transaction.1.unwrap_or(options.level));
+        let bases = levels().map(|level| Options { level, ..options }.search_base());
+        let outline = Outline {
             options,
-            bases: std::iter::once(Base::Any).chain(bases).collect(),
-            places: std::iter::once(Place { session: 0, number: 0 }).chain(places.iter().copied()).collect(),
-            levels: std::iter::once(options.level).chain(levels).collect(),
-            session_names: sessions.map(|session| program.session_name(session)).collect(),
+            session_names,
             session_pasts: session_pasts(&places),
+            bases: std::iter::once(Base::Any).chain(bases).collect(),
+            levels: std::iter::once(options.level).chain(levels()).collect(),
+            places: std::iter::once(Place { session: 0, number: 0 }).chain(places).collect(),
         };
-        shape.refuse_levels()?;
-        Ok(shape)
+        outline.refuse_levels()?;
+        Ok(outline)
     }
 
-    /// A program of which nothing is known yet; [`Shape::add`] says more. Numbers are then in the order in which transactions are met.
-    pub(crate) fn unknown(options: Options) -> Shape {
-        Shape {
+    /// A program of which nothing is known yet; [`Outline::add`] says more. Numbers are then in the order in which transactions are met.
+    pub(crate) fn unknown(options: Options) -> Outline {
+        Outline {
             options,
             places: vec![Place { session: 0, number: 0 }],
             // Histories have room for all that may come.
@@ -96,20 +112,22 @@ impl Shape {
         let past: Set = self.numbers().filter(|&number| self.places[number as usize].session == place).collect();
         self.places.push(Place { session: place, number: past.iter().count() });
         self.levels.push(level);
-        self.bases[count] = base_of(level).min(self.options.base.unwrap_or(Base::Causal));
+        self.bases[count] = Options { level, ..self.options }.search_base();
         self.session_pasts.push(past);
         self.refuse_levels()?;
         Ok(count as Number)
     }
 
     fn refuse_levels(&self) -> Result<(), ExploreError> {
-        let of_histories = |level: &&IsolationLevel| !level.is_of_transactions();
-        if let Some(&level) = self.levels.iter().find(of_histories) {
+        if let Some(&level) = self.levels.iter().find(|&&level| way(level).is_none()) {
             return Err(ExploreError::RealTime(level));
         }
-        let is_psi = |number: &Number| self.levels[*number as usize] == IsolationLevel::ParallelSnapshot;
-        match (self.numbers().find(is_psi), self.numbers().all(|number| is_psi(&number))) {
-            (Some(psi), false) => Err(ExploreError::MixedParallelSnapshot(self.transaction_name(psi))),
+        let level_of = |number: Number| self.levels[number as usize];
+        let alone = |number: &Number| way(level_of(*number)).is_some_and(|way| !way.mixes);
+        match self.numbers().find(alone) {
+            Some(one) if self.numbers().any(|other| level_of(other) != level_of(one)) => {
+                Err(ExploreError::MixedParallelSnapshot(self.transaction_name(one)))
+            }
             _ => Ok(()),
         }
     }
@@ -156,8 +174,8 @@ impl Shape {
     /// Whether the search itself keeps to the levels, so that nothing has to be filtered; with locking reads it never does.
     pub(crate) fn is_exact(&self) -> bool {
         let exact = |number: Number| {
-            let own = own_base(self.levels[number as usize]);
-            own.is_some_and(|own| self.bases[number as usize] >= own)
+            way(self.levels[number as usize])
+                .is_some_and(|way| way.filter == Filter::Nobody && self.bases[number as usize] >= way.base)
         };
         self.numbers().all(exact)
     }
@@ -170,22 +188,4 @@ fn session_pasts(places: &[Place]) -> Vec<Set> {
         (count + 1 - earlier..=count).map(|number| number as Number).collect()
     };
     std::iter::once(Set::EMPTY).chain(places.iter().enumerate().map(past)).collect()
-}
-
-/// The strongest base that a level implies.
-fn base_of(level: IsolationLevel) -> Base {
-    use IsolationLevel::{Causal, ReadAtomic, ReadCommitted};
-    let strongest = [Causal, ReadAtomic, ReadCommitted].into_iter().find(|&weaker| level.implies(weaker));
-    strongest.and_then(own_base).unwrap_or(Base::Any)
-}
-
-/// The base that is the level itself, where there is one.
-pub(crate) fn own_base(level: IsolationLevel) -> Option<Base> {
-    use IsolationLevel::*;
-    match level {
-        ReadCommitted => Some(Base::ReadCommitted),
-        ReadAtomic => Some(Base::ReadAtomic),
-        Causal => Some(Base::Causal),
-        Prefix | ParallelSnapshot | Snapshot | Serializable | StrongSnapshot | StrictSerializable | Declared => None,
-    }
 }

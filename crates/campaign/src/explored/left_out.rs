@@ -1,23 +1,27 @@
-//! Calls by their names, as in `--without 'alice[1],bob[2]'`: those that a program is explored without.
+//! Calls by their names, as in `alice[1],bob[2]`: those that a program is explored without.
 //!
 //! ```text
 //!   alice[1]  ──>  the first call of the session alice, as in assertions
 //! ```
 
-use super::Arguments;
-use crate::input::Complaint;
-use skew_campaign::ProgramFile;
+use super::ExploredProgram;
 use skew_explore::Place;
-use skew_program::Program;
-use std::collections::BTreeSet;
+use skew_program::{Program, Script};
+use std::fmt;
 use std::str::FromStr;
 
 /// A call as assertions name it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct CallName {
+pub struct CallName {
     session: String,
     /// From 1.
     number: usize,
+}
+
+impl fmt::Display for CallName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}[{}]", self.session, self.number)
+    }
 }
 
 impl FromStr for CallName {
@@ -35,11 +39,22 @@ impl FromStr for CallName {
 }
 
 impl CallName {
-    fn place(&self, program: &Program) -> Option<Place> {
-        let named = |script: &skew_program::Script| script.name.eq_ignore_ascii_case(&self.session);
+    /// Where a program has the call, if it does.
+    pub fn place(&self, program: &Program) -> Option<Place> {
+        let named = |script: &Script| script.name.eq_ignore_ascii_case(&self.session);
         let session = program.scripts().iter().position(named)?;
         let place = Place { session, number: self.number - 1 };
         (place.number < program.scripts()[session].calls.len()).then_some(place)
+    }
+
+    /// The call at a place.
+    pub fn at(program: &Program, place: Place) -> CallName {
+        CallName { session: program.scripts()[place.session].name.clone(), number: place.number + 1 }
+    }
+
+    /// Those of all calls of a program, in its order.
+    pub fn all(program: &Program) -> impl Iterator<Item = CallName> {
+        calls(program).map(|place| CallName::at(program, place))
     }
 }
 
@@ -49,42 +64,16 @@ pub(super) fn calls(program: &Program) -> impl DoubleEndedIterator<Item = Place>
     scripts.flat_map(|(session, script)| (0..script.calls.len()).map(move |number| Place { session, number }))
 }
 
-/// What a call is called.
-pub(super) fn name(program: &Program, place: Place) -> String {
-    format!("{}[{}]", program.scripts()[place.session].name, place.number + 1)
-}
-
 /// What calls are called.
 pub(super) fn names<'a>(program: &Program, places: impl IntoIterator<Item = &'a Place>) -> Vec<String> {
-    places.into_iter().map(|&place| name(program, place)).collect()
+    places.into_iter().map(|&place| CallName::at(program, place).to_string()).collect()
 }
 
-impl Arguments {
-    /// The calls of `--without`.
-    pub(super) fn left_out(&self, program: &Program) -> BTreeSet<Place> {
-        self.without.iter().filter_map(|call| call.place(program)).collect()
-    }
-
-    /// A name that no call has is a mistake, not nothing.
-    pub(super) fn refuse_unknown_calls(&self, file: &ProgramFile) -> Result<(), Complaint> {
-        let Some(CallName { session, number }) = self.without.iter().find(|call| call.place(&file.program).is_none())
-        else {
-            return Ok(());
-        };
-        let message = format!("--without names {session}[{number}], and there is no such call");
-        let known: Vec<String> = calls(&file.program).map(|place| name(&file.program, place)).collect();
-        let advice = match known.len() {
-            0..=12 => format!("the calls are {}", known.join(", ")),
-            _ => format!("the calls are {}, …", known[..12].join(", ")),
-        };
-        Err(Complaint::new(&file.name, message, &advice))
-    }
-
+impl ExploredProgram<'_> {
     /// Whether some assertion cannot be asked, because it speaks of a call that is left out.
-    pub(super) fn has_unasked(&self, file: &ProgramFile) -> bool {
-        let left_out = self.left_out(&file.program);
-        let speaks = |(session, number): (usize, usize)| left_out.contains(&Place { session, number });
-        file.program.assertions().iter().any(|assertion| assertion.calls().any(speaks))
+    pub(super) fn has_unasked(&self) -> bool {
+        let speaks = |(session, number): (usize, usize)| self.left_out.contains(&Place { session, number });
+        self.program().assertions().iter().any(|assertion| assertion.calls().any(speaks))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Whether a small history satisfies prefix, snapshot or serializable: lays its transactions in a row, by sets.
+//! Whether a small history satisfies prefix, snapshot or serializable: lines its transactions up, by sets.
 //!
 //! The general engine of `skew-check` is made for histories of a million transactions; an explored one has ten, and there are a million of
 //! them. Biswas and Enea (OOPSLA 2019, §5) decide these levels in time that is polynomial for a fixed number of sessions: what may be
@@ -18,11 +18,11 @@
 //! Aborted transactions and those that only read end when they begin. psi, mixed levels and locking reads are left to `skew-check`, as is
 //! whatever takes too many steps. Debug builds ask it every time and compare.
 
+use crate::base::Placing;
 use crate::log::Outcome;
 use crate::ordered::Ordered;
 use crate::set::{INITIAL, Number, Set};
 use rustc_hash::FxHashSet;
-use skew_history::IsolationLevel;
 
 /// So many sets of placed transactions are looked at.
 const MOST_STEPS: usize = 100_000;
@@ -35,7 +35,7 @@ struct Placed {
 }
 
 /// What has to be known of each transaction to place it; by number.
-struct Layout {
+struct Lineup {
     order: Vec<Number>,
     all: Set,
     /// Whom it needs.
@@ -46,22 +46,20 @@ struct Layout {
     conflicts: Vec<Set>,
 }
 
-/// Whether a history without locking reads satisfies a level; nothing when this is not the way to find out.
-pub(crate) fn satisfies(history: &Ordered, level: IsolationLevel) -> Option<bool> {
-    let layout = Layout::new(history);
-    use IsolationLevel::*;
-    match level {
-        Serializable => layout.search(|layout, placed, number| layout.place_whole(placed, number)),
-        Prefix => layout.search(|layout, placed, number| layout.place_commit(placed, number)),
-        Snapshot => layout.search(|layout, placed, number| layout.place_half(placed, number)),
-        ReadCommitted | ReadAtomic | Causal | ParallelSnapshot | StrongSnapshot | StrictSerializable | Declared => None,
+/// Whether the transactions of a history without locking reads can be lined up; nothing when this is not the way to find out.
+pub(crate) fn fits(history: &Ordered, placing: Placing) -> Option<bool> {
+    let lineup = Lineup::new(history);
+    match placing {
+        Placing::Whole => lineup.search(Lineup::place_whole),
+        Placing::Commits => lineup.search(Lineup::place_commit),
+        Placing::Halves => lineup.search(Lineup::place_half),
     }
 }
 
-impl Layout {
-    fn new(history: &Ordered) -> Layout {
+impl Lineup {
+    fn new(history: &Ordered) -> Lineup {
         let count = history.order.iter().copied().max().unwrap_or(INITIAL) as usize + 1;
-        let mut layout = Layout {
+        let mut lineup = Lineup {
             order: history.order.clone(),
             all: history.complete,
             needs: vec![Set::EMPTY; count],
@@ -70,24 +68,24 @@ impl Layout {
         };
         for &reader in &history.order {
             let log = history.log(reader);
-            layout.needs[reader as usize] = log.session_past;
+            lineup.needs[reader as usize] = log.session_past;
             for read in log.reads() {
-                layout.needs[reader as usize].insert(read.source);
+                lineup.needs[reader as usize].insert(read.source);
                 for writer in (history.writers(read.key) - Set::only(read.source) - Set::only(reader)).iter() {
-                    layout.overwritten[writer as usize].push((reader, read.source));
+                    lineup.overwritten[writer as usize].push((reader, read.source));
                 }
             }
             if log.outcome == Outcome::Committed {
                 let writers = |write: &(u32, _)| history.writers(write.0);
                 let all = log.writes.iter().map(writers).fold(Set::EMPTY, |all, writers| all | writers);
-                layout.conflicts[reader as usize] = all;
+                lineup.conflicts[reader as usize] = all;
             }
         }
-        layout
+        lineup
     }
 
     /// Whether all can be placed, one after the other; `place` places one, where that is allowed.
-    fn search(&self, place: impl Fn(&Layout, Placed, Number) -> Option<Placed>) -> Option<bool> {
+    fn search(&self, place: impl Fn(&Lineup, Placed, Number) -> Option<Placed>) -> Option<bool> {
         let mut seen = FxHashSet::default();
         let mut stack = vec![Placed { begun: Set::EMPTY, ended: Set::EMPTY }];
         while let Some(placed) = stack.pop() {

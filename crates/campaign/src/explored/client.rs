@@ -15,16 +15,16 @@ const PROTOCOL: u32 = 196_608;
 const LONGEST_MESSAGE: usize = 1 << 30;
 
 /// One connection.
-pub(super) struct Client {
+pub(super) struct WireClient {
     stream: BufReader<TcpStream>,
 }
 
-impl Client {
+impl WireClient {
     /// Connects as a session of this name.
-    pub(super) fn connect(address: SocketAddr, session: &str) -> io::Result<Client> {
+    pub(super) fn connect(address: SocketAddr, session: &str) -> io::Result<WireClient> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        let mut client = Client { stream: BufReader::new(stream) };
+        let mut client = WireClient { stream: BufReader::new(stream) };
         let mut body = PROTOCOL.to_be_bytes().to_vec();
         for word in ["user", "skew", "application_name", session, ""] {
             body.extend_from_slice(word.as_bytes());
@@ -73,7 +73,7 @@ impl Client {
     }
 }
 
-impl Speaker for Client {
+impl Speaker for WireClient {
     type Error = io::Error;
 
     fn say(&mut self, text: &str) -> io::Result<Heard> {
@@ -82,7 +82,7 @@ impl Speaker for Client {
     }
 }
 
-impl Drop for Client {
+impl Drop for WireClient {
     fn drop(&mut self) {
         // Whoever is gone already has left.
         let _ = self.send(b"X", &[]);

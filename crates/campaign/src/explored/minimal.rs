@@ -17,10 +17,8 @@
 //! assertion that was false has to be false again: that it cannot be evaluated is something else.
 
 use super::left_out::calls;
-use super::tally::{Questions, Smallest, Tally};
-use super::{Arguments, STEPS};
-use crate::clock;
-use skew_campaign::ProgramFile;
+use super::tally::{LevelTally, SmallestRun};
+use super::{ExploredProgram, Terms};
 use skew_check::Counterexample;
 use skew_explore::{Options, Place, Search};
 use std::cell::Cell;
@@ -34,22 +32,21 @@ const ALL_HISTORIES: u64 = 10 * HISTORIES;
 /// A counterexample with few calls.
 pub(super) struct Minimal {
     pub(super) left_out: BTreeSet<Place>,
-    pub(super) smallest: Smallest,
+    pub(super) smallest: SmallestRun,
     /// Whether it is known that no call can be left out any more.
     pub(super) is_certain: bool,
 }
 
 /// Something that failed at a level.
 pub(super) struct Reduction<'a> {
-    pub(super) arguments: &'a Arguments,
-    pub(super) file: &'a ProgramFile,
+    pub(super) subject: &'a ExploredProgram<'a>,
     pub(super) options: Options,
     /// What the whole program has shown.
-    pub(super) whole: &'a Tally,
+    pub(super) whole: &'a LevelTally,
     /// The assertion; nothing for a run that only violates what runs are compared with.
     pub(super) assertion: Option<usize>,
     /// The smallest run of the whole program.
-    pub(super) smallest: &'a Smallest,
+    pub(super) smallest: &'a SmallestRun,
     pub(super) spent: Cell<u64>,
 }
 
@@ -65,15 +62,19 @@ enum Until {
 /// What a look has shown.
 enum Look {
     /// It still fails: in this run, the smallest that was seen.
-    Fails(Smallest),
+    Fails(SmallestRun),
     /// It does not; that is certain if everything was seen.
     Passes { is_certain: bool },
 }
 
 impl Reduction<'_> {
+    fn is_stopped(&self) -> bool {
+        self.subject.terms.stop.is_stopped()
+    }
+
     /// Leaves calls out as long as it still fails. A violation shows the calls that it consists of, which is where to begin.
     pub(super) fn minimal(&self, found: Option<&Counterexample>) -> Minimal {
-        let start = self.arguments.left_out(&self.file.program);
+        let start = self.subject.left_out.clone();
         let reduced = [Until::First, Until::End].into_iter().find_map(|until| self.reduced(&start, found, until));
         reduced.unwrap_or_else(|| Minimal { left_out: start, smallest: self.smallest.clone(), is_certain: false })
     }
@@ -88,40 +89,40 @@ impl Reduction<'_> {
         loop {
             let before = best.left_out.len();
             best.is_certain = true;
-            for place in calls(&self.file.program).rev().filter(|&place| self.is_free(place)) {
+            for place in calls(self.subject.program()).rev().filter(|&place| self.is_free(place)) {
                 if !best.left_out.contains(&place) {
                     let candidate = best.left_out.iter().copied().chain([place]).collect();
                     self.try_without(&mut best, candidate, until);
                 }
             }
-            if best.left_out.len() == before || clock::is_stopped() {
+            if best.left_out.len() == before || self.is_stopped() {
                 break;
             }
         }
-        if best.left_out == *start || clock::is_stopped() {
+        if best.left_out == *start || self.is_stopped() {
             return Some(best);
         }
         match self.look(&best.left_out, Until::End, HISTORIES) {
             Look::Fails(smallest) => Some(Minimal { smallest, ..best }),
-            Look::Passes { .. } => clock::is_stopped().then_some(best),
+            Look::Passes { .. } => self.is_stopped().then_some(best),
         }
     }
 
     /// The calls that have no part in a violation, and what was left out before.
     fn aside(&self, start: &BTreeSet<Place>, found: Option<&Counterexample>) -> BTreeSet<Place> {
         let Some(found) = found else { return start.clone() };
-        let scripts = self.file.program.scripts();
+        let scripts = self.subject.program().scripts();
         let takes_part = |place: &Place| {
             let name = format!("{}#{}", scripts[place.session].name, place.number);
             found.history.find_transaction(&name).is_some()
         };
-        let others = calls(&self.file.program).filter(|place| self.is_free(*place) && !takes_part(place));
+        let others = calls(self.subject.program()).filter(|place| self.is_free(*place) && !takes_part(place));
         others.chain(start.iter().copied()).collect()
     }
 
     /// Whether the assertion does not speak of a call.
     fn is_free(&self, place: Place) -> bool {
-        let assertion = self.assertion.and_then(|number| self.file.program.assertions().get(number));
+        let assertion = self.assertion.and_then(|number| self.subject.program().assertions().get(number));
         assertion.is_none_or(|assertion| assertion.calls().all(|call| call != (place.session, place.number)))
     }
 
@@ -137,17 +138,17 @@ impl Reduction<'_> {
     /// Explores the program without some calls.
     fn look(&self, left_out: &BTreeSet<Place>, until: Until, budget: u64) -> Look {
         const OPEN: Look = Look::Passes { is_certain: false };
-        if calls(&self.file.program).all(|place| left_out.contains(&place)) {
+        if calls(self.subject.program()).all(|place| left_out.contains(&place)) {
             return Look::Passes { is_certain: true };
         }
-        let program = self.arguments.program(self.file, left_out.clone());
+        let program = self.subject.explorable(left_out.clone());
         let Ok(mut search) = Search::new(&program, self.options) else { return OPEN };
-        let questions = Questions { against: self.arguments.against(), steps: STEPS, list: false };
-        let mut tally = Tally::new(self.file.program.assertions().len());
+        let terms = Terms { list: false, ..self.subject.terms };
+        let mut tally = LevelTally::new(self.subject.program().assertions().len());
         let mut is_complete = false;
-        while tally.explored < budget && !clock::is_stopped() {
+        while tally.explored < budget && !self.is_stopped() {
             match search.next_run() {
-                Ok(Some(run)) => tally.count(&program, &run, questions),
+                Ok(Some(run)) => tally.count(&program, &run, &terms),
                 Ok(None) => {
                     is_complete = true;
                     break;
@@ -162,20 +163,20 @@ impl Reduction<'_> {
         self.spent.set(self.spent.get() + tally.explored);
         let is_certain = is_complete && !tally.is_open() || self.is_another_reason(&tally);
         match self.fails(&tally) {
-            _ if clock::is_stopped() => OPEN,
+            _ if self.is_stopped() => OPEN,
             Some(smallest) => Look::Fails(smallest.clone()),
             None => Look::Passes { is_certain },
         }
     }
 
     /// Whether there is a run that is allowed by what all are compared with, and yet fails, which the whole program does not have.
-    fn is_another_reason(&self, tally: &Tally) -> bool {
-        let allowed = |tally: &Tally| self.assertion.map_or(0, |number| tally.assertions[number].allowed);
+    fn is_another_reason(&self, tally: &LevelTally) -> bool {
+        let allowed = |tally: &LevelTally| self.assertion.map_or(0, |number| tally.assertions[number].allowed);
         allowed(self.whole) == 0 && allowed(tally) > 0
     }
 
     /// The run that shows it, if what was seen does so for the same reason as the whole program.
-    fn fails<'tally>(&self, tally: &'tally Tally) -> Option<&'tally Smallest> {
+    fn fails<'tally>(&self, tally: &'tally LevelTally) -> Option<&'tally SmallestRun> {
         let Some(number) = self.assertion else { return tally.violating.smallest.as_ref() };
         let passes = tally.allowed_and_passing(number) > 0 || self.whole.allowed_and_passing(number) == 0;
         let smallest = tally.assertions[number].smallest.as_ref();
