@@ -110,20 +110,20 @@ def compare(session, before):
 
 def timed(session):
     """The commands that are timed: what they show, and their words behind the binary."""
-    snapshot = session.generate("snapshot.jsonl", ["--level", "si", "--transactions", 30000, "--keys", 30000, "--seed", 7])
-    causal = session.generate("causal.jsonl", ["--level", "cc", "--transactions", 100000, "--keys", 20000, "--seed", 7])
+    snapshot = session.generate("snapshot.jsonl", ["--level", "si", "--transactions", 150000, "--keys", 150000, "--seed", 7])
+    causal = session.generate("causal.jsonl", ["--level", "cc", "--transactions", 400000, "--keys", 80000, "--seed", 7])
     examples = ROOT / "examples"
     out = session.folder / "out"
     return [
         ("check, all levels", ["check", "-q", snapshot]),
         ("check, causal", ["check", "-q", "--level", "causal", causal]),
         ("check, proofs", ["check", "-q", "--level", "si", "--certificate", out, snapshot]),
-        ("convert to native", ["convert", causal, out, "--to", "native", "--force"]),
-        ("generate", ["generate", "--level", "si", "--transactions", 200000, "--seed", 3, "-o", out]),
-        ("play", ["play", examples / "withdraw.sql", "--level", "cc", "--runs", 3000]),
-        ("play, snapshot", ["play", examples / "bugs/03-voucher-limit/buggy.sql", "--level", "si", "--runs", 1500]),
-        ("explore", ["explore", examples / "applications/twitter.sql", "--level", "cc", "--budget", 30000]),
-        ("explore, plain", ["explore", examples / "applications/courseware.sql", "--level", "rc", "--updates", "plain", "--budget", 30000]),
+        ("convert to native", ["convert", causal, out, "--to", "native"]),
+        ("generate", ["generate", "--level", "si", "--transactions", 1000000, "--seed", 3, "-o", out]),
+        ("play", ["play", examples / "withdraw.sql", "--level", "cc", "--runs", 15000]),
+        ("play, snapshot", ["play", examples / "bugs/03-voucher-limit/buggy.sql", "--level", "si", "--runs", 15000]),
+        ("explore", ["explore", examples / "applications/tpcc.sql", "--level", "cc", "--budget", 20000]),
+        ("explore, plain", ["explore", examples / "applications/courseware.sql", "--level", "rc", "--updates", "plain"]),
         ("run on the mock", ["run", "smallbank", "--transactions", 2000, "--sessions", 2]),
     ]
 

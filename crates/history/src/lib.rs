@@ -15,7 +15,7 @@
 //! |---|---|
 //! | [`mod@history`] | the immutable history: dense ids, names at the edge |
 //! | [`builder`] | the only way to make one; refuses bad input with its place |
-//! | [`line`] | a history told line by line, as it happens, to a file or straight into a builder |
+//! | [`mod@line`] | a history told line by line, as it happens, to a file or straight into a builder |
 //! | [`notation`] | the one-line notation of tests and docs: `a: r(x,init) w(x,1) \| r(x,1)` |
 //! | [`json`] | how texts, numbers and values are written in JSON |
 //! | [`scan`] | what a range read covers |
