@@ -2,6 +2,10 @@
 
     skew explore --level read-committed,snapshot,serializable -- python withdraw.py
     skew explore --level read-committed -- python withdraw.py fixed
+    skew serve --predict -- python withdraw.py
+    skew serve --predict -- python withdraw.py 40
+
+With a number each takes out that much: of 60 only one of the two gets any, of 40 both do.
 
 A first connection sets up; then the threads run; a last connection looks whether the money adds up. Where the withdrawal reads the
 balance and writes it back, one of the two is lost. FOR UPDATE keeps the row until the transaction ends.
@@ -14,6 +18,7 @@ import psycopg
 
 FIXED = "fixed" in sys.argv[1:]
 LOCK = " FOR UPDATE" if FIXED else ""
+AMOUNT = next((int(word) for word in sys.argv[1:] if word.isdigit()), 60)
 
 
 def connect(name):
@@ -44,7 +49,7 @@ def audit():
 
 
 set_up()
-people = [threading.Thread(target=withdraw, args=(person, 60)) for person in ("alice", "bob")]
+people = [threading.Thread(target=withdraw, args=(person, AMOUNT)) for person in ("alice", "bob")]
 for person in people:
     person.start()
 for person in people:

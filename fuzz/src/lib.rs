@@ -12,7 +12,7 @@ mod shape;
 
 use shape::{ShapeOf, shape};
 use skew_history::format::{Format, Source, read, write};
-use skew_history::{EventId, History, notation};
+use skew_history::{Asked, EventId, History, notation};
 
 /// Reads the bytes as a history of this format and, if they are one, writes it and reads it back.
 pub fn fuzz_one(format: Format, bytes: &[u8]) {
@@ -67,7 +67,8 @@ pub fn assert_native_reads_back(history: &History) {
             let name = history.transaction_name(transaction).to_string();
             let ending =
                 (history.outcome(transaction), history.declared_level(transaction), history.times(transaction));
-            (session, name, events, ending, history.transaction_note(transaction).map(str::to_owned))
+            let refusal = history.refusal(transaction).map(|refused| (refused.error.to_owned(), refused.statement));
+            (session, name, events, ending, refusal, history.transaction_note(transaction).map(str::to_owned))
         };
         assert_eq!(told(history), told(&again));
     }
@@ -76,6 +77,12 @@ pub fn assert_native_reads_back(history: &History) {
     };
     assert_eq!(notes(history), notes(&again));
     assert_eq!(history.claims(), again.claims());
+    assert_eq!(history.all_gone(), again.all_gone());
+    assert_eq!(history.engine(), again.engine());
+    let asked = |history: &History| -> Vec<Asked> {
+        (0..history.event_count() as u32).map(|event| history.asked(EventId(event))).collect()
+    };
+    assert_eq!(asked(history), asked(&again));
     for key in history.keys() {
         let name = history.key_name(key).to_string();
         let initial = |history: &History, key| history.show(history.initial(key)).to_string();

@@ -36,7 +36,13 @@ impl Checked {
 
     /// What the answers say together.
     pub fn conclusion(&self) -> Conclusion {
-        let has = |wanted: fn(&Verdict) -> bool| self.levels.iter().any(|report| wanted(&report.verdict));
+        self.conclusion_about(|_| true)
+    }
+
+    /// What the answers say together about the levels that count.
+    pub fn conclusion_about(&self, counts: impl Fn(IsolationLevel) -> bool) -> Conclusion {
+        let levels = || self.levels.iter().filter(|report| counts(report.level));
+        let has = |wanted: fn(&Verdict) -> bool| levels().any(|report| wanted(&report.verdict));
         Conclusion::judged(has(|it| matches!(it, Verdict::Fails(_))), has(|it| matches!(it, Verdict::Unknown)))
     }
 

@@ -125,7 +125,8 @@ impl<'a> Judge<'a> {
         }
         let history = read(history)?;
         let pattern: [u8; 32] = Sha256::digest(pattern(&history)).into();
-        let needs_times = self.own_level.is_strong() || self.against.is_strong();
+        let speaks_of_times = |level: IsolationLevel| level.is_strong() || level.of_engine().is_some();
+        let needs_times = speaks_of_times(self.own_level) || speaks_of_times(self.against);
         if let Some(judged) = self.known.get(&pattern).filter(|_| !needs_times) {
             return Ok(Rc::clone(judged));
         }

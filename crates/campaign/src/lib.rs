@@ -5,6 +5,9 @@
 //!                              └── each pattern asked once                                        └── the line that repeats a run
 //! ```
 //!
+//! [`predicted`] is the one that runs nothing: it asks what could have been instead of runs that are recorded. [`conformance`] leaves nothing to chance: it forces
+//! one interleaving after the other on a server.
+//!
 //! A campaign neither prints nor exits, opens no file of the user's and reads no arguments: it is told what to do, calls back with what
 //! goes on, and returns values. What went wrong before or between runs is a [`Complaint`]; what runs have found never is.
 //!
@@ -14,6 +17,7 @@
 //! |---|---|---|
 //! | `seeds` | threads | several runs at a time |
 //! | `family`, [`command`] | child processes, a clock, a nameless file for what they print | commands that are run again and again, each for so long |
+//! | [`foretold`], [`conformance`] | a clock | how long a client or a server is waited for |
 //! | [`served`], [`driven`] | addresses, a clock | where a command finds its database; how long runs took |
 //!
 //! The rest uses none of that. Clocks decide when to give up and what is told, never what a run does: that is the seed's. The user's files
@@ -24,13 +28,17 @@ mod checked;
 pub mod command;
 mod complaint;
 mod conclusion;
+pub mod conformance;
 pub mod driven;
 pub mod explored;
 pub mod family;
+pub mod foreseen;
+pub mod foretold;
 pub mod judge;
 mod moment;
 pub mod pattern;
 pub mod played;
+pub mod predicted;
 pub mod program_file;
 pub mod recording;
 mod seeds;

@@ -10,6 +10,7 @@ use skew_history::IsolationLevel;
 use skew_mockdb::wire::{Schedule, WireSettings};
 use skew_mockdb::{ChooserKind, Granularity, Updates};
 use skew_view::Palette;
+use skew_workload::Turns;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -103,8 +104,8 @@ fn a_command_is_run_on_fresh_databases() {
     assert!(text.contains("output of seed 7\n  no\n"), "{text}");
 }
 
-#[test]
-fn a_workload_is_driven_on_the_mock_database() {
+/// Two sessions of five transactions on the mock database.
+fn driven(order: Turns, runs: u64) -> DriveCampaign<'static> {
     let level = IsolationLevel::Serializable;
     let choice = WorkloadChoice {
         name: "registers",
@@ -113,6 +114,8 @@ fn a_workload_is_driven_on_the_mock_database() {
         registers: RegistersChoice::default(),
         level,
         mock: Some(Updates::Atomic),
+        scan: false,
+        limit: None,
     };
     let mock = MockSettings {
         updates: Updates::Atomic,
@@ -123,7 +126,7 @@ fn a_workload_is_driven_on_the_mock_database() {
     };
     let settings = DriveSettings {
         seed: 1,
-        runs: 2,
+        runs,
         jobs: 1,
         level,
         against: Some(level),
@@ -134,8 +137,32 @@ fn a_workload_is_driven_on_the_mock_database() {
         drop: false,
         mock,
         own: None,
+        order,
+        scan: false,
     };
-    let campaign = DriveCampaign::new(choice.workload().unwrap(), settings, Vec::new(), &NoArchive, STOP);
+    DriveCampaign::new(choice.workload().unwrap(), settings, Vec::new(), &NoArchive, STOP)
+}
+
+/// Whose transactions come after whose, in a history.
+fn sessions(history: &str) -> Vec<usize> {
+    let number = |line: &str| line.split_once(r#"{"session":"s"#)?.1.split('"').next()?.parse::<usize>().ok();
+    history.lines().filter_map(number).map(|number| number - 1).collect()
+}
+
+#[test]
+fn transactions_come_in_the_order_that_is_prescribed() {
+    for order in [[1, 1, 0, 1, 0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 0, 1, 1, 1, 1, 1], [1, 0, 1, 0, 1, 0, 1, 0, 1, 0]] {
+        let ran = driven(Turns::Prescribed(order.to_vec()), 1).drive_once(true, None).unwrap();
+        assert_eq!(sessions(&ran.history), order);
+    }
+    // Who has nothing left is passed over; what is left over comes, too.
+    let ran = driven(Turns::Prescribed(vec![1, 1, 1, 1, 1, 1, 1, 7, 0]), 1).drive_once(true, None).unwrap();
+    assert_eq!(sessions(&ran.history), [1, 1, 1, 1, 1, 0, 0, 0, 0, 0]);
+}
+
+#[test]
+fn a_workload_is_driven_on_the_mock_database() {
+    let campaign = driven(Turns::AsTheyCome, 2);
     let (tally, driven) = campaign.drive(&mut |_| {});
     driven.unwrap();
     assert_eq!(tally.conclusion(true), Conclusion::Holds);

@@ -98,6 +98,7 @@ impl KeyChooser {
     }
 
     /// The next key.
+    #[inline]
     pub fn draw(&self, random: &mut Random) -> u64 {
         match &self.shape {
             DistributionShape::Uniform => random.below(self.keys),

@@ -33,26 +33,31 @@ impl Random {
     /// A number from 0 to before `limit`; 0 when the limit is 0.
     ///
     /// Lemire's multiplication without the rejection: the bias is below `limit` / 2⁶⁴, and every call takes one word.
+    #[inline]
     pub fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.0.next_u64()) * u128::from(limit)) >> 64) as u64
     }
 
     /// A number from `low` to `high`, both inside.
+    #[inline]
     pub fn between(&mut self, low: i64, high: i64) -> i64 {
         low + self.below((high - low).max(0) as u64 + 1) as i64
     }
 
     /// An index into something of this length.
+    #[inline]
     pub fn index(&mut self, length: usize) -> usize {
         self.below(length as u64) as usize
     }
 
     /// A number from 0 to before 1, with 53 bits.
+    #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// True this often. Certain answers take no word from the stream.
+    #[inline]
     pub fn chance(&mut self, share: f64) -> bool {
         share > 0.0 && (share >= 1.0 || self.unit() < share)
     }

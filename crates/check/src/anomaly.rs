@@ -32,6 +32,8 @@ pub enum Refutation {
     Read(BadRead),
     /// No order of the transactions works.
     Proof(Proof),
+    /// At the levels of the engines: these transactions, on their own, are more than one server can show.
+    Alone(Vec<TransactionId>),
     /// Every way to settle a question that the history leaves open is impossible.
     Split(Vec<(Assumption, Refutation)>),
 }

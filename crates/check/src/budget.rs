@@ -33,7 +33,7 @@ impl Budget<'_> {
     }
 
     /// Whether somebody asked to stop.
-    pub(crate) fn is_stopped(&self) -> bool {
+    pub fn is_stopped(&self) -> bool {
         self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 

@@ -9,6 +9,9 @@ pub enum Instant {
     Begin(TransactionId),
     /// Its writes become the latest.
     Commit(TransactionId),
+    /// At the levels of the engines: its next moment. It begins; then for each statement this starts, looks at each row and, at PostgreSQL, has
+    /// all its locks; it ends.
+    Step(TransactionId),
 }
 
 /// An order that explains a history.

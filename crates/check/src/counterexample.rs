@@ -40,6 +40,8 @@ pub enum AnomalyKind {
     ReadOnlyAnomaly,
     /// Only the clock is violated.
     RealTimeViolation,
+    /// A lock did not keep another transaction out.
+    BrokenLock,
     /// Any other cycle.
     DependencyCycle,
 }
@@ -66,6 +68,7 @@ impl AnomalyKind {
             WriteSkew => "write-skew",
             ReadOnlyAnomaly => "read-only-anomaly",
             RealTimeViolation => "real-time-violation",
+            BrokenLock => "broken-lock",
             DependencyCycle => "dependency-cycle",
         }
     }
@@ -113,6 +116,7 @@ impl AnomalyKind {
             WriteSkew => "transactions overwrote what the others had read, each without seeing the others",
             ReadOnlyAnomaly => "a reader saw a state that no serial order of the writers passes through",
             RealTimeViolation => "a transaction missed what had ended before it began",
+            BrokenLock => "two transactions had locks on a row that exclude each other",
             DependencyCycle => "transactions depend on each other in a cycle",
         }
     }
@@ -131,6 +135,12 @@ pub enum DependencyKind {
     Overwrites,
     /// `rt`: real time.
     RealTime,
+    /// `lock`: the other had to wait for a lock.
+    Lock,
+    /// `snapshot`: the other locked what this one changed, which it may only if its snapshot has that change.
+    Snapshot,
+    /// `gone`: a row was looked at again after a wait, or was not there any more.
+    Gone,
 }
 
 impl DependencyKind {
@@ -142,6 +152,9 @@ impl DependencyKind {
             DependencyKind::VersionOrder => "ww",
             DependencyKind::Overwrites => "rw",
             DependencyKind::RealTime => "rt",
+            DependencyKind::Lock => "lock",
+            DependencyKind::Snapshot => "snapshot",
+            DependencyKind::Gone => "gone",
         }
     }
 }

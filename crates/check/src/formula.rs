@@ -25,6 +25,10 @@ impl std::ops::Not for Term {
     }
 }
 
+fn model_of(solver: &Solver<'_>, variables: usize) -> Model {
+    Model((0..variables).map(|variable| solver.is_true(Variable::new(variable).positive())).collect())
+}
+
 /// Variables, clauses and edges.
 #[derive(Clone, Default, Debug)]
 pub struct Formula {
@@ -98,22 +102,51 @@ impl Formula {
     }
 
     /// Values under which every clause holds and nothing comes before itself.
-    pub fn solve(&self, mut budget: Budget<'_>) -> Solution {
+    pub fn solve(&self, budget: Budget<'_>) -> Solution {
+        self.clone().search(budget, &mut |_| None)
+    }
+
+    /// The same with clauses that are known only when values are seen: `refuse` looks at each model and answers with terms of which one has to be
+    /// true and none is, or with nothing, and that is the model. What it answered is part of the formula from then on.
+    ///
+    /// # Panics
+    ///
+    /// When a term of the answer is true already: the search would not end.
+    pub fn search(&mut self, mut budget: Budget<'_>, refuse: &mut dyn FnMut(&Model) -> Option<Vec<Term>>) -> Solution {
         let mut known = Graph::new(Chains::new((0..=self.nodes).map(Node::new).collect()));
         known.index();
         let order: Vec<Node> = (0..self.nodes).map(Node::new).collect();
         let theory = Theory::new(&known, &order, Vec::new(), self.edges.clone());
         let ranks = vec![0; self.variables];
         let mut solver = Solver::new(theory, &ranks);
-        self.clauses.iter().for_each(|clause| solver.add_given(clause.clone()));
-        solver.insert_unconditional();
-        match solver.search(&|_, _| false, &mut |_| None, &mut budget) {
-            SearchOutcome::Model => {
-                let value = |variable| solver.is_true(Variable::new(variable).positive());
-                Solution::Model(Model((0..self.variables).map(value).collect()))
+        for clause in &self.clauses {
+            if budget.is_stopped() {
+                return Solution::Unknown;
             }
+            solver.add_given(clause.clone());
+        }
+        solver.insert_unconditional();
+        let variables = self.variables;
+        let mut refused: Vec<Vec<Lit>> = Vec::new();
+        let outcome = solver.search(
+            &|_, _| false,
+            &mut |solver| {
+                let model = model_of(solver, variables);
+                let terms = refuse(&model)?;
+                assert!(terms.iter().all(|&term| !model.is_true(term)), "a clause that is true refuses nothing");
+                let clause: Vec<Lit> = terms.into_iter().map(|term| term.0).collect();
+                refused.push(clause.clone());
+                Some((clause, refused.len() - 1))
+            },
+            &mut budget,
+        );
+        let solution = match outcome {
+            SearchOutcome::Model => Solution::Model(model_of(&solver, variables)),
             SearchOutcome::Refuted(_) => Solution::Impossible,
             SearchOutcome::Exhausted => Solution::Unknown,
-        }
+        };
+        drop(solver);
+        self.clauses.append(&mut refused);
+        solution
     }
 }

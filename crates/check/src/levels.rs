@@ -18,7 +18,7 @@
 //!
 //! A level that is added to [`IsolationLevel`] has no row yet, so that nothing compiles before it has one.
 
-use skew_history::{History, IsolationLevel};
+use skew_history::{Engine, EngineLevel, History, IsolationLevel};
 
 /// One of the two nodes of a transaction, which may be one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -122,6 +122,8 @@ pub(crate) enum Holds {
     InRealTime(IsolationLevel),
     /// Each to the rule of the level that it declares.
     AsDeclared,
+    /// To what one server can show: no rule for begins and commits, but for every statement ([`crate::engine`]).
+    OnServer(EngineLevel),
 }
 
 /// A row of the table.
@@ -200,6 +202,11 @@ const SERIALIZABLE: Rule = Rule {
 
 /// The row of a level.
 pub(crate) const fn row(level: IsolationLevel) -> &'static LevelRow {
+    macro_rules! on_server {
+        ($level:ident) => {
+            &LevelRow { holds: Holds::OnServer(EngineLevel::$level), turn: 10, by_way_of: None }
+        };
+    }
     use Holds::{All, AsDeclared, InRealTime};
     use IsolationLevel::*;
     match level {
@@ -213,6 +220,13 @@ pub(crate) const fn row(level: IsolationLevel) -> &'static LevelRow {
         StrongSnapshot => &LevelRow { holds: InRealTime(Snapshot), turn: 4, by_way_of: None },
         StrictSerializable => &LevelRow { holds: InRealTime(Serializable), turn: 2, by_way_of: None },
         Declared => &LevelRow { holds: AsDeclared, turn: 9, by_way_of: None },
+        Engine(EngineLevel::PostgresReadCommitted) => on_server!(PostgresReadCommitted),
+        Engine(EngineLevel::PostgresRepeatableRead) => on_server!(PostgresRepeatableRead),
+        Engine(EngineLevel::PostgresSerializable) => on_server!(PostgresSerializable),
+        Engine(EngineLevel::MysqlReadCommitted) => on_server!(MysqlReadCommitted),
+        Engine(EngineLevel::MysqlRepeatableRead) => on_server!(MysqlRepeatableRead),
+        Engine(EngineLevel::MysqlSnapshotIsolation) => on_server!(MysqlSnapshotIsolation),
+        Engine(EngineLevel::MysqlSerializable) => on_server!(MysqlSerializable),
     }
 }
 
@@ -221,7 +235,7 @@ pub(crate) const fn rule(level: IsolationLevel) -> &'static Rule {
     match &row(level).holds {
         Holds::All(rule) => rule,
         Holds::InRealTime(level) => rule(*level),
-        Holds::AsDeclared => &SERIALIZABLE,
+        Holds::AsDeclared | Holds::OnServer(_) => &SERIALIZABLE,
     }
 }
 
@@ -236,15 +250,46 @@ pub(crate) fn asking_order(levels: &[IsolationLevel]) -> Vec<IsolationLevel> {
     order
 }
 
-/// Whether one transaction of a history may run at one of these levels and another at the other.
-pub fn may_be_mixed(one: IsolationLevel, other: IsolationLevel) -> bool {
-    one == other || rule(one).mixes() && rule(one).company == rule(other).company
+/// The level of every transaction, where the question is what one server can show. One that does not declare a level of an engine while another
+/// does has that one's: it is for others to refuse such a history.
+pub(crate) fn on_server(history: &History, level: IsolationLevel) -> Option<Vec<EngineLevel>> {
+    match row(level).holds {
+        Holds::OnServer(level) => Some(vec![level; history.transaction_count()]),
+        Holds::AsDeclared => {
+            let declared = |transaction| history.declared_level(transaction).and_then(IsolationLevel::of_engine);
+            let some = history.transactions().find_map(declared)?;
+            Some(history.transactions().map(|transaction| declared(transaction).unwrap_or(some)).collect())
+        }
+        Holds::All(_) | Holds::InRealTime(_) => None,
+    }
 }
 
-/// The levels that are asked of a history when nobody says which: those of transactions and, where there are times, the strong ones.
+/// Whether one transaction of a history may run at one of these levels and another at the other.
+pub fn may_be_mixed(one: IsolationLevel, other: IsolationLevel) -> bool {
+    match (one.of_engine(), other.of_engine()) {
+        (Some(one), Some(other)) => one.engine() == other.engine(),
+        (None, None) => one == other || rule(one).mixes() && rule(one).company == rule(other).company,
+        _ => false,
+    }
+}
+
+/// The levels that are asked of a history when nobody says which: the three of the engine that it comes from; where it does not say, those of the
+/// papers.
 pub fn levels_to_ask(history: &History) -> Vec<IsolationLevel> {
+    let engine = history.engine().and_then(|text| text.parse::<Engine>().ok());
+    match engine {
+        Some(engine) => {
+            let usual = engine.levels().filter(|&level| level != EngineLevel::MysqlSnapshotIsolation);
+            usual.map(IsolationLevel::Engine).collect()
+        }
+        None => papers_levels_to_ask(history),
+    }
+}
+
+/// The levels of the papers that can be asked of a history: those of transactions and, where there are times, the strong ones.
+pub fn papers_levels_to_ask(history: &History) -> Vec<IsolationLevel> {
     let strong = IsolationLevel::strong().filter(|_| history.has_times());
-    IsolationLevel::of_transactions().chain(strong).collect()
+    IsolationLevel::of_papers().chain(strong).collect()
 }
 
 #[cfg(test)]
@@ -266,7 +311,7 @@ mod tests {
 
     #[test]
     fn one_node_is_reached_wherever_it_ends() {
-        for level in IsolationLevel::of_transactions() {
+        for level in IsolationLevel::of_papers() {
             let rule = rule(level);
             let at_begin = rule.reads == Reads::LatestAt(TransactionNode::Begin)
                 || rule.version_order_ends == TransactionNode::Begin;

@@ -28,6 +28,7 @@ mod clock;
 pub mod commit_order;
 pub mod counterexample;
 mod decide;
+mod engine;
 mod explain;
 mod formula;
 mod graph;
@@ -57,7 +58,7 @@ pub use counterexample::{AnomalyKind, Case, Counterexample, DependencyKind, Told
 pub use explain::explain;
 pub use formula::{Formula, Model, Solution, Term};
 pub use growing::{GrowingHistory, GrowingId, GrowingOptions, Mark, Refused, Updates, Version};
-pub use levels::{levels_to_ask, may_be_mixed};
+pub use levels::{levels_to_ask, may_be_mixed, papers_levels_to_ask};
 pub use other_run::{ExternalRead, NoVersion, OtherRun, SomeRun};
 pub use skew_history::IsolationLevel;
 pub use verdict::Verdict;
@@ -112,7 +113,7 @@ pub fn cannot_ask(history: &History, level: IsolationLevel) -> Option<String> {
         Holds::InRealTime(_) if !history.has_times() => Some(format!(
             "{level} speaks about real time, but no transaction has `begin` or `end`; ask for another level"
         )),
-        Holds::All(_) | Holds::InRealTime(_) => None,
+        Holds::All(_) | Holds::InRealTime(_) | Holds::OnServer(_) => None,
     }
 }
 

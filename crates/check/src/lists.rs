@@ -232,7 +232,7 @@ impl List {
 
     fn finish(&mut self, history: &History, counts: &[bool], order: Vec<TransactionId>) {
         let writes = |transaction: TransactionId| {
-            counts[transaction.index()] && history.outcome(transaction) != Outcome::AbortedByProgram
+            counts[transaction.index()] && matches!(history.outcome(transaction), Outcome::Committed | Outcome::Unknown)
         };
         let read: FxHashSet<TransactionId> = order.iter().copied().collect();
         let mut unread: Vec<TransactionId> = self.appended.iter().map(|appended| appended.transaction).collect();

@@ -20,11 +20,12 @@
 
 use crate::anomaly::BadRead;
 use crate::budget::Budget;
-use crate::commit_order::CommitOrder;
+use crate::commit_order::{CommitOrder, Instant};
 use crate::resolve::{Assumed, INITIAL, PackedWriter, Unexplained, resolve};
 use crate::split::decide_assuming;
 use crate::verdict::Verdict;
-use skew_history::{Action, EventId, History, IsolationLevel, Outcome, TransactionId, Writer};
+use skew_history::{Action, EventId, History, IsolationLevel, KeyId, Outcome, TransactionId, Value, Writer};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// A history some of whose reads may have returned something else.
@@ -78,6 +79,27 @@ impl<'h> OtherRun<'h> {
     /// The run that was observed.
     pub fn new(history: &'h History) -> OtherRun<'h> {
         OtherRun { history, assumed: Assumed::default() }
+    }
+
+    /// The run that was observed, as an order explains it: which transactions of unknown outcome have committed, and which append an element
+    /// is that was appended several times.
+    pub fn explained(history: &'h History, order: &CommitOrder) -> OtherRun<'h> {
+        let mut places: Vec<Option<usize>> = vec![None; history.transaction_count()];
+        for (place, instant) in order.instants.iter().enumerate() {
+            if let Instant::Commit(transaction) = *instant {
+                places[transaction.index()] = Some(place);
+            }
+        }
+        let unknown = history.transactions().filter(|&other| history.outcome(other) == Outcome::Unknown);
+        let committed = unknown.map(|other| (other, places[other.index()].is_some())).collect();
+        let mut elements: BTreeMap<(KeyId, Value), Vec<EventId>> = BTreeMap::new();
+        for transaction in history.transactions().filter(|other| places[other.index()].is_some()) {
+            let appends = history.numbered_events_of(transaction).filter(|(_, event)| event.action == Action::Append);
+            appends.for_each(|(number, event)| elements.entry((event.key, event.value)).or_default().push(number));
+        }
+        let place = |append: &EventId| (places[history.transaction_of(*append).index()], *append);
+        elements.values_mut().for_each(|appends| appends.sort_by_key(place));
+        OtherRun { history, assumed: Assumed { committed, elements, ..Assumed::default() } }
     }
 
     /// The reads that are not of own writes, with their writers, in the order of events; a read that violates every level instead, if

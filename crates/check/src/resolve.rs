@@ -209,6 +209,8 @@ pub(crate) struct Assumed {
     pub(crate) writers: BTreeMap<EventId, Vec<PackedWriter>>,
     /// Reads and their writers that are not to be had together.
     pub(crate) excluded: Vec<Vec<(EventId, PackedWriter)>>,
+    /// Whether the question is what one server can show: who was refused held locks and read all the same, and there are reads that no paper knows.
+    pub(crate) on_server: bool,
 }
 
 /// Explains the reads of `history`.
@@ -257,6 +259,8 @@ struct Resolver<'h, 'a> {
     /// All write events by key; of keys with many, sorted by value.
     written: Vec<WriteEvent>,
     lists: ListKeys,
+    /// Some read found nothing because of somebody.
+    has_gone: bool,
     counts: Vec<bool>,
     lookups: Vec<Lookup>,
     reads: Vec<ReadFrom>,
@@ -268,7 +272,7 @@ impl<'h, 'a> Resolver<'h, 'a> {
     fn new(history: &'h History, assumed: &'a Assumed) -> Self {
         let counts = history.transactions().map(|transaction| match history.outcome(transaction) {
             Outcome::Committed | Outcome::AbortedByProgram => true,
-            Outcome::AbortedByDatabase => false,
+            Outcome::AbortedByDatabase => assumed.on_server,
             Outcome::Unknown => assumed.committed.get(&transaction) == Some(&true),
         });
         let counts = counts.collect();
@@ -283,6 +287,7 @@ impl<'h, 'a> Resolver<'h, 'a> {
             initial,
             written,
             lists: ListKeys::new(history),
+            has_gone: !history.all_gone().is_empty(),
             counts,
             lookups: Vec::with_capacity(BATCH),
             reads: Vec::new(),
@@ -376,8 +381,11 @@ impl<'h, 'a> Resolver<'h, 'a> {
                 }
                 continue;
             }
+            if self.assumed.on_server && self.history.gone(number).is_some() {
+                continue;
+            }
             let own = if is_long { own_of_long.get(&event.key).copied() } else { last_write(events, place, first) };
-            match own {
+            match own.filter(|_| !self.is_beside_own(transaction, number)) {
                 Some(own) if !self.lists.is_list(event.key) => self.internal_read(transaction, number, event, own)?,
                 _ => {
                     let key = event.key.index();
@@ -387,6 +395,12 @@ impl<'h, 'a> Resolver<'h, 'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a read after an own write says that it is from somebody else: on a server the snapshot's row may be returned beside an own one.
+    fn is_beside_own(&self, transaction: TransactionId, read: EventId) -> bool {
+        let other = |claim: Writer| claim != Writer::Transaction(transaction);
+        self.assumed.on_server && self.history.claim(read).is_some_and(other)
     }
 
     fn look_up(&mut self) -> Result<(), Unexplained> {
@@ -468,7 +482,9 @@ impl<'h, 'a> Resolver<'h, 'a> {
     ) -> Result<(), Unexplained> {
         let claim = self.history.claim(read);
         let agrees = claim.is_none_or(|claim| claim == Writer::Transaction(transaction));
-        if agrees && self.history.event(own).value == event.value {
+        let own_value = self.history.event(own).value;
+        let returns_it = own_value == event.value || event.value.is_found() && !own_value.is_absent();
+        if agrees && returns_it && self.history.gone(read).is_none() {
             return Ok(());
         }
         Err(Unexplained::Bad(BadRead::Internal { read, own }))
@@ -499,21 +515,39 @@ impl<'h, 'a> Resolver<'h, 'a> {
                 PossibleWriters::Several(assumed.clone())
             });
         }
-        let (read, value) = (lookup.read, lookup.event.value);
-        let claim = self.history.claim(read);
+        let value = lookup.event.value;
+        let claim = self.history.claim(lookup.read);
         let initial = self.initial.unwrap_or_else(|| self.history.initial(lookup.event.key));
-        let initial = self.history.same(initial, value) && claim.is_none_or(|claim| claim == Writer::Initial);
-        let versions = self.versions_with(lookup.versions, value).filter(|version| match claim {
+        let initial = self.history.may_return(value, initial) && claim.is_none_or(|claim| claim == Writer::Initial);
+        let is_claimed = |version: &&WriteEvent| match claim {
             None => true,
             Some(Writer::Initial) => false,
             Some(Writer::Transaction(writer)) => version.transaction == writer,
-        });
+        };
+        if value.is_found() {
+            return self.among(lookup, initial, self.versions_present(lookup.versions).filter(is_claimed));
+        }
+        if self.has_gone
+            && let Some(by) = self.history.gone(lookup.read)
+        {
+            return Err(Unexplained::Bad(self.explain_gone(lookup, by)));
+        }
+        self.among(lookup, initial, self.versions_with(lookup.versions, value).filter(is_claimed))
+    }
+
+    /// Whoever may have written what was read, among versions that hold it.
+    fn among<'v>(
+        &self,
+        lookup: &Lookup,
+        initial: bool,
+        versions: impl Iterator<Item = &'v WriteEvent> + Clone,
+    ) -> Result<PossibleWriters, Unexplained> {
         let good = versions.clone().filter(|version| !version.overwritten && version.may_have_committed);
         let mut good = good.map(|version| PackedWriter::from(version.transaction));
         match (initial, good.next(), good.next()) {
             (true, None, _) => Ok(PossibleWriters::One(INITIAL)),
             (false, Some(only), None) => Ok(PossibleWriters::One(only)),
-            (false, None, _) => Err(Unexplained::Bad(self.explain_bad(read, versions))),
+            (false, None, _) => Err(Unexplained::Bad(self.explain_bad(lookup.read, versions))),
             (_, first, second) => {
                 let mut candidates: Vec<PackedWriter> = first.into_iter().chain(second).chain(good).collect();
                 candidates.extend(initial.then_some(INITIAL));
@@ -545,6 +579,23 @@ impl<'h, 'a> Resolver<'h, 'a> {
             versions = &versions[from..from + length];
         }
         versions.iter().filter(move |version| version.value == value)
+    }
+
+    /// The versions of a key that are there, for whoever only found one.
+    fn versions_present(&self, (start, end): (u32, u32)) -> impl Iterator<Item = &WriteEvent> + Clone {
+        self.written[start as usize..end as usize].iter().filter(|version| !version.value.is_absent())
+    }
+
+    /// Whoever found nothing because a row was deleted and its key inserted anew saw what the other replaced itself.
+    fn explain_gone(&self, lookup: &Lookup, by: TransactionId) -> BadRead {
+        let (read, key) = (lookup.read, lookup.event.key);
+        let is_deletion = |event: &Event| !event.is_read() && event.key == key && event.value.is_absent();
+        let mut writes = self.history.numbered_events_of(by);
+        let write = writes.find(|(_, event)| is_deletion(event)).map_or(read, |(number, _)| number);
+        match self.history.outcome(by) {
+            Outcome::Committed | Outcome::Unknown => BadRead::Intermediate { read, write },
+            Outcome::AbortedByProgram | Outcome::AbortedByDatabase => BadRead::Aborted { read, write },
+        }
     }
 
     fn explain_bad<'v>(&self, read: EventId, mut versions: impl Iterator<Item = &'v WriteEvent>) -> BadRead {
@@ -659,7 +710,7 @@ fn for_each_write(history: &History, mut visit: impl FnMut(TransactionId, &Event
 
 /// Whether a transaction's writes are there for others.
 fn writes_count(history: &History, counts: &[bool], transaction: TransactionId) -> bool {
-    counts[transaction.index()] && history.outcome(transaction) != Outcome::AbortedByProgram
+    counts[transaction.index()] && matches!(history.outcome(transaction), Outcome::Committed | Outcome::Unknown)
 }
 
 /// Per transaction that counts and may be read from, the keys it wrote.

@@ -41,6 +41,7 @@ impl<'a, 'h> Rules<'a, 'h> {
             Holds::All(rule) => (Held::Alike(rule), false),
             Holds::InRealTime(level) => (Held::Alike(levels::rule(*level)), true),
             Holds::AsDeclared => (Held::as_declared(resolved), false),
+            Holds::OnServer(_) => unreachable!("a level of an engine is decided by statements"),
         };
         let mut rules = Rules { resolved, asked: level, held, first_node: Vec::new(), instants: Vec::new() };
         let mut node = Node::FIRST;

@@ -18,7 +18,7 @@ use support::{Random, Shape, describe, random_history};
 
 fn refutes_nothing(text: &str, refutation: &Refutation) {
     let history = notation::parse(text).unwrap();
-    for level in IsolationLevel::of_transactions() {
+    for level in IsolationLevel::of_papers() {
         assert!(satisfies(&history, level), "{text} holds at {level}");
         let anomaly = Anomaly { level, refutation: refutation.clone() };
         assert!(!anomaly.refutes(&history, level), "{text} at {level}");
@@ -202,6 +202,7 @@ impl Forger<'_> {
             Refutation::Read(bad) => *bad = self.bad_read(),
             Refutation::Proof(proof) => self.change_proof(proof),
             Refutation::Split(answers) => self.change_split(answers, whole),
+            Refutation::Alone(transactions) => transactions.push(self.transaction()),
         }
         // What is taken out of its split is the lie that lists invite.
         if let Refutation::Split(answers) = refutation
@@ -254,7 +255,7 @@ fn no_forged_refutation_of_a_history_that_holds_is_believed() {
     let (seed, count) = (environment("SKEW_SEED", 7), environment("SKEW_HISTORIES", 3_000));
     eprintln!("forged refutations: {count} histories from seed {seed}");
     let (mut tried, mut believed) = (0u64, 0u64);
-    let levels: Vec<IsolationLevel> = IsolationLevel::of_transactions().collect();
+    let levels: Vec<IsolationLevel> = IsolationLevel::of_papers().collect();
     for number in 0..count {
         let random = &mut Random::new(seed.wrapping_mul(1_000_003).wrapping_add(number));
         let shape = Shape { lists: number % 3 > 0, duplicates: true, outcomes: number % 4 > 0, ..Shape::any(random) };

@@ -301,7 +301,7 @@ fn number(name: &str, default: u64) -> u64 {
 }
 
 fn levels() -> impl Iterator<Item = Option<IsolationLevel>> {
-    IsolationLevel::of_transactions().map(Some).chain([None])
+    IsolationLevel::of_papers().map(Some).chain([None])
 }
 
 /// Runs many simulations at every level and mixed; returns how many transactions were refused.
@@ -400,7 +400,7 @@ fn beside_what_was_rolled_back_may_be_read_what_the_definition_allows() {
 /// Nothing but roll-backs, or nothing but reads: what is kept does not grow.
 #[test]
 fn transactions_that_roll_back_are_forgotten() {
-    for level in IsolationLevel::of_transactions() {
+    for level in IsolationLevel::of_papers() {
         for updates in [Updates::Plain, Updates::Atomic] {
             let mut growing = GrowingHistory::new(options(updates, Some(8)));
             let idle = growing.begin(SessionId(9), level);

@@ -30,7 +30,8 @@ fn for_random_histories(name: &str, count: u64, mut test: impl FnMut(&History, &
 }
 
 fn levels(history: &History) -> Vec<IsolationLevel> {
-    IsolationLevel::all().filter(|&level| cannot_ask(history, level).is_none()).collect()
+    let of_papers = IsolationLevel::all().filter(|level| level.of_engine().is_none());
+    of_papers.filter(|&level| cannot_ask(history, level).is_none()).collect()
 }
 
 fn is_certified(history: &History, report: &LevelReport) -> bool {
@@ -124,4 +125,19 @@ fn larger_histories_are_certified_with_and_without_pruning() {
             assert!(!implied || verdicts[0] == "holds", "made at {made_at}, fails {level}:\n{}", describe(&history));
         }
     }
+}
+
+#[test]
+fn rows_that_were_found_or_gone_are_drawn_often_enough() {
+    let (mut found, mut ambiguous, mut gone, mut holds) = (0, 0, 0, 0);
+    for_random_histories("found and gone", 4_000, |history, _| {
+        gone += usize::from(!history.all_gone().is_empty());
+        if history.features().found_reads {
+            found += 1;
+            ambiguous += usize::from(support::ambiguity(history) > 1);
+            holds += usize::from(check(history, IsolationLevel::Causal, Budget::UNLIMITED).holds());
+        }
+    });
+    eprintln!("found {found}, of which {ambiguous} ambiguous and {holds} causal; gone {gone}");
+    assert!(found > 500 && ambiguous > 200 && holds > 100 && holds < found - 100 && gone > 40);
 }

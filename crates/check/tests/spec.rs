@@ -48,6 +48,28 @@ fn lost_update_is_allowed_up_to_prefix() {
 }
 
 #[test]
+fn a_row_that_was_found_may_be_any_version_that_is_there() {
+    // Of two versions, the one that makes it right; without `found` it is the one that was read.
+    expect(EVERYWHERE, "w(x,1) w(y,1); w(x,2) w(y,2); r(x,found) r(y,1)");
+    expect("-------", "init(x,1)\na: w(x,nil) w(y,1); b: r(y,1) r(x,found)");
+    expect(EVERYWHERE, "init(x,1)\na: w(x,nil) w(y,1); b: r(x,found) r(y,init)");
+    expect("++++---", "init(x,1)\na: r(x,found) w(x,2); b: r(x,found)<-init w(x,nil); c: r(x,nil)");
+    // Who wrote it may be said, and then it is that version.
+    expect("+------", "a: w(x,1) | w(x,2); b: w(z,1); c: r(x,found)<-a#0 r(x,found)<-a#1");
+    expect(NOWHERE, "a: w(x,nil); b: r(x,found)<-a#0");
+    // Own writes come first, and only what is there is found.
+    expect(EVERYWHERE, "w(x,1) r(x,found)");
+    expect(NOWHERE, "init(x,5)\na: w(x,nil) r(x,found)");
+}
+
+#[test]
+fn a_row_that_was_gone_is_a_version_that_its_writer_replaced() {
+    expect(NOWHERE, "init(x,5)\na: w(x,nil) w(x,7); b: r(x,gone)@1:update<-a#0");
+    expect(NOWHERE, "a: w(x,nil) w(x,7) w(x,nil); b: r(x,gone)<-a#0");
+    expect(EVERYWHERE, "init(x,5)\na: w(x,nil) w(x,7); b: r(x,gone)@1:update<-a#0 !40001");
+}
+
+#[test]
 fn write_skew_fails_serializable_only() {
     expect("++++++-", "r(x,init) r(y,init) w(x,1); r(x,init) r(y,init) w(y,2)");
 }

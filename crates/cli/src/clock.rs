@@ -199,7 +199,12 @@ impl ProgressLine {
 
     /// Names what is being done with it.
     pub(crate) fn tell(&self, progress: Progress) {
-        lock(&self.shared.0).doing = format!("{} {}", progress.phase.name(), progress.size);
+        self.say(format!("{} {}", progress.phase.name(), progress.size));
+    }
+
+    /// The same in words.
+    pub(crate) fn say(&self, doing: String) {
+        lock(&self.shared.0).doing = doing;
     }
 }
 

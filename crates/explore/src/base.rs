@@ -5,6 +5,8 @@
 //!   prefix, snapshot, serializable          causal; then transactions are lined up
 //!   psi                                     causal; then the checker is asked
 //! ```
+//!
+//! The levels of the engines are searched in another way (`schedules`), which keeps to them by itself.
 
 use skew_history::IsolationLevel;
 
@@ -66,5 +68,6 @@ pub(crate) fn way(level: IsolationLevel) -> Option<Way> {
         IsolationLevel::Snapshot => lined_up(Placing::Halves),
         IsolationLevel::Serializable => lined_up(Placing::Whole),
         IsolationLevel::StrongSnapshot | IsolationLevel::StrictSerializable | IsolationLevel::Declared => None,
+        IsolationLevel::Engine(_) => exact(Base::Any),
     }
 }

@@ -35,6 +35,8 @@ pub fn explore(program: &Program) -> Exploration<'_> {
 pub struct ExplorationReport {
     /// Runs that the level allows.
     pub runs: u64,
+    /// At a level of an engine: runs in which the server refused somebody. They are not among the others, and assertions are asked in them.
+    pub refused: u64,
     /// Runs that were looked at, before any filter.
     pub explored: u64,
     /// Runs of which the checker could not say whether the level allows them, or how they may have ended.
@@ -123,7 +125,8 @@ impl Exploration<'_> {
                 RunAnswer::Fails => continue,
                 RunAnswer::Unknown => report.unknown += 1,
                 RunAnswer::Holds => {
-                    report.runs += 1;
+                    report.runs += u64::from(!run.is_again() && run.refusals().is_empty());
+                    report.refused += u64::from(!run.is_again() && !run.refusals().is_empty());
                     report.unknown += u64::from(!self.judge(&run, &mut violations));
                 }
             }

@@ -81,6 +81,17 @@ pub enum ExploreError {
         "{0} cannot be explored: it speaks about real time; use one of the seven levels from read-committed to serializable"
     )]
     RealTime(IsolationLevel),
+    /// One server has one engine, and none has a level of the papers.
+    #[error(
+        "{0} and {1} cannot be explored together: one server has the levels of one engine; give all transactions levels of one kind"
+    )]
+    MixedEngines(IsolationLevel, IsolationLevel),
+    /// A program that runs only as a whole is not driven on a server.
+    #[error("a command cannot be explored at {0} yet; use a level of the papers, such as read-committed or snapshot")]
+    EngineCommand(IsolationLevel),
+    /// An order of transactions says nothing about a server.
+    #[error("--algorithm dfs and --base are for the levels of the papers; at {0} every schedule is explored already")]
+    EngineBaseline(IsolationLevel),
     /// psi has no rule for single transactions.
     #[error("{0} is at psi and others are not; psi has no rule for single transactions, use it for all or for none")]
     MixedParallelSnapshot(String),

@@ -21,6 +21,7 @@
 //! | `base`, `consistency`, `forced`, `lineup` | the levels on small histories |
 //! | `swap` | which swaps are taken |
 //! | `search`, `runner`, `subtree` | the histories that wait, and how one is written down |
+//! | `schedules`, `server` | the levels of the engines: every schedule on a server |
 //! | `run`, `record`, `final_state` | a complete history, and how it may have ended |
 //! | `orders` | the baseline and the oracle |
 //! | `program`, `value`, `check` | programs in Rust |
@@ -50,7 +51,9 @@ mod remote;
 mod requests;
 mod run;
 mod runner;
+mod schedules;
 mod search;
+mod server;
 mod set;
 mod sql;
 mod subtree;

@@ -29,6 +29,9 @@ impl<'p, P: Explorable + ?Sized> Baseline<'p, P> {
     /// An exploration of the whole program.
     pub fn new(program: &'p P, options: Options) -> Result<Baseline<'p, P>, ExploreError> {
         let runner = Runner::new(program, options)?;
+        if runner.outline.is_on_server() {
+            return Err(ExploreError::EngineBaseline(options.level));
+        }
         let stack = vec![runner.root()];
         Ok(Baseline { runner, stack })
     }

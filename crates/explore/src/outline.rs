@@ -3,7 +3,7 @@
 use crate::base::{Base, Filter, way};
 use crate::error::ExploreError;
 use crate::set::{MOST_TRANSACTIONS, Number, Set};
-use skew_history::IsolationLevel;
+use skew_history::{EngineLevel, IsolationLevel};
 
 /// So many events a transaction may have unless told otherwise.
 const MOST_EVENTS: usize = 10_000;
@@ -105,6 +105,9 @@ impl Outline {
         if count > MOST_TRANSACTIONS {
             return Err(ExploreError::TooManyTransactions { count, limit: MOST_TRANSACTIONS });
         }
+        if level.of_engine().is_some() {
+            return Err(ExploreError::EngineCommand(level));
+        }
         let place = self.session_names.iter().position(|name| name == session).unwrap_or_else(|| {
             self.session_names.push(session.to_owned());
             self.session_names.len() - 1
@@ -118,7 +121,17 @@ impl Outline {
         Ok(count as Number)
     }
 
+    /// Whether the levels are those of an engine.
+    pub(crate) fn is_on_server(&self) -> bool {
+        self.levels.get(1).is_some_and(|level| level.of_engine().is_some())
+    }
+
     fn refuse_levels(&self) -> Result<(), ExploreError> {
+        let engine = |level: &IsolationLevel| level.of_engine().map(EngineLevel::engine);
+        let of_engines = self.levels.get(1..).unwrap_or_default();
+        if let Some(other) = of_engines.iter().find(|level| engine(level) != engine(&of_engines[0])) {
+            return Err(ExploreError::MixedEngines(of_engines[0], *other));
+        }
         if let Some(&level) = self.levels.iter().find(|&&level| way(level).is_none()) {
             return Err(ExploreError::RealTime(level));
         }

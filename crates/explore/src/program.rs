@@ -277,7 +277,7 @@ impl Explorable for Program {
         let (body, _) = &self.sessions[place.session].transactions[place.number];
         let returned = match body(&mut Transaction { requests, returned: before }) {
             Ok(value) => Some(value),
-            Err(TransactionStop(StopReason::Aborted)) => None,
+            Err(TransactionStop(StopReason::Aborted | StopReason::Interrupted(Interrupt::Refused(_)))) => None,
             Err(TransactionStop(StopReason::Interrupted(interrupt))) => return Err(interrupt),
         };
         let commits = returned.is_some();

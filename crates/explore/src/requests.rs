@@ -20,7 +20,10 @@ use crate::keys::{KeyNumber, Keys, reads_down};
 use crate::log::{Event, Log, Manner, ReadKind, ScanEnd, Sought};
 use crate::ordered::Ordered;
 use crate::outline::Outline;
+use crate::server::access::StepAccess;
+use crate::server::turn::{ServerTurn, TurnPoint};
 use crate::set::{INITIAL, Number, Set};
+use skew_history::StatementKind;
 use skew_sql::rows::{Found, Looked, Scanned};
 use skew_sql::{Fit, Fits, KeyPart, KeyRange, Row, RowKey};
 use std::sync::Arc;
@@ -32,6 +35,19 @@ pub enum Interrupt {
     Waiting,
     /// It cannot be run: what it does is not supported. The exploration ends with this message.
     Failed(String),
+    /// At a level of an engine: the server refuses the transaction with this code and rolls it back. The transaction ends by that.
+    Refused(&'static str),
+}
+
+/// What came of a step on a server.
+pub(crate) struct TakenStep {
+    /// Where the transaction stands now.
+    pub(crate) stands: Option<TurnPoint>,
+    /// The statement that was refused, and with which code.
+    pub(crate) refused: Option<(u32, &'static str)>,
+    /// It began early, and nothing followed from that.
+    pub(crate) waited_in_vain: bool,
+    pub(crate) access: StepAccess,
 }
 
 /// Who answers a read that is not recorded.
@@ -79,6 +95,8 @@ pub struct Requests<'a> {
     /// The next recorded event.
     cursor: usize,
     pub(crate) reason: Option<Interruption>,
+    /// At a level of an engine: the step that is being taken on its server, which has all the answers.
+    turn: Option<ServerTurn<'a>>,
 }
 
 impl<'a> Requests<'a> {
@@ -89,7 +107,78 @@ impl<'a> Requests<'a> {
         names: &'a dyn Fn(&RowKey) -> String,
         guide: Guide<'a>,
     ) -> Requests<'a> {
-        Requests { history, keys, outline, names, guide, cursor: 0, reason: None }
+        Requests { history, keys, outline, names, guide, cursor: 0, reason: None, turn: None }
+    }
+
+    /// Those of a step on a server.
+    pub(crate) fn on_server(
+        turn: ServerTurn<'a>,
+        unused: &'a mut Ordered,
+        keys: &'a mut Keys,
+        outline: &'a Outline,
+        names: &'a dyn Fn(&RowKey) -> String,
+    ) -> Requests<'a> {
+        Requests { turn: Some(turn), ..Requests::new(unused, keys, outline, names, Guide::Levels) }
+    }
+
+    /// What came of a step on a server; `has_ended`: the program has come to its end.
+    pub(crate) fn taken(self, has_ended: bool) -> Result<TakenStep, ExploreError> {
+        let Some(mut turn) = self.turn else { return Err(ExploreError::ForeignSubtree) };
+        if has_ended {
+            turn.end();
+        }
+        let transaction = || self.outline.transaction_name(turn.number());
+        let limit = self.outline.options.most_events;
+        if turn.events() > limit {
+            return Err(ExploreError::TooManyEvents { transaction: transaction(), limit });
+        }
+        if let Some(event) = turn.differs {
+            let (recorded, asked) = ("another request".to_owned(), "a request that it did not make then");
+            return Err(ExploreError::not_deterministic(transaction(), event, recorded, asked));
+        }
+        let ServerTurn { stands, refused, waited_in_vain, access, .. } = turn;
+        Ok(TakenStep { stands, refused, waited_in_vain, access })
+    }
+
+    /// A statement begins, and all requests are its own until the next one does. `ignores`: an INSERT that leaves what is there as it is.
+    ///
+    /// Only levels of engines ask for it. Without, every request is a statement by itself: a plain SELECT, a SELECT … FOR UPDATE, or a
+    /// write for which nothing was read.
+    pub fn statement(&mut self, kind: StatementKind, ignores: bool) {
+        if let Some(turn) = &mut self.turn {
+            turn.declare(kind, ignores);
+        }
+    }
+
+    /// The statement that has begun looks at nothing more in its snapshot once it has asked for its first lock. Saying so saves time, because
+    /// fewer orders make a difference; it has to be true.
+    pub fn look_once(&mut self) {
+        if let Some(turn) = &mut self.turn {
+            turn.look_once();
+        }
+    }
+
+    /// Whether a server has the answers.
+    pub(crate) fn is_on_server(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    /// Whether a key is free, for an INSERT and whatever else takes a new key: nothing, or the row that is there.
+    pub fn check(&mut self, key: &RowKey) -> Result<Option<Row>, Interrupt> {
+        let number = self.keys.number(key);
+        match &mut self.turn {
+            Some(turn) => turn.check(number, self.keys),
+            None => self.read(key, true),
+        }
+    }
+
+    /// Locks a row that is there for a purpose of its own, such as the check of a foreign key.
+    pub fn lock(&mut self, key: &RowKey, kind: StatementKind) -> Result<Option<Row>, Interrupt> {
+        let number = self.keys.number(key);
+        match &mut self.turn {
+            Some(turn) => turn.lock(number, self.keys, kind),
+            None => self.read(key, true),
+        }
     }
 
     /// The same after all that is recorded: a run that goes on rather than one that begins again.
@@ -100,6 +189,13 @@ impl<'a> Requests<'a> {
     /// Reads the row under a key; nothing if there is none. A locking read sees the latest version, whatever the level.
     pub fn read(&mut self, key: &RowKey, locking: bool) -> Result<Option<Row>, Interrupt> {
         let key = self.keys.number(key);
+        if let Some(turn) = &mut self.turn {
+            return if locking {
+                turn.lock(key, self.keys, StatementKind::ForUpdate)
+            } else {
+                turn.select(key, self.keys)
+            };
+        }
         self.read_in(key, if locking { Manner::Locking } else { Manner::Plain })?;
         Ok(self.answer(self.cursor - 1))
     }
@@ -107,6 +203,9 @@ impl<'a> Requests<'a> {
     /// Reads the row under a key for a statement that seeks rows to lock: it is locked, or passed over.
     pub fn seek(&mut self, key: &RowKey, fits: &mut Fits<'_>) -> Result<Found, Interrupt> {
         let key = self.keys.number(key);
+        if let Some(turn) = &mut self.turn {
+            return turn.seek(key, self.keys, fits);
+        }
         let sought = self.sought(key, fits);
         self.read_in(key, Manner::Sought(sought))?;
         self.look_again(self.cursor - 1, sought)?;
@@ -166,8 +265,11 @@ impl<'a> Requests<'a> {
 
     /// Writes a row under a key; nothing: deletes it.
     pub fn write(&mut self, key: &RowKey, value: Option<Row>) -> Result<(), Interrupt> {
-        self.go_on()?;
         let key = self.keys.number(key);
+        if let Some(turn) = &mut self.turn {
+            return turn.write(key, self.keys, value);
+        }
+        self.go_on()?;
         match self.log().events.get(self.cursor) {
             Some(Event::Write { key: written, value: before }) if *written == key && *before == value => {}
             Some(_) => return Err(self.differs(&self.told("write", key))),
@@ -185,6 +287,9 @@ impl<'a> Requests<'a> {
     /// A range with a limit is read up to the end of the part of the key where it has enough rows, because what a recorded scan covers
     /// ends with a part; all that was read there is returned. With `locking` every read of it sees the latest version, whatever the level.
     pub fn scan(&mut self, range: &KeyRange, locking: bool) -> Result<Scanned, Interrupt> {
+        if let Some(turn) = &mut self.turn {
+            return if locking { turn.present(range, self.keys) } else { turn.scan(range, self.keys) };
+        }
         let start = self.cursor;
         let manner = if locking { Manner::Locking } else { Manner::Plain };
         let end = self.scan_in(range, manner, &mut |_, _| Fit::Yes)?;
@@ -193,6 +298,9 @@ impl<'a> Requests<'a> {
 
     /// Reads the keys of a range for a statement that seeks rows to lock, until as many as the range wants fit.
     pub fn look_over(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Looked, Interrupt> {
+        if let Some(turn) = &mut self.turn {
+            return turn.look_over(range, self.keys, fits);
+        }
         let start = self.cursor;
         let end = self.scan_in(range, Manner::Sought(Sought::ABSENT), fits)?;
         let found = |place: usize| match &self.log().events[place] {

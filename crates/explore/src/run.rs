@@ -9,11 +9,12 @@ use crate::log::{Event, Manner, Outcome, Read, ReadKind};
 use crate::outline::Place;
 use crate::record::{Locked, Recorder};
 use crate::runner::{Node, Runner};
+use crate::server::outcome::ServerRun;
 use crate::set::{INITIAL, Number, Set};
 use crate::subtree::Subtree;
 use skew_check::{Budget, Verdict};
 use skew_history::builder::Refusal;
-use skew_history::{History, IsolationLevel};
+use skew_history::{Engine, EngineLevel, History, IsolationLevel};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -48,6 +49,10 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
     /// Its history, as the checker knows histories; every transaction declares its level. Refused when the program gives two keys one name,
     /// or two sessions.
     pub fn history(&self) -> Result<History, Refusal> {
+        if let Some(server) = &self.node.server {
+            let Runner { program, outline, keys, .. } = self.runner;
+            return server.history(*program, outline, keys);
+        }
         self.history_with(self.locked(Budget::steps(WORK_PER_GUESS)))
     }
 
@@ -137,11 +142,18 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
     /// Whether it satisfies the levels that were asked for, and not only their bases.
     pub fn answer(&self, budget: Budget<'_>) -> RunAnswer {
         let outline = &self.runner.outline;
+        if let Some(server) = &self.node.server {
+            let holds = server.is_serializable(outline);
+            return if holds { RunAnswer::Holds } else { RunAnswer::Fails };
+        }
         if outline.is_exact() && !self.locks() { RunAnswer::Holds } else { self.answer_at(outline.level(), budget) }
     }
 
     /// Whether its history satisfies a level, or, at the declared level, each transaction its own.
     pub fn answer_at(&self, level: IsolationLevel, budget: Budget<'_>) -> RunAnswer {
+        if let Some(server) = self.node.server.as_ref().filter(|server| server.has_gone()) {
+            return self.answer_of_server(server, level, budget);
+        }
         if let Some(holds) = self.quick_answer(level) {
             let answer = if holds { RunAnswer::Holds } else { RunAnswer::Fails };
             debug_assert!(
@@ -152,6 +164,34 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
             return answer;
         }
         self.checked(level, budget)
+    }
+
+    /// A row that was deleted and inserted anew while somebody waited for it: only the history can tell that.
+    fn answer_of_server(&self, server: &ServerRun, level: IsolationLevel, budget: Budget<'_>) -> RunAnswer {
+        let Runner { program, outline, keys, .. } = self.runner;
+        let Ok(history) = server.history(*program, outline, keys) else { return RunAnswer::Unknown };
+        match skew_check::check(&history, level, budget) {
+            Verdict::Holds(_) => RunAnswer::Holds,
+            Verdict::Fails(_) => RunAnswer::Fails,
+            Verdict::Unknown => RunAnswer::Unknown,
+        }
+    }
+
+    /// The engine whose levels these are.
+    pub fn engine(&self) -> Option<Engine> {
+        self.runner.outline.levels.get(1)?.of_engine().map(EngineLevel::engine)
+    }
+
+    /// At a level of an engine: with which codes the server refused transactions, in the order of the program.
+    pub fn refusals(&self) -> Vec<(Place, &'static str)> {
+        let places = &self.runner.outline.places;
+        let all = self.node.server.iter().flat_map(|server| server.refusals());
+        all.map(|(number, _, code)| (places[number as usize], code)).collect()
+    }
+
+    /// Whether its history came before, and only what is left in the end differs. Such a run is looked at and not counted.
+    pub fn is_again(&self) -> bool {
+        self.node.server.as_ref().is_some_and(|server| server.is_again)
     }
 
     /// The answer without the checker, where there is one.
@@ -225,6 +265,9 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
     pub fn pattern(&self) -> String {
         let mut pattern = String::new();
         let outline = &self.runner.outline;
+        if let Some(server) = &self.node.server {
+            return server.pattern(outline, |key| self.runner.program.key_name(self.runner.keys.key(key)));
+        }
         let mut numbers: Vec<_> = outline.numbers().filter(|&number| self.node.history.has(number)).collect();
         numbers.sort_unstable();
         for number in numbers {

@@ -17,6 +17,7 @@ use crate::keys::Keys;
 use crate::ordered::Ordered;
 use crate::outline::{Options, Outline, Place};
 use crate::requests::{Branch, Guide, Interrupt, Interruption, Requests};
+use crate::server::outcome::ServerRun;
 use crate::set::{Number, Set};
 use skew_sql::RowKey;
 use std::sync::Arc;
@@ -29,11 +30,13 @@ pub(crate) struct Node<L> {
     pub(crate) left: Vec<Option<Arc<L>>>,
     /// Which part of the whole tree it is.
     pub(crate) share: f64,
+    /// At a level of an engine: the run on its server.
+    pub(crate) server: Option<Arc<ServerRun>>,
 }
 
 impl<L> Clone for Node<L> {
     fn clone(&self) -> Node<L> {
-        Node { history: self.history.clone(), left: self.left.clone(), share: self.share }
+        Node { history: self.history.clone(), left: self.left.clone(), share: self.share, server: self.server.clone() }
     }
 }
 
@@ -70,7 +73,7 @@ impl<'p, P: Explorable + ?Sized> Runner<'p, P> {
     /// The history in which nothing has begun.
     pub(crate) fn root(&self) -> Node<P::Left> {
         let count = self.outline.count();
-        Node { history: Ordered::new(count), left: (0..=count).map(|_| None).collect(), share: 1.0 }
+        Node { history: Ordered::new(count), left: (0..=count).map(|_| None).collect(), share: 1.0, server: None }
     }
 
     /// Begins a transaction, which becomes the pending one.
@@ -143,7 +146,9 @@ impl<'p, P: Explorable + ?Sized> Runner<'p, P> {
             (_, Err(Interrupt::Failed(message))) => failed(&message),
             (Some(reason), _) => Ok(Err(reason)),
             (None, Ok(ending)) => Ok(Ok(ending)),
-            (None, Err(Interrupt::Waiting)) => failed("it was interrupted, but not by a request that waits"),
+            (None, Err(Interrupt::Waiting | Interrupt::Refused(_))) => {
+                failed("it was interrupted, but not by a request that waits")
+            }
         }
     }
 

@@ -21,6 +21,7 @@ use crate::outline::Options;
 use crate::requests::{Branch, Guide};
 use crate::run::Run;
 use crate::runner::{Halt, Node, Runner};
+use crate::schedules::{Met, ServerSearch};
 use crate::set::Number;
 use crate::subtree::Subtree;
 use serde::{Deserialize, Serialize};
@@ -84,30 +85,44 @@ pub struct Search<'p, P: Explorable + ?Sized> {
     runner: Runner<'p, P>,
     stack: Vec<Node<P::Left>>,
     progress: Progress,
+    /// At a level of an engine: the search of schedules, which has a stack of its own.
+    server: Option<ServerSearch<P::Left>>,
 }
 
 impl<'p, P: Explorable + ?Sized> Search<'p, P> {
     /// A search of the whole program.
     pub fn new(program: &'p P, options: Options) -> Result<Search<'p, P>, ExploreError> {
         let mut search = Search::nothing(program, options)?;
-        search.stack.push(search.runner.root());
+        match &mut search.server {
+            Some(server) => server.add_whole(&search.runner),
+            None => search.stack.push(search.runner.root()),
+        }
         Ok(search)
     }
 
     /// A search of nothing, to which subtrees are added.
     pub fn nothing(program: &'p P, options: Options) -> Result<Search<'p, P>, ExploreError> {
-        Ok(Search { runner: Runner::new(program, options)?, stack: Vec::new(), progress: Progress::default() })
+        let runner = Runner::new(program, options)?;
+        let server = runner.outline.is_on_server().then(ServerSearch::new);
+        Ok(Search { runner, stack: Vec::new(), progress: Progress::default(), server })
     }
 
     /// Adds a subtree to what is left; one that this program does not have is an error.
     pub fn add(&mut self, subtree: &Subtree) -> Result<(), ExploreError> {
-        self.stack.push(subtree.follow(&mut self.runner)?);
-        Ok(())
+        match &mut self.server {
+            Some(server) => server.add_steps(&mut self.runner, &subtree.steps()),
+            None => {
+                self.stack.push(subtree.follow(&mut self.runner)?);
+                Ok(())
+            }
+        }
     }
 
     /// What is left to explore. Together with what was found it is the whole.
     pub fn frontier(&self) -> Vec<Subtree> {
-        self.stack.iter().map(|node| Subtree::of(node, &self.runner.keys)).collect()
+        let waiting = self.server.iter().flat_map(|server| server.waiting());
+        let on_server = waiting.map(|(steps, share)| Subtree::of_steps(steps, true, share));
+        self.stack.iter().map(|node| Subtree::of(node, &self.runner.keys)).chain(on_server).collect()
     }
 
     /// Gives the largest part of what is left away; nothing if there is only one, or none.
@@ -144,11 +159,29 @@ impl<'p, P: Explorable + ?Sized> Search<'p, P> {
 
     /// The next run of the program that the base levels allow; nothing when there is no other.
     pub fn next_run(&mut self) -> Result<Option<Run<'_, P>>, ExploreError> {
+        if self.server.is_some() {
+            return self.next_on_server();
+        }
         while let Some(node) = self.stack.pop() {
             if let Some(node) = self.advance(node)? {
                 self.progress.explored += 1;
                 self.progress.share += node.share;
                 return Ok(Some(Run::new(&self.runner, node)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn next_on_server(&mut self) -> Result<Option<Run<'_, P>>, ExploreError> {
+        let Some(server) = &mut self.server else { return Ok(None) };
+        while let Some(met) = server.next(&mut self.runner)? {
+            match met {
+                Met::Nothing(share) => self.progress.share += share,
+                Met::Run(node) => {
+                    self.progress.explored += 1;
+                    self.progress.share += node.share;
+                    return Ok(Some(Run::new(&self.runner, node)));
+                }
             }
         }
         Ok(None)
@@ -189,7 +222,7 @@ impl<'p, P: Explorable + ?Sized> Search<'p, P> {
         for history in swaps {
             let kept = |number: usize| history.complete.contains(number as Number);
             let left = node.left.iter().enumerate().map(|(number, left)| left.clone().filter(|_| kept(number)));
-            self.stack.push(Node { left: left.collect(), share: node.share, history });
+            self.stack.push(Node { left: left.collect(), share: node.share, server: None, history });
         }
     }
 

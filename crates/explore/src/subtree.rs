@@ -40,7 +40,29 @@ impl Subtree {
         self.share
     }
 
+    /// A schedule on a server: who took how many steps, then who.
+    pub(crate) fn of_steps(steps: &[Number], pending: bool, share: f64) -> Subtree {
+        let mut transactions: Vec<(Number, Vec<Number>)> = Vec::new();
+        for &number in steps {
+            match transactions.last_mut() {
+                Some((last, count)) if *last == number && count[0] < Number::MAX => count[0] += 1,
+                _ => transactions.push((number, vec![1])),
+            }
+        }
+        Subtree { transactions, pending, share }
+    }
+
+    /// Who takes each step of a schedule on a server.
+    pub(crate) fn steps(&self) -> Vec<Number> {
+        let steps =
+            |(number, counts): &(Number, Vec<Number>)| vec![*number; counts.first().copied().map_or(0, usize::from)];
+        self.transactions.iter().flat_map(steps).collect()
+    }
+
     pub(crate) fn of<L>(node: &Node<L>, keys: &Keys) -> Subtree {
+        if let Some(server) = &node.server {
+            return Subtree::of_steps(&server.steps, false, node.share);
+        }
         Subtree {
             transactions: node.history.schedule(keys),
             pending: node.history.pending().is_some(),

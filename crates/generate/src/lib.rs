@@ -99,6 +99,6 @@ fn simulator(parameters: &Parameters) -> (Box<dyn Database>, Interleaving) {
             (Box::new(sites::Sites::new(parameters, sites::Promise::NoLostUpdate)), Interleaving::OneAtATime)
         }
         Serializable => (Box::new(latest::Latest::default()), Interleaving::OneAtATime),
-        StrongSnapshot | StrictSerializable | Declared => unreachable!("{} is refused", parameters.level),
+        StrongSnapshot | StrictSerializable | Declared | Engine(_) => unreachable!("{} is refused", parameters.level),
     }
 }

@@ -195,7 +195,7 @@ impl Parameters {
         if self.blind_writes && self.read_modify_write > 0.0 {
             return Err(ParameterError::BlindReadModifyWrite);
         }
-        if !self.level.is_of_transactions() {
+        if !self.level.is_of_papers() {
             return Err(ParameterError::Level(self.level));
         }
         self.anomaly.map_or(Ok(()), |anomaly| self.validate_anomaly(anomaly))

@@ -199,10 +199,10 @@ fn small(level: IsolationLevel, seed: u64) -> Parameters {
 
 #[test]
 fn the_order_of_ends_satisfies_the_level_and_all_weaker_ones() {
-    for level in IsolationLevel::of_transactions() {
+    for level in IsolationLevel::of_papers() {
         for seed in 0..40 {
             let run = run(&small(level, seed));
-            for weaker in IsolationLevel::of_transactions().filter(|&weaker| level.implies(weaker)) {
+            for weaker in IsolationLevel::of_papers().filter(|&weaker| level.implies(weaker)) {
                 assert!(run.satisfies(weaker), "made at {level} with seed {seed}, is not {weaker}");
             }
         }
@@ -211,8 +211,8 @@ fn the_order_of_ends_satisfies_the_level_and_all_weaker_ones() {
 
 #[test]
 fn every_level_shows_that_it_is_no_stronger_one() {
-    for level in IsolationLevel::of_transactions() {
-        for stronger in IsolationLevel::of_transactions().filter(|&stronger| !level.implies(stronger)) {
+    for level in IsolationLevel::of_papers() {
+        for stronger in IsolationLevel::of_papers().filter(|&stronger| !level.implies(stronger)) {
             let violated = (0..40).any(|seed| !run(&small(level, seed)).satisfies(stronger));
             assert!(violated, "forty histories made at {level} all look {stronger} by the order of their ends");
         }
@@ -232,7 +232,7 @@ fn lost_updates(run: &Run) -> usize {
 
 #[test]
 fn updates_are_lost_below_psi_and_never_from_there_on() {
-    for level in IsolationLevel::of_transactions() {
+    for level in IsolationLevel::of_papers() {
         let lost: usize = (0..10)
             .map(|seed| Parameters { lists: 0.0, read_modify_write: 1.0, reads: 0.2, ..small(level, seed) })
             .map(|parameters| lost_updates(&run(&parameters)))

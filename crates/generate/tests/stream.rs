@@ -41,7 +41,7 @@ fn fingerprint(bytes: &[u8]) -> u64 {
 
 #[test]
 fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
-    for level in IsolationLevel::of_transactions() {
+    for level in IsolationLevel::of_papers() {
         let parameters = rich(level);
         let first = bytes(&parameters, OutputFormat::Native);
         assert_eq!(first, bytes(&parameters, OutputFormat::Native));
@@ -63,7 +63,7 @@ const PINNED_ZIPFIAN: u64 = 3305312362858149036;
 
 #[test]
 fn counts_are_those_that_were_asked_for() {
-    for level in IsolationLevel::of_transactions() {
+    for level in IsolationLevel::of_papers() {
         for sessions in [1, 7, 500] {
             let parameters = Parameters { sessions, transactions: 200, keys: 50, level, ..Parameters::default() };
             let (mut transactions, mut reads) = (0, 0);
@@ -114,7 +114,7 @@ fn explained(event: &GeneratedEvent, own: &[GeneratedEvent], written: &BTreeMap<
 
 #[test]
 fn every_read_returns_what_somebody_wrote_and_did_not_abort() {
-    for level in IsolationLevel::of_transactions() {
+    for level in IsolationLevel::of_papers() {
         let parameters = rich(level);
         let written = written(&parameters);
         let mut unseen = 0;
@@ -134,7 +134,7 @@ fn every_read_returns_what_somebody_wrote_and_did_not_abort() {
 
 #[test]
 fn lists_of_one_key_are_prefixes_of_one_another() {
-    for level in IsolationLevel::of_transactions() {
+    for level in IsolationLevel::of_papers() {
         let mut longest: BTreeMap<u64, Vec<i64>> = BTreeMap::new();
         generate(&Parameters { lists: 1.0, ..rich(level) }, &mut |transaction| {
             let own: BTreeSet<u64> = transaction

@@ -12,6 +12,7 @@
 use crate::index_entry;
 use crate::level::IsolationLevel;
 use crate::name::{Name, Names};
+use crate::statement::{Asked, Refused};
 use crate::value::{ShownValue, Value, ValueView, Values};
 use std::fmt;
 use std::ops::Range;
@@ -159,6 +160,13 @@ pub struct History {
     /// Extra fields of transactions, as JSON members, sorted by transaction.
     pub(crate) transaction_notes: Vec<(TransactionId, Box<str>)>,
     pub(crate) about: Option<Box<str>>,
+    pub(crate) engine: Option<Box<str>>,
+    /// Per event, up to the last of which anything is said.
+    pub(crate) asked: Vec<Asked>,
+    /// Reads that found nothing because of somebody, sorted by event.
+    pub(crate) gone: Vec<(EventId, TransactionId)>,
+    /// Errors and statements, sorted by transaction.
+    pub(crate) refusals: Vec<(TransactionId, Box<str>, u32)>,
     pub(crate) features: Features,
 }
 
@@ -169,11 +177,17 @@ pub struct Features {
     pub locking_reads: bool,
     /// Something is appended, or a list was read or is there from the start.
     pub lists: bool,
+    /// Some read found a row of which nobody knows the version.
+    pub found_reads: bool,
 }
 
 impl Features {
-    pub(crate) fn of(events: &[Event], initial: &[Value]) -> Features {
-        let mut features = Features { lists: initial.iter().any(|value| value.is_list()), ..Features::default() };
+    pub(crate) fn of(events: &[Event], asked: &[Asked], initial: &[Value]) -> Features {
+        let mut features = Features {
+            lists: initial.iter().any(|value| value.is_list()),
+            found_reads: asked.iter().any(|asked| asked.found),
+            ..Features::default()
+        };
         for event in events {
             features.locking_reads |= event.locking;
             features.lists |= event.action == Action::Append || event.value.is_list();
@@ -333,6 +347,11 @@ impl History {
         one == other || one.is_list() && other.is_list() && self.elements(one) == self.elements(other)
     }
 
+    /// Whether a read that returned `read` may have seen a version that holds `version`: one that found a row may have seen whatever is there.
+    pub fn may_return(&self, read: Value, version: Value) -> bool {
+        if read.is_found() { !version.is_absent() } else { self.same(read, version) }
+    }
+
     /// A value on its way to text.
     pub fn show(&self, value: Value) -> ShownValue<'_> {
         self.values.show(value)
@@ -399,6 +418,39 @@ impl History {
     /// What the header line says about the history.
     pub fn about(&self) -> Option<&str> {
         self.about.as_deref()
+    }
+
+    /// The server that the header line names, such as `postgres 15.20`; its first word is an [`Engine`](crate::Engine) where one is known.
+    pub fn engine(&self) -> Option<&str> {
+        self.engine.as_deref()
+    }
+
+    /// What the statement behind an event asked for.
+    pub fn asked(&self, event: EventId) -> Asked {
+        self.asked.get(event.index()).copied().unwrap_or_default()
+    }
+
+    /// Whether anything is said of any statement.
+    pub fn has_statements(&self) -> bool {
+        !self.asked.is_empty()
+    }
+
+    /// Who deleted the row that a read waited for and inserted its key anew, so that the read found nothing.
+    pub fn gone(&self, event: EventId) -> Option<TransactionId> {
+        let found = self.gone.binary_search_by_key(&event, |gone| gone.0).ok()?;
+        Some(self.gone[found].1)
+    }
+
+    /// All reads that found nothing because of somebody, sorted by event.
+    pub fn all_gone(&self) -> &[(EventId, TransactionId)] {
+        &self.gone
+    }
+
+    /// How the database refused a transaction, where the file says so.
+    pub fn refusal(&self, transaction: TransactionId) -> Option<Refused<'_>> {
+        let found = self.refusals.binary_search_by_key(&transaction, |refusal| refusal.0).ok()?;
+        let (_, error, statement) = &self.refusals[found];
+        Some(Refused { error, statement: *statement })
     }
 
     /// What some histories have and most have not.

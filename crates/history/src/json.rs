@@ -28,11 +28,13 @@ pub(crate) fn push_text(bytes: &mut Vec<u8>, text: &str) {
 }
 
 /// Adds an integer.
+#[inline]
 pub(crate) fn push_integer(bytes: &mut Vec<u8>, number: impl itoa::Integer) {
     bytes.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// Adds a name, integers as such.
+#[inline]
 pub(crate) fn push_name(bytes: &mut Vec<u8>, name: Name<'_>) {
     match name {
         Name::Integer(number) => push_integer(bytes, number),
@@ -44,6 +46,8 @@ pub(crate) fn push_name(bytes: &mut Vec<u8>, name: Name<'_>) {
 pub(crate) fn push_value(bytes: &mut Vec<u8>, values: &Values, value: Value) {
     match values.view(value) {
         ValueView::Absent => bytes.extend_from_slice(b"null"),
+        // Its member is called `found`.
+        ValueView::Found => bytes.extend_from_slice(b"true"),
         ValueView::Integer(number) => push_integer(bytes, number),
         // With an exponent where it is large: an integer of three hundred digits would not read back.
         ValueView::Real(number) => write!(bytes, "{number:?}").expect("memory takes everything"),

@@ -8,9 +8,10 @@
 //!
 //! Weak on the left. Strength is a partial order ([`IsolationLevel::implies`]), and no other order is to be had from the type: `psi` and
 //! `prefix` are incomparable (a long fork is allowed by the first only, a lost update by the second only). Where levels are listed they
-//! come in the order of the table below, which is also all that there is to change for a new name. What each level means is
-//! `skew-check`'s business; it has a table of its own.
+//! come in the order of the table below, which is also all that there is to change for a new name; those of the engines come last, with
+//! names of their own ([`crate::engine`]). What each level means is `skew-check`'s business; it has a table of its own.
 
+use crate::engine::EngineLevel;
 use std::fmt;
 use std::str::FromStr;
 
@@ -23,9 +24,12 @@ enum Family {
     Strong,
     /// Whole histories whose transactions say at which level they are.
     Declared,
+    /// Single transactions on one server of a kind.
+    Engines,
 }
 
 /// What there is to know of a level here.
+#[derive(Clone, Copy)]
 struct LevelNames {
     /// On the command line and in files.
     name: &'static str,
@@ -45,16 +49,20 @@ macro_rules! levels {
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum IsolationLevel {
             $(#[doc = $meaning] $level,)*
+            /// What one server of an engine can show.
+            Engine(EngineLevel),
         }
 
         use IsolationLevel::*;
 
         impl IsolationLevel {
-            const ALL: &[IsolationLevel] = &[$($level,)*];
+            /// All but those of the engines.
+            const NAMED_HERE: &[IsolationLevel] = &[$($level,)*];
 
-            const fn row(self) -> &'static LevelNames {
+            const fn row(self) -> LevelNames {
                 match self {
-                    $($level => &LevelNames { $($row)* },)*
+                    $($level => LevelNames { $($row)* },)*
+                    Engine(level) => of_engine(level),
                 }
             }
         }
@@ -66,7 +74,7 @@ levels! {
     ReadCommitted {
         name: "read-committed",
         abbreviation: Some("rc"),
-        aliases: &["postgres:read-committed", "postgres:read-uncommitted"],
+        aliases: &[],
         next_weaker: &[],
         family: Family::Papers,
     }
@@ -106,7 +114,7 @@ levels! {
     Snapshot {
         name: "snapshot",
         abbreviation: Some("si"),
-        aliases: &["postgres:repeatable-read"],
+        aliases: &[],
         next_weaker: &[Prefix, ParallelSnapshot],
         family: Family::Papers,
     }
@@ -114,7 +122,7 @@ levels! {
     Serializable {
         name: "serializable",
         abbreviation: Some("ser"),
-        aliases: &["postgres:serializable"],
+        aliases: &[],
         next_weaker: &[Snapshot],
         family: Family::Papers,
     }
@@ -144,20 +152,40 @@ levels! {
     }
 }
 
+/// The row of a level of an engine, whose names are in [`crate::engine`].
+const fn of_engine(level: EngineLevel) -> LevelNames {
+    let next_weaker: &[IsolationLevel] = match level {
+        EngineLevel::PostgresSerializable => &[Engine(EngineLevel::PostgresRepeatableRead)],
+        EngineLevel::PostgresReadCommitted
+        | EngineLevel::PostgresRepeatableRead
+        | EngineLevel::MysqlReadCommitted
+        | EngineLevel::MysqlRepeatableRead
+        | EngineLevel::MysqlSnapshotIsolation
+        | EngineLevel::MysqlSerializable => &[],
+    };
+    LevelNames {
+        name: level.name(),
+        abbreviation: Some(level.short()),
+        aliases: &[],
+        next_weaker,
+        family: Family::Engines,
+    }
+}
+
 impl IsolationLevel {
     /// All levels, in the order in which they are listed.
     pub fn all() -> impl DoubleEndedIterator<Item = IsolationLevel> + Clone {
-        Self::ALL.iter().copied()
+        Self::NAMED_HERE.iter().copied().chain(EngineLevel::ALL.map(Engine))
     }
 
-    /// The levels that a transaction can run at, weakest first.
+    /// The levels that a transaction can run at, those of the papers first.
     pub fn of_transactions() -> impl DoubleEndedIterator<Item = IsolationLevel> + Clone {
         Self::all().filter(|level| level.is_of_transactions())
     }
 
     /// Those of the papers among them: the ones that anomalies are named after.
     pub fn of_papers() -> impl DoubleEndedIterator<Item = IsolationLevel> + Clone {
-        Self::all().filter(|level| level.row().family == Family::Papers)
+        Self::all().filter(|level| level.is_of_papers())
     }
 
     /// The levels that respect real time and need a history with times.
@@ -193,8 +221,21 @@ impl IsolationLevel {
     /// Whether a transaction can run at the level; the others speak about whole histories.
     pub fn is_of_transactions(self) -> bool {
         match self.row().family {
-            Family::Papers => true,
+            Family::Papers | Family::Engines => true,
             Family::Strong | Family::Declared => false,
+        }
+    }
+
+    /// Whether it is a level of the papers that a transaction can run at.
+    pub fn is_of_papers(self) -> bool {
+        self.row().family == Family::Papers
+    }
+
+    /// The level of an engine, where it is one.
+    pub fn of_engine(self) -> Option<EngineLevel> {
+        match self {
+            Engine(level) => Some(level),
+            _ => None,
         }
     }
 
@@ -202,7 +243,7 @@ impl IsolationLevel {
     pub fn is_strong(self) -> bool {
         match self.row().family {
             Family::Strong => true,
-            Family::Papers | Family::Declared => false,
+            Family::Papers | Family::Declared | Family::Engines => false,
         }
     }
 }
@@ -230,25 +271,34 @@ impl fmt::Display for IsolationLevel {
 
 /// A level name that is none.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("`{0}` is not an isolation level; use {names}", names = names_and_abbreviations())]
+#[error("`{0}` is not an isolation level; {hint}", hint = what_to_use(.0))]
 pub struct UnknownLevel(pub String);
 
-/// `read-committed (rc), …`, all levels.
-fn names_and_abbreviations() -> String {
+/// What a name that is none should have been: `use read-committed (rc), …`, all levels; of one that only an engine gives a meaning, which engines do.
+fn what_to_use(wrong: &str) -> String {
     let name = |level: IsolationLevel| match level.row().abbreviation {
         Some(short) => format!("{level} ({short})"),
         None => level.name().to_owned(),
     };
+    let of_engines: Vec<IsolationLevel> =
+        EngineLevel::ALL.into_iter().filter(|level| level.is_called(wrong)).map(Engine).collect();
+    if !of_engines.is_empty() {
+        let names: Vec<String> = of_engines.into_iter().map(name).collect();
+        return format!(
+            "it means something else on each engine: use {}",
+            listed(names.iter().map(String::as_str), "or")
+        );
+    }
     let names: Vec<String> = IsolationLevel::all().map(name).collect();
-    listed(names.iter().map(String::as_str), "or")
+    format!("use {}", listed(names.iter().map(String::as_str), "or"))
 }
 
 impl FromStr for IsolationLevel {
     type Err = UnknownLevel;
 
     fn from_str(text: &str) -> Result<Self, UnknownLevel> {
-        let found = Self::all().find(|level| level.names().any(|name| name == text));
-        found.ok_or_else(|| UnknownLevel(text.to_owned()))
+        let found = Self::NAMED_HERE.iter().copied().find(|level| level.names().any(|name| name == text));
+        found.or_else(|| text.parse().ok().map(Engine)).ok_or_else(|| UnknownLevel(text.to_owned()))
     }
 }
 
@@ -262,8 +312,11 @@ mod tests {
             assert_eq!(level.name().parse(), Ok(level));
             assert_eq!(level.short().parse(), Ok(level));
         }
-        assert_eq!("postgres:repeatable-read".parse(), Ok(Snapshot));
-        assert!("repeatable-read".parse::<IsolationLevel>().is_err());
+        assert_eq!("pg:rr".parse(), Ok(Engine(EngineLevel::PostgresRepeatableRead)));
+        assert_eq!("mariadb:si".parse(), Ok(Engine(EngineLevel::MysqlSnapshotIsolation)));
+        let both = "`repeatable-read` is not an isolation level; it means something else on each engine: use \
+                    postgres:repeatable-read (pg:rr) or mysql:repeatable-read (mysql:rr)";
+        assert_eq!("repeatable-read".parse::<IsolationLevel>().unwrap_err().to_string(), both);
     }
 
     #[test]
@@ -283,6 +336,17 @@ mod tests {
     }
 
     #[test]
+    fn of_the_engines_only_postgres_serializable_implies_another() {
+        for one in EngineLevel::ALL {
+            for other in IsolationLevel::all() {
+                let expected = Engine(one) == other
+                    || one == EngineLevel::PostgresSerializable && other == Engine(EngineLevel::PostgresRepeatableRead);
+                assert_eq!(Engine(one).implies(other), expected, "{one} and {other}");
+            }
+        }
+    }
+
+    #[test]
     fn strength_is_a_partial_order_and_lists_begin_with_the_weak() {
         for one in IsolationLevel::all() {
             for (place, other) in IsolationLevel::all().enumerate() {
@@ -296,13 +360,17 @@ mod tests {
 
     #[test]
     fn levels_are_listed_as_sentences_have_them() {
-        let names = IsolationLevel::of_transactions().map(IsolationLevel::name);
+        let names = IsolationLevel::of_papers().map(IsolationLevel::name);
         let list = "read-committed, read-atomic, causal, prefix, psi, snapshot and serializable";
         assert_eq!(listed(names, "and"), list);
         let shorts = IsolationLevel::all().map(IsolationLevel::short);
-        assert_eq!(listed(shorts, "or"), "rc, ra, cc, pc, psi, si, ser, strong-si, sser or declared");
+        let all = "rc, ra, cc, pc, psi, si, ser, strong-si, sser, declared, pg:rc, pg:rr, pg:ser, mysql:rc, mysql:rr, mysql:si or mysql:ser";
+        assert_eq!(listed(shorts, "or"), all);
         let refusal = "`x` is not an isolation level; use read-committed (rc), read-atomic (ra), causal (cc), prefix (pc), psi, \
-                       snapshot (si), serializable (ser), strong-snapshot, strict-serializable (sser) or declared";
+                       snapshot (si), serializable (ser), strong-snapshot, strict-serializable (sser), declared, \
+                       postgres:read-committed (pg:rc), postgres:repeatable-read (pg:rr), postgres:serializable (pg:ser), \
+                       mysql:read-committed (mysql:rc), mysql:repeatable-read (mysql:rr), mysql:snapshot-isolation (mysql:si) or \
+                       mysql:serializable (mysql:ser)";
         assert_eq!(UnknownLevel("x".to_owned()).to_string(), refusal);
     }
 }

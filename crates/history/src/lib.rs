@@ -18,12 +18,14 @@
 //! | [`mod@line`] | a history told line by line, as it happens, to a file or straight into a builder |
 //! | [`notation`] | the one-line notation of tests and docs: `a: r(x,init) w(x,1) \| r(x,1)` |
 //! | [`json`] | how texts, numbers and values are written in JSON |
+//! | [`statement`], [`engine`] | what the statement behind an event asked for; engines and their levels |
 //! | [`scan`] | what a range read covers |
 //! | [`mod@format`] | other tools' files, one module each |
 //!
 //! It uses no clock, no files, no threads and no randomness: the same bytes in give the same bytes out.
 
 pub mod builder;
+pub mod engine;
 pub mod format;
 pub mod history;
 mod index_entry;
@@ -34,10 +36,13 @@ pub mod name;
 pub mod notation;
 mod restrict;
 pub mod scan;
+pub mod statement;
 pub mod value;
 
 pub use builder::{HistoryBuilder, Place, Problem};
+pub use engine::{Engine, EngineLevel};
 pub use history::{Action, Event, EventId, Features, History, KeyId, Outcome, SessionId, Times, TransactionId, Writer};
 pub use level::IsolationLevel;
 pub use name::Name;
+pub use statement::{Asked, Refused, StatementKind};
 pub use value::{Value, ValueView};

@@ -8,6 +8,7 @@ use crate::history::{
     Action, Event, EventId, Features, History, KeyId, Scan, SessionId, TransactionEntry, TransactionId, UNNAMED, Writer,
 };
 use crate::name::Names;
+use crate::statement::{Asked, Refused};
 use crate::value::{Value, ValueView, Values};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -54,6 +55,10 @@ impl<'a> Restriction<'a> {
             event_notes: Vec::new(),
             transaction_notes: Vec::new(),
             about: whole.about.clone(),
+            engine: whole.engine.clone(),
+            asked: Vec::new(),
+            gone: Vec::new(),
+            refusals: Vec::new(),
             features: Features::default(),
         };
         Restriction {
@@ -79,6 +84,14 @@ impl<'a> Restriction<'a> {
         self.part.events.push(Event { key, value, ..original });
         if let Some(claim) = self.whole.claim(event) {
             self.claims.push((number, claim));
+        }
+        let asked = self.whole.asked(event);
+        if asked != Asked::default() {
+            self.part.asked.resize(number.index(), Asked::default());
+            self.part.asked.push(asked);
+        }
+        if let Some(by) = self.whole.gone(event) {
+            self.part.gone.push((number, by));
         }
         if let Some(note) = self.whole.event_note(event) {
             self.part.event_notes.push((number, note.into()));
@@ -122,6 +135,9 @@ impl<'a> Restriction<'a> {
         if whole.has_times() {
             part.times.push(whole.times(transaction));
         }
+        if let Some(Refused { error, statement }) = whole.refusal(transaction) {
+            part.refusals.push((number, error.into(), statement));
+        }
         if let Some(note) = whole.transaction_note(transaction) {
             part.transaction_notes.push((number, note.into()));
         }
@@ -143,6 +159,7 @@ impl<'a> Restriction<'a> {
         let values = &mut self.part.values;
         match self.whole.view(value) {
             ValueView::Absent => Value::ABSENT,
+            ValueView::Found => Value::FOUND,
             ValueView::Integer(number) => values.integer(number),
             ValueView::Real(number) => values.real(number),
             ValueView::Text(text) => values.text(text),
@@ -158,19 +175,20 @@ impl<'a> Restriction<'a> {
 
     fn finish(mut self) -> (History, Vec<TransactionId>) {
         let origin = &self.origin;
+        let number = |transaction: TransactionId| {
+            origin.binary_search(&transaction).ok().map(|number| TransactionId(number as u32))
+        };
+        self.part.gone = self.part.gone.iter().filter_map(|&(event, by)| Some((event, number(by)?))).collect();
         self.part.claims = self
             .claims
             .iter()
             .filter_map(|&(event, claim)| match claim {
                 Writer::Initial => Some((event, Writer::Initial)),
-                Writer::Transaction(writer) => {
-                    let number = origin.binary_search(&writer).ok()?;
-                    Some((event, Writer::Transaction(TransactionId(number as u32))))
-                }
+                Writer::Transaction(writer) => Some((event, Writer::Transaction(number(writer)?))),
             })
             .collect();
         debug_assert!(self.part.name_of.iter().all(|&name| name != UNNAMED));
-        self.part.features = Features::of(&self.part.events, &self.part.initial);
+        self.part.features = Features::of(&self.part.events, &self.part.asked, &self.part.initial);
         (self.part, self.origin)
     }
 }

@@ -7,7 +7,7 @@
 //!   …………………… 00   an integer of 62 bits
 //!   …… index 01   a scalar of the pool: text, real, boolean, an integer of more than 62 bits
 //!   …… index 10   a list of the pool (what a read of an append-only list returned)
-//!   …………………… 11   absent
+//!   …………………… 11   absent, or found: something that is not known
 //! ```
 //!
 //! Scalars are interned, so two values are equal exactly when their words are; lists are not interned and are compared by
@@ -25,11 +25,15 @@ pub struct Value(u64);
 const INTEGER: u64 = 0b00;
 const SCALAR: u64 = 0b01;
 const LIST: u64 = 0b10;
-const ABSENT: u64 = 0b11;
+const ABSENT: u64 = 0b011;
+const FOUND: u64 = 0b111;
 
 impl Value {
     /// The key does not exist: the initial state of every key that is not given one, and what a delete writes.
     pub const ABSENT: Value = Value(ABSENT);
+
+    /// A row was there, and what is in it is not known: what a read returned of which a client learnt no more than that. Nothing writes it.
+    pub const FOUND: Value = Value(FOUND);
 
     /// The integer, when it fits 62 bits; others are made by [`Values::integer`].
     pub const fn small_integer(number: i64) -> Option<Value> {
@@ -40,6 +44,11 @@ impl Value {
     /// Whether this is the absent value.
     pub fn is_absent(self) -> bool {
         self == Value::ABSENT
+    }
+
+    /// Whether this is something of which only its presence is known.
+    pub fn is_found(self) -> bool {
+        self == Value::FOUND
     }
 
     /// Whether this is a list.
@@ -54,7 +63,7 @@ impl fmt::Debug for Value {
             INTEGER => write!(out, "{}", self.0 as i64 >> 2),
             SCALAR => write!(out, "scalar#{}", self.0 >> 2),
             LIST => write!(out, "list#{}", self.0 >> 2),
-            _ => out.write_str("absent"),
+            _ => out.write_str(if self.is_found() { "found" } else { "absent" }),
         }
     }
 }
@@ -64,6 +73,8 @@ impl fmt::Debug for Value {
 pub enum ValueView<'a> {
     /// The key does not exist.
     Absent,
+    /// The key exists, and nothing else is known.
+    Found,
     /// An integer of at most 64 bits, signed or unsigned.
     Integer(i128),
     /// A number with a fraction.
@@ -187,6 +198,7 @@ impl Values {
                 Scalar::Boolean(truth) => ValueView::Boolean(*truth),
             },
             LIST => ValueView::List(self.elements_of(index)),
+            _ if value.is_found() => ValueView::Found,
             _ => ValueView::Absent,
         }
     }
@@ -226,6 +238,7 @@ impl fmt::Display for ShownValue<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.values.view(self.value) {
             ValueView::Absent => out.write_str("nil"),
+            ValueView::Found => out.write_str("found"),
             ValueView::Integer(number) => write!(out, "{number}"),
             ValueView::Real(number) => write!(out, "{number}"),
             ValueView::Text(text) => write!(out, "{text:?}"),

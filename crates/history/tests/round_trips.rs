@@ -157,6 +157,19 @@ fn losses_are_told_and_what_cannot_be_carried_is_refused() {
     let refusal = told("w(x,1) w(x,2); r(x,1)", Format::IsoPredict).unwrap_err();
     assert!(matches!(refusal, WriteError::Unsupported { .. }) && !refusal.advice().is_empty());
     assert!(told("w(x,1)", Format::Cobra).is_err());
+    let losses = told("engine(postgres 15)\na: w(1,1)@1:update !40001@2 | w(1,2)", Format::Plume).unwrap();
+    for word in ["statements", "errors", "engine"] {
+        assert!(losses.iter().any(|loss| loss.contains(word)), "{word} in {losses:?}");
+    }
+    for format in fuzz::others() {
+        let refusal = told("a: w(x,1) | r(x,found)", format).unwrap_err();
+        assert!(
+            refusal.to_string().ends_with("a#1 found a row without learning its version when it read x"),
+            "{refusal}"
+        );
+        let refusal = told("a: w(x,nil) w(x,1); b: r(x,gone)<-a#0", format).unwrap_err();
+        assert!(refusal.to_string().ends_with("b#0 found that a row was gone when it read x"), "{refusal}");
+    }
 }
 
 #[test]

@@ -9,7 +9,9 @@ use skew_history::line::{
     ScanSpec, ScannedKey,
 };
 use skew_history::value::Values;
-use skew_history::{Action, Event, History, HistoryBuilder, IsolationLevel, Name, Times};
+use skew_history::{
+    Action, Asked, Event, History, HistoryBuilder, IsolationLevel, Name, Refused, StatementKind, Times,
+};
 use std::convert::Infallible;
 
 struct Dice(u64);
@@ -48,6 +50,8 @@ struct Telling {
     dice: Dice,
     pool: Values,
     seals: usize,
+    /// The statement of the transaction that was told last.
+    statement: u32,
 }
 
 impl Telling {
@@ -98,7 +102,8 @@ impl Telling {
         }
         sink.put_opening(&Opening { session: Name::Text("without an id"), id: None, note: Note::Nothing })?;
         self.events(sink)?;
-        self.ending(sink)
+        self.ending(sink)?;
+        self.gone(sink)
     }
 
     fn header<S: HistorySink>(&mut self, sink: &mut S) -> Result<(), S::Error> {
@@ -114,7 +119,8 @@ impl Telling {
             (KEYS[3], Content::Pooled(&self.pool, half)),
         ];
         let count = self.dice.roll(5);
-        sink.put_header(Header { initial: Some(initial.into_iter().take(count)), about })
+        let engine = self.dice.of(&[None, Some("postgres 15.20")]);
+        sink.put_header(Header { engine, initial: Some(initial.into_iter().take(count)), about })
     }
 
     fn seal<S: HistorySink>(&mut self, sink: &mut S) -> Result<(), S::Error> {
@@ -127,6 +133,7 @@ impl Telling {
     }
 
     fn events<S: HistorySink>(&mut self, sink: &mut S) -> Result<(), S::Error> {
+        self.statement = 0;
         for _ in 0..self.dice.roll(5) {
             match self.dice.roll(4) {
                 0 => self.scan(sink)?,
@@ -142,13 +149,43 @@ impl Telling {
         let is_read = action == Action::Read;
         let (key, from, note) = (self.dice.of(&KEYS), self.from().filter(|_| is_read), self.dice.of(&NOTES));
         let locking = is_read && self.dice.roll(2) == 0;
-        sink.put_operation(&Operation { action, key, value: self.content(), from, locking, note })
+        let asked = self.asked(is_read);
+        let value = self.content();
+        sink.put_operation(&Operation { action, key, value, from, locking, asked, gone: None, note })
+    }
+
+    /// What a statement asked for; every third time nothing is said.
+    fn asked(&mut self, is_read: bool) -> Asked {
+        if self.dice.roll(3) == 0 {
+            return Asked::default();
+        }
+        self.statement += self.dice.roll(2) as u32;
+        let (statement, kind) = (self.dice.of(&[0, self.statement]), self.dice.of(&StatementKind::ALL));
+        let mut flag = || self.dice.roll(3) == 0;
+        Asked { statement, kind, passed: flag(), waited: flag(), found: is_read && flag() }
+    }
+
+    /// Somebody deletes a row and inserts its key anew, and a read is told of it.
+    fn gone<S: HistorySink>(&mut self, sink: &mut S) -> Result<(), S::Error> {
+        let by = Name::Text("one who deletes");
+        let session = Name::Text("a session");
+        sink.put_opening(&Opening { session, id: Some(by), note: Note::Nothing })?;
+        for value in [Content::Absent, Content::Integer(9)] {
+            sink.put_operation(&Operation::new(Action::Write, KEYS[0], value))?;
+        }
+        self.ending(sink)?;
+        sink.put_opening(&Opening { session, id: None, note: Note::Nothing })?;
+        let (value, from, locking) = (Content::Absent, None, self.dice.roll(2) == 0);
+        let asked = Asked { found: false, ..self.asked(false) };
+        let (action, key, gone, note) = (Action::Read, KEYS[0], Some(by), self.dice.of(&NOTES));
+        sink.put_operation(&Operation { action, key, value, from, locking, asked, gone, note })?;
+        self.ending(sink)
     }
 
     fn list_event<S: HistorySink>(&mut self, sink: &mut S) -> Result<(), S::Error> {
         let (action, key) = (self.dice.of(&[Action::Read, Action::Append]), self.dice.of(&LISTS));
         let value = if action == Action::Read { self.list() } else { Content::Integer(5) };
-        sink.put_operation(&Operation { action, key, value, from: None, locking: false, note: Note::Nothing })
+        sink.put_operation(&Operation::new(action, key, value))
     }
 
     fn scan<S: HistorySink>(&mut self, sink: &mut S) -> Result<(), S::Error> {
@@ -158,7 +195,8 @@ impl Telling {
         let count = self.dice.roll(3);
         let (locking, note, writer) = (self.dice.roll(2) == 0, self.dice.of(&NOTES), self.from());
         let except: &[&str] = self.dice.of(&[&[][..], &["item/2"]]);
-        let spec = ScanSpec { prefix: "item/", low, high, sealed, locking, except, note };
+        let asked = Asked { passed: false, found: false, ..self.asked(true) };
+        let spec = ScanSpec { prefix: "item/", low, high, sealed, locking, except, asked, note };
         let listed = ScannedKey { key: "item/1", value: self.content(), writer };
         let other = ScannedKey { key: "item/10/b", value: Content::Absent, writer: None };
         let listed = [other, listed];
@@ -170,9 +208,13 @@ impl Telling {
             Ended::Unsaid,
             Ended::Committed,
             Ended::Unknown,
-            Ended::Aborted { by: None, error: None },
-            Ended::Aborted { by: Some(Aborter::Program), error: None },
-            Ended::Aborted { by: Some(Aborter::Database), error: Some("dead \"lock\"") },
+            Ended::Aborted { by: None, refused: None },
+            Ended::Aborted { by: Some(Aborter::Program), refused: None },
+            Ended::Aborted {
+                by: Some(Aborter::Database),
+                refused: Some(Refused { error: "dead \"lock\"", statement: 0 }),
+            },
+            Ended::Aborted { by: Some(Aborter::Database), refused: Some(Refused { error: "40001", statement: 3 }) },
         ]);
         let level = self.dice.of(&[None, Some(IsolationLevel::Snapshot), Some(IsolationLevel::ReadCommitted)]);
         let times = self.dice.of(&[
@@ -186,7 +228,7 @@ impl Telling {
 }
 
 fn telling(seed: u64) -> Telling {
-    Telling { dice: Dice(seed), pool: Values::default(), seals: 0 }
+    Telling { dice: Dice(seed), pool: Values::default(), seals: 0, statement: 0 }
 }
 
 fn lines(seed: u64) -> LineWriter {

@@ -3,7 +3,7 @@
 //! The store has a chooser, and transactions may ask for another one; a replay decides for all of them.
 
 use crate::chance::{Chance, Stream};
-use crate::chooser::{Campaign, Chooser, ChooserKind, Reading};
+use crate::chooser::{Campaign, Chooser, ChooserKind, LockedRead, Reading};
 use skew_check::Version;
 use std::collections::BTreeMap;
 
@@ -41,6 +41,16 @@ impl Choosers {
     pub(crate) fn refuses(&mut self, session: &str, what: &str) -> bool {
         let scripted = self.chooser.refuses(session, what);
         scripted.unwrap_or_else(|| self.refusals.happens(self.abort_rate))
+    }
+
+    /// A read under a lock got the latest version, which nobody chose.
+    pub(crate) fn note_locked(&mut self, read: &LockedRead<'_>) {
+        self.chooser.note_locked(read);
+    }
+
+    /// The database refused a transaction of a session that had this many before it.
+    pub(crate) fn note_refused(&mut self, session: &str, transaction: u32) {
+        self.chooser.note_refused(session, transaction);
     }
 
     /// How often a replay asked for something that its log does not have.

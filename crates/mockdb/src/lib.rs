@@ -63,6 +63,9 @@ pub mod wire;
 
 pub use chance::{Chance, Stream};
 pub use chooser::{Campaign, Chooser, ChooserKind, Script};
+pub use chooser::{
+    Divergence, Foretelling, Foretold, ForetoldRead, ForetoldTransaction, HowDiverged, TransactionPlace,
+};
 pub use chronicle::Counts;
 pub use connection::{Connection, Status};
 pub use database::{Database, Overruled};

@@ -110,8 +110,8 @@ pub(crate) fn parse_chooser(text: &str) -> Result<ChooserKind, SqlError> {
 }
 
 pub(crate) fn parse_level(text: &str) -> Result<IsolationLevel, SqlError> {
-    let names = || IsolationLevel::of_transactions().map(IsolationLevel::name).collect::<Vec<_>>().join(", ");
-    let level = text.parse().ok().filter(|level: &IsolationLevel| level.is_of_transactions());
+    let names = || IsolationLevel::of_papers().map(IsolationLevel::name).collect::<Vec<_>>().join(", ");
+    let level = text.parse().ok().filter(|level: &IsolationLevel| level.is_of_papers());
     level.ok_or_else(|| invalid(LEVEL, text, &names()))
 }
 

@@ -78,6 +78,11 @@ impl Past {
         self.versions.value(key, version)
     }
 
+    /// Who wrote a version: the session, and how many transactions of it came before; nothing for the initial one.
+    pub(crate) fn writer(&self, key: KeyId, version: Version) -> Option<(SessionId, u32)> {
+        self.versions.writer(key, version)
+    }
+
     /// The last versions under every commit order that the level allows; nothing when there are more than `limit` of these.
     pub(crate) fn last_versions(&self, limit: usize) -> Option<Vec<Vec<(KeyId, Version)>>> {
         self.growing.last_versions(limit)

@@ -25,7 +25,7 @@ use skew_history::line::{
     Aborter, ClaimedWriter, Content, Ended, Header, HistorySink, LineWriter, Note, Opening, Operation, ScanSpec,
     ScannedKey,
 };
-use skew_history::{KeyId, Name, Times, line};
+use skew_history::{Asked, KeyId, Name, Times, line};
 use skew_sql::Row;
 use skew_sql::rows::text;
 use skew_value::Datum;
@@ -138,8 +138,8 @@ impl StoreRecorder {
 pub(crate) fn header<'a>(keys: &KeyTable, initial: impl Iterator<Item = (KeyId, &'a Row)>, about: &str) -> LineWriter {
     let mut lines = LineWriter::new();
     let initial = initial.map(|(key, row)| (name(keys, key), content(keys, key, Some(row))));
-    let Ok(()) =
-        lines.put_header(Header { initial: Some(initial), about: Some(about).filter(|about| !about.is_empty()) });
+    let about = Some(about).filter(|about| !about.is_empty());
+    let Ok(()) = lines.put_header(Header { engine: None, initial: Some(initial), about });
     lines
 }
 
@@ -160,8 +160,8 @@ pub(crate) fn line(
     }
     let outcome = match ending {
         TransactionEnding::Committed => Ended::Unsaid,
-        TransactionEnding::ByProgram => Ended::Aborted { by: Some(Aborter::Program), error: None },
-        TransactionEnding::ByDatabase => Ended::Aborted { by: Some(Aborter::Database), error: None },
+        TransactionEnding::ByProgram => Ended::Aborted { by: Some(Aborter::Program), refused: None },
+        TransactionEnding::ByDatabase => Ended::Aborted { by: Some(Aborter::Database), refused: None },
     };
     let times = Times { begin: Some(transaction.moment() as i64), end: Some(end as i64) };
     let level = Some(transaction.level());
@@ -201,6 +201,7 @@ fn tell(lines: &mut LineWriter, keys: &KeyTable, operation: &operation::Recorded
                 sealed: Some(*sealed),
                 locking: false,
                 except: &except,
+                asked: Asked::default(),
                 note,
             };
             lines.put_scan(&spec, &listed)

@@ -21,6 +21,8 @@ struct SessionState {
     transaction: Option<OpenTransaction>,
     /// How many transactions it has begun that are part of the history.
     begun: u32,
+    /// How many of them the database refused.
+    refused: u32,
     /// Its last transaction was refused: the next one reads the latest, else it might be refused for ever.
     after_refusal: bool,
     /// How many events it may do before it waits for its turn.
@@ -110,7 +112,17 @@ impl Sessions {
 
     /// The last transaction was refused.
     pub(crate) fn note_refusal(&mut self, session: SessionId) {
-        self.of_mut(session).after_refusal = true;
+        let state = self.of_mut(session);
+        (state.after_refusal, state.refused) = (true, state.refused + 1);
+    }
+
+    /// How many transactions of the session of this name are over and part of the history, without those that the database refused: a
+    /// program runs these again, or never meant them.
+    pub(crate) fn settled(&self, name: &str) -> u32 {
+        let Some(session) = self.numbers.get(name) else { return 0 };
+        let state = self.of(*session);
+        let apart = state.refused + u32::from(self.at_work.contains(session));
+        state.begun.saturating_sub(apart)
     }
 
     /// How many transactions a session has begun that are part of the history.

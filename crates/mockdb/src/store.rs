@@ -11,7 +11,7 @@
 //! is over. It is made of parts that know nothing of each other; here is what concerns several of them. Statements and savepoints are in
 //! [`crate::undo`], rows in [`crate::rows`], ranges in [`crate::scan`], what SQL sees of it all in [`crate::view`].
 
-use crate::chooser::{Chooser, ChooserKind, VersionReader};
+use crate::chooser::{Chooser, ChooserKind, LockedRead, VersionReader};
 use crate::choosers::Choosers;
 use crate::chronicle::{Chronicle, Counts};
 use crate::life::Life;
@@ -191,6 +191,11 @@ impl Store {
         self.sessions.is_connected(name)
     }
 
+    /// How many transactions of the session of this name are over and part of the history, without those that the database refused.
+    pub(crate) fn settled(&self, name: &str) -> u32 {
+        self.sessions.settled(name)
+    }
+
     /// The name of a session.
     pub fn session_name(&self, session: SessionId) -> &str {
         self.sessions.name(session)
@@ -274,8 +279,8 @@ impl Store {
     }
 
     pub(crate) fn refuse_level(&self, level: IsolationLevel) -> Result<(), SqlError> {
-        if !level.is_of_transactions() {
-            let hint = format!("use {}", listed(IsolationLevel::of_transactions().map(IsolationLevel::name), "or"));
+        if !level.is_of_papers() {
+            let hint = format!("use {}", listed(IsolationLevel::of_papers().map(IsolationLevel::name), "or"));
             return Err(SqlError::unsupported(format!("the level {level} on the mock database")).with_hint(hint));
         }
         if !skew_check::may_be_mixed(level, self.options.level) {
@@ -365,6 +370,7 @@ impl Store {
     pub(crate) fn abort_by_database(&mut self, session: SessionId, why: Interrupt) -> Interrupt {
         let Some(transaction) = self.sessions.end(session) else { return why };
         self.sessions.note_refusal(session);
+        self.choosers.note_refused(self.sessions.name(session), transaction.ordinal());
         self.past.abort(transaction.id(), false);
         self.chronicle.end(self.past.keys(), self.sessions.name(session), &transaction, TransactionEnding::ByDatabase);
         self.chronicle.count_refusal(why);
@@ -538,10 +544,23 @@ impl Store {
         mode: ReadMode,
     ) -> Result<(Version, Option<Row>), Stop> {
         let chosen = match mode {
-            ReadMode::Locked => Some(self.past.latest(key)),
+            ReadMode::Locked => Some(self.read_latest(session, key)?),
             ReadMode::Plain | ReadMode::Update => self.choose(session, key, mode == ReadMode::Update, None)?,
         };
         self.read(session, key, chosen, mode == ReadMode::Locked)
+    }
+
+    /// The version that a lock shows. Nobody chooses it; who follows a run hears of it.
+    fn read_latest(&mut self, session: SessionId, key: KeyId) -> Result<Version, Stop> {
+        let latest = self.past.latest(key);
+        let writer = self.past.writer(key, latest);
+        self.choosers.note_locked(&LockedRead {
+            session: self.sessions.name(session),
+            transaction: self.sessions.transaction(session)?.ordinal(),
+            key: self.past.keys().name(key),
+            writer: writer.map(|(session, before)| (self.sessions.name(session), before)),
+        });
+        Ok(latest)
     }
 
     /// The version in which a statement that seeks rows looks at a key, and whether it wants the row.

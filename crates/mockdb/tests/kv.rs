@@ -17,7 +17,7 @@ fn assert_level(db: &Kv, level: Level) {
 
 #[test]
 fn one_session_sees_its_own_writes_at_every_level() {
-    for level in Level::of_transactions() {
+    for level in Level::of_papers() {
         let db = Kv::new(level, 1);
         let a = db.session("a");
         assert_eq!(a.get("x"), Ok(None));
@@ -119,7 +119,7 @@ fn mixture(db: &Kv) -> Vec<Option<KvValue>> {
 
 #[test]
 fn every_chooser_keeps_every_level_with_every_horizon() {
-    for level in Level::of_transactions() {
+    for level in Level::of_papers() {
         for kind in ChooserKind::ALL {
             for horizon in [None, Some(2), Some(3), Some(10)] {
                 for updates in [Updates::Atomic, Updates::Plain] {

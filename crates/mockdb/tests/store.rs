@@ -215,7 +215,7 @@ fn holds(tape: &Tape, level: Level) -> bool {
 #[test]
 fn a_recorded_run_satisfies_its_level_whatever_is_asked() {
     let runs: u64 = std::env::var("SKEW_HISTORIES").ok().and_then(|runs| runs.parse().ok()).unwrap_or(12);
-    for level in Level::of_transactions() {
+    for level in Level::of_papers() {
         for updates in [Updates::Atomic, Updates::Plain] {
             for granularity in [Granularity::Row, Granularity::Cell] {
                 for horizon in [None, Some(2), Some(3), Some(10)] {

@@ -365,7 +365,7 @@ impl Parser<'_> {
             self.advance();
         }
         text.parse().map_err(|_| {
-            let levels = listed(IsolationLevel::of_transactions().map(IsolationLevel::name), "and");
+            let levels = listed(IsolationLevel::of_papers().map(IsolationLevel::name), "and");
             syntax(place, format!("there is no isolation level {text}")).with_hint(format!("the levels are {levels}"))
         })
     }

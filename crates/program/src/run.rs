@@ -15,7 +15,7 @@
 use crate::instruction::{Instruction, Procedure, Query, Target};
 use crate::source::in_file;
 use crate::spoken::Spoken;
-use skew_sql::{Answer, Session, Stop, Storage};
+use skew_sql::{Answer, Purpose, Session, Stop, Storage};
 use skew_value::{Datum, Place, SqlError, SqlState, SqlType};
 use std::sync::Arc;
 
@@ -121,6 +121,16 @@ impl Run {
     /// The statement or expression that the next step runs, as the file has it.
     pub fn statement(&self) -> Option<&Arc<str>> {
         self.query().map(|query| &query.text)
+    }
+
+    /// What the statement of the next step is for.
+    pub fn purpose(&self) -> Purpose {
+        self.query().map_or(Purpose::Read, |query| query.prepared.statement().purpose())
+    }
+
+    /// Whether the statement of the next step seeks rows in one place and looks at nothing else.
+    pub fn seeks_in_one_place(&self) -> bool {
+        self.query().is_some_and(|query| query.prepared.statement().seeks_in_one_place())
     }
 
     /// Where the next step stands in the file.

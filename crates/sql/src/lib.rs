@@ -60,4 +60,4 @@ pub use storage::{
     AdvisoryRequest, Columns, Fit, Fits, Granularity, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SequenceId,
     SequenceRule, SpaceId, Storage, Write,
 };
-pub use syntax::Statement;
+pub use syntax::{Purpose, Statement};

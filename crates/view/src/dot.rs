@@ -96,9 +96,9 @@ fn write_transaction(
         name.push_str(&format!(" ({outcome})"));
     }
     write!(out, "    t{} [label=\"{{{}|", transaction.0, escape_record(&name))?;
-    for (number, event) in history.numbered_events_of(transaction) {
+    for number in history.event_range(transaction).map(EventId) {
         let initial = versions.writer_of(history, number) == Some(Writer::Initial);
-        write!(out, "{}\\l", escape_record(&words::event(history, event, initial)))?;
+        write!(out, "{}\\l", escape_record(&words::event(history, number, initial)))?;
     }
     writeln!(out, "}}\"{}];", if outcome.is_some() { ", style=dashed" } else { "" })
 }

@@ -174,9 +174,9 @@ fn end_of(history: &History, name: Option<&str>) -> Result<Writer, String> {
 
 fn kind_of(letters: &str) -> Result<DependencyKind, String> {
     use DependencyKind::*;
-    let all = [Session, ReadsFrom, VersionOrder, Overwrites, RealTime];
+    let all = [Session, ReadsFrom, VersionOrder, Overwrites, RealTime, Lock, Snapshot, Gone];
     let found = all.into_iter().find(|kind| kind.letters() == letters);
-    found.ok_or_else(|| format!("`{letters}` is not a kind of edge: so, wr, ww, rw or rt"))
+    found.ok_or_else(|| format!("`{letters}` is not a kind of edge: so, wr, ww, rw, rt, lock, snapshot or gone"))
 }
 
 fn gather(case: CaseJson, told: &[Told]) -> Result<Case, String> {

@@ -16,11 +16,14 @@
 //! | [`human`] | a counterexample in words |
 //! | [`report`] | the verdicts on one history, in words and as JSON |
 //! | [`dot`], [`svg`] | drawings |
+//! | [`beside`] | a run and another one that it could have been, side by side |
+//! | [`terminals`] | statements of several sessions as people would type them, a column each |
 //! | [`certificate`] | verdicts that somebody else can re-check, and reading them without trusting them |
 //! | [`finding`] | counterexample files |
 //!
 //! It opens no files, knows no terminal and picks no colours: whoever prints hands over a [`Palette`].
 
+pub mod beside;
 pub mod certificate;
 pub mod dot;
 pub mod finding;
@@ -30,8 +33,10 @@ pub mod picture;
 pub mod report;
 pub mod scene;
 pub mod svg;
+pub mod terminals;
 pub mod words;
 
+pub use beside::Beside;
 pub use certificate::Certificate;
 pub use finding::Finding;
 pub use picture::Picture;

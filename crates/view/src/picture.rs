@@ -69,7 +69,7 @@ impl<'a> Picture<'a> {
 }
 
 /// All anomalies, so that a name in a file can be turned back into one.
-const KINDS: [AnomalyKind; 18] = [
+const KINDS: [AnomalyKind; 19] = [
     AnomalyKind::Internal,
     AnomalyKind::ThinAir,
     AnomalyKind::AbortedRead,
@@ -87,6 +87,7 @@ const KINDS: [AnomalyKind; 18] = [
     AnomalyKind::WriteSkew,
     AnomalyKind::ReadOnlyAnomaly,
     AnomalyKind::RealTimeViolation,
+    AnomalyKind::BrokenLock,
     AnomalyKind::DependencyCycle,
 ];
 

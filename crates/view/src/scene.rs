@@ -150,6 +150,7 @@ fn meaning(picture: Picture<'_>) -> String {
     let stronger = IsolationLevel::all().filter(|&other| other != level && other.implies(level));
     let stronger: Vec<&str> = stronger.map(IsolationLevel::name).collect();
     match stronger.len() {
+        0 | 1 if level.of_engine().is_some() => format!("no server at {level} can show this"),
         0 if level == IsolationLevel::Declared => "the levels that these transactions declare forbid this".to_owned(),
         0 => format!("{level} forbids this"),
         1 => format!("{level} forbids this, and so does {}", stronger[0]),
@@ -183,11 +184,12 @@ fn initial_state(picture: Picture<'_>, versions: &Versions) -> Option<Participan
 fn transaction(picture: Picture<'_>, versions: &Versions, id: TransactionId, takes_part: bool) -> Participant {
     let history = picture.history;
     let mut lines = Vec::new();
-    for (number, event) in history.numbered_events_of(id) {
+    for number in history.event_range(id).map(EventId) {
         let initial = versions.writer_of(history, number) == Some(Writer::Initial);
-        lines.push(words::event(history, event, initial));
+        lines.push(words::event(history, number, initial));
         lines.extend(history.event_note(number).map(|members| format!("  {}", words::note(members))));
     }
+    lines.extend(words::refusal(history, id));
     lines.extend(history.transaction_note(id).map(words::note));
     let times = history.times(id);
     if picture.level.is_strong() && times != Times::default() {

@@ -10,7 +10,7 @@
 
 use rustc_hash::FxHashMap;
 use skew_check::{AnomalyKind, Told};
-use skew_history::{Action, Event, EventId, History, KeyId, Outcome, TransactionId, Value, Writer};
+use skew_history::{Action, EventId, History, KeyId, Outcome, Refused, TransactionId, Value, Writer};
 use std::fmt::Write as _;
 
 /// The longest value that is shown whole.
@@ -82,13 +82,18 @@ fn without_middle(shown: String) -> String {
 }
 
 /// What an event did. `initial` says that it read the initial version.
-pub fn event(history: &History, event: &Event, initial: bool) -> String {
+pub fn event(history: &History, number: EventId, initial: bool) -> String {
+    let event = history.event(number);
     let (key, shown) = (key(history, event.key), value(history, event.value));
     let lock = if event.locking { "lock and " } else { "" };
     let scan = if event.scanned { " (scan)" } else { "" };
+    let initially = if initial { " (initial)" } else { "" };
     match event.action {
-        Action::Read if initial => format!("{lock}read {key} = {shown} (initial){scan}"),
-        Action::Read => format!("{lock}read {key} = {shown}{scan}"),
+        Action::Read => match history.gone(number) {
+            Some(by) => format!("{lock}read {key}: gone by {}", transaction(history, by)),
+            None if event.value.is_found() => format!("{lock}read {key}: found{initially}"),
+            None => format!("{lock}read {key} = {shown}{initially}{scan}"),
+        },
         Action::Write if event.value.is_absent() => format!("delete {key}"),
         Action::Write => format!("write {key} = {shown}"),
         Action::Append => format!("append {shown} to {key}"),
@@ -129,6 +134,13 @@ pub fn outcome(outcome: Outcome) -> Option<&'static str> {
         Outcome::AbortedByProgram => Some("rolled back"),
         Outcome::Unknown => Some("outcome unknown"),
     }
+}
+
+/// How the database refused a transaction, where the input says so: `refused with 40001 at statement 2`.
+pub fn refusal(history: &History, transaction: TransactionId) -> Option<String> {
+    let Refused { error, statement } = history.refusal(transaction)?;
+    let place = if statement > 0 { format!(" at statement {statement}") } else { String::new() };
+    Some(without_middle(clean(&format!("refused with {error}{place}"))))
 }
 
 /// An edge as a sentence: `t1 → t2 (rw on x): t1 read x = 0, which t2 overwrote with 2`.
@@ -179,8 +191,9 @@ impl Versions {
         if !event.is_read() {
             return None;
         }
-        if let Some(claim) = history.claim(number) {
-            return Some(claim);
+        let claim = history.claim(number).or(history.gone(number).map(Writer::Transaction));
+        if claim.is_some() {
+            return claim;
         }
         let version = match history.elements(event.value).last() {
             Some(&last) => last,
@@ -213,10 +226,26 @@ mod tests {
 
     #[test]
     fn events_are_words() {
-        let history = notation::parse("a: r(x,init) lock r(y,2) w(x,nil) append(l,3)").unwrap();
-        let words: Vec<String> =
-            history.events_of(TransactionId(0)).iter().map(|found| event(&history, found, false)).collect();
+        let told = |text: &str, count| -> Vec<String> {
+            let history = notation::parse(text).unwrap();
+            (0..count).map(|number| event(&history, EventId(number), false)).collect()
+        };
+        let words = told("a: r(x,init) lock r(y,2) w(x,nil) append(l,3)", 4);
         assert_eq!(words, ["read x = nil", "lock and read y = 2", "delete x", "append 3 to l"]);
+        let words = told("a: r(x,found)@1:insert lock r(x,gone)@2:update<-b#0; b: w(x,nil) w(x,1)", 2);
+        assert_eq!(words, ["read x: found", "lock and read x: gone by b#0"]);
+    }
+
+    #[test]
+    fn a_refusal_has_its_error_and_its_statement() {
+        let history = notation::parse("a: w(x,1) !40001@2 | w(x,2) !1213 | w(x,3) !").unwrap();
+        let words: Vec<_> = history.transactions().map(|transaction| refusal(&history, transaction)).collect();
+        let first = words[0].as_deref();
+        assert_eq!(
+            (first, words[1].as_deref()),
+            (Some("refused with 40001 at statement 2"), Some("refused with 1213"))
+        );
+        assert_eq!(words[2], None);
     }
 
     #[test]

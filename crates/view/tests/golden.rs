@@ -9,7 +9,7 @@ use skew_check::{
 use skew_history::format::{self, Format, Source};
 use skew_history::{EventId, History, IsolationLevel, TransactionId, Writer, notation};
 use skew_view::finding::FoundIn;
-use skew_view::{Finding, Palette, Picture, dot, human, svg};
+use skew_view::{Beside, Finding, Palette, Picture, beside, dot, human, svg};
 use std::path::Path;
 
 fn told(history: &History, edge: &str, because: &str) -> Told {
@@ -201,6 +201,23 @@ fn a_causality_violation_looks_as_it_did() {
 #[test]
 fn bare_numbers_are_told_with_their_nouns() {
     compare_all("numbers", &numbers());
+}
+
+#[test]
+fn two_runs_beside_each_other_look_as_they_did() {
+    let observed = notation::parse("a: r(x,init) w(x,1); b: r(x,1) r(z,init) w(x,2) | r(x,2)").unwrap();
+    let found = lost_update();
+    let both = Beside {
+        observed: &observed,
+        predicted: &found.history,
+        transactions: observed.transactions().collect(),
+        keys: observed.find_key("x").into_iter().collect(),
+        changed: vec![EventId(2)],
+        cut: observed.sessions().skip(1).collect(),
+    };
+    compare("beside.txt", &both.text(Palette::PLAIN));
+    let title = "from <a> & b at causal".to_owned();
+    compare("beside.svg", &beside::drawings(&[(title, both, Picture::from(&found))]));
 }
 
 #[test]

@@ -8,21 +8,25 @@
 //! ```
 //!
 //! A session does a fixed number of operations, and each depends only on the seed, the session and its number. So a seed gives the
-//! same requests on every server; who meets whom is up to the server. Whoever sets the stop flag gets what was recorded so far. A
+//! same requests on every server; who meets whom is up to the server, unless sessions take turns (`turns`): then nobody meets anybody, and
+//! a seed gives the same history, byte for byte. Whoever sets the stop flag gets what was recorded so far. A
 //! server that is lost for good ends the run in the same way, with the reason in the report. Servers of our own may be broken
 //! meanwhile (`fault`): then sessions wait for them longer.
 
 use crate::fault::{self, Faults, Injected};
 use crate::histogram::Histogram;
 use crate::load::Setup;
-use crate::prepare::{open, prepare};
-use crate::record::Recorder;
+use crate::prepare::{engine, open, prepare};
+use crate::record::{Recorder, Telling};
 use crate::report::{End, Report};
 use crate::session::{Session, SharedRun, Tally};
 use crate::table::Names;
+use crate::transaction::Lookups;
+use crate::turns::{TurnKeeper, Turns};
 use crate::workload::{Assertion, FinalState, Observation, Workload};
 use crate::{Failure, Random, Url};
-use skew_history::IsolationLevel;
+use skew_history::{Engine, EngineLevel, IsolationLevel};
+use skew_value::Dialect;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
@@ -71,6 +75,10 @@ pub struct Options {
     /// Whether rows are read and written as a whole, as on every server. The mock database can be told to choose a version of every
     /// cell; then the history is about the cells `ver`, and has no deletions and reads of absence.
     pub rows: bool,
+    /// In which order transactions come. Where there is one at a time, the times of the history count transactions.
+    pub order: Turns,
+    /// Whether every lookup of a row reads every row of its table first.
+    pub scan: bool,
 }
 
 impl Options {
@@ -90,7 +98,43 @@ impl Options {
             asking: None,
             locks: true,
             rows: true,
+            order: Turns::AsTheyCome,
+            scan: false,
         }
+    }
+
+    /// How rows are looked up. The mock database reads row by row, and its levels speak of the order; another server promises no order to whoever
+    /// asks for none, and one that changed would make another history.
+    fn lookups(&self) -> Lookups {
+        Lookups { whole: self.scan, sorted: self.order.is_serial() && !self.is_mock() }
+    }
+
+    /// Whether it is the mock database that is asked.
+    fn is_mock(&self) -> bool {
+        self.asking.is_some()
+    }
+
+    /// A commit that nobody answered may still be on its way: all questions see one state. The mock database sees to that itself.
+    fn level_of_assertions(&self) -> IsolationLevel {
+        use EngineLevel::{MysqlReadCommitted, MysqlRepeatableRead, PostgresReadCommitted, PostgresRepeatableRead};
+        match self.level {
+            IsolationLevel::ReadCommitted if !self.is_mock() => IsolationLevel::Snapshot,
+            IsolationLevel::Engine(PostgresReadCommitted) => IsolationLevel::Engine(PostgresRepeatableRead),
+            IsolationLevel::Engine(MysqlReadCommitted) => IsolationLevel::Engine(MysqlRepeatableRead),
+            level => level,
+        }
+    }
+
+    fn telling(&self) -> Telling {
+        use EngineLevel::{MysqlRepeatableRead, MysqlSerializable, MysqlSnapshotIsolation};
+        let gaps = match self.level {
+            IsolationLevel::Snapshot | IsolationLevel::Serializable => self.urls[0].dialect == Dialect::MySql,
+            IsolationLevel::Engine(MysqlRepeatableRead | MysqlSnapshotIsolation | MysqlSerializable) => true,
+            _ => false,
+        };
+        // What a weak database looks at before it inserts is its own affair.
+        let inserts = self.level.of_engine().is_some();
+        Telling { locks: self.locks, inserts, gaps, rows: self.rows, counts: self.order.is_serial() }
     }
 }
 
@@ -181,8 +225,9 @@ pub fn run(workload: &dyn Workload, options: &Options, outside: Outside<'_>) -> 
     let setup = Setup::new(workload, &options.names, options.urls[0].dialect);
     // Held until the end: nobody else takes these tables meanwhile.
     let _reserved = prepare(workload, &setup, options)?;
-    let recorder = Recorder::new(outside.record.is_some(), options.locks, options.rows);
-    recorder.header(&setup.initial, workload.name());
+    let recorder = Recorder::new(outside.record.is_some(), options.telling());
+    let engine = if outside.record.is_some() && !options.is_mock() { Some(engine(options)?) } else { None };
+    recorder.header(engine.as_deref(), &setup.initial, workload.name());
     let shared = SharedRun {
         names: &options.names,
         recorder: &recorder,
@@ -195,6 +240,8 @@ pub fn run(workload: &dyn Workload, options: &Options, outside: Outside<'_>) -> 
         done: AtomicU64::new(0),
         aborted: AtomicU64::new(0),
         latency: outside.progress.is_some().then(Mutex::default),
+        turns: TurnKeeper::new(&options.order, options.sessions, options.seed),
+        lookups: options.lookups(),
     };
     let start = Instant::now();
     let (tallies, end, faults) = sessions(workload, options, &shared, outside)?;
@@ -222,13 +269,23 @@ fn check(options: &Options) -> Result<(), RunError> {
     if options.sessions == 0 {
         return Err(RunError::Options("there are no sessions".to_owned()));
     }
-    if !options.level.is_of_transactions() {
-        return Err(RunError::Options(format!(
-            "no transaction runs at {}; use one of the seven levels",
-            options.level
-        )));
+    let is_of_server = |level: EngineLevel| engine_of(first.dialect) == level.engine();
+    match options.level {
+        IsolationLevel::Engine(level) if !is_of_server(level) => {
+            Err(RunError::Options(format!("{level} is no level of {}", engine_of(first.dialect))))
+        }
+        level if !level.is_of_transactions() => Err(RunError::Options(format!(
+            "no transaction runs at {level}; use one of the seven levels, or one of the engines"
+        ))),
+        _ => Ok(()),
     }
-    Ok(())
+}
+
+fn engine_of(dialect: Dialect) -> Engine {
+    match dialect {
+        Dialect::Postgres => Engine::Postgres,
+        Dialect::MySql => Engine::Mysql,
+    }
 }
 
 /// A session that has ended: its number, what it counted, what was wrong.
@@ -354,12 +411,7 @@ fn assertions(
     if let Some(first) = &options.asking {
         connection.command(first)?;
     }
-    // A commit that nobody answered may still be on its way: all questions see one state. The mock database sees to that itself.
-    let level = match options.level {
-        IsolationLevel::ReadCommitted if options.asking.is_none() => IsolationLevel::Snapshot,
-        level => level,
-    };
-    connection.begin(level)?;
+    connection.begin(options.level_of_assertions())?;
     let mut end = FinalState::new(&mut *connection, &options.names, observations, is_complete);
     let assertions = workload.assertions(&mut end)?;
     let left_out = end.left_out();

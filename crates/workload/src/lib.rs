@@ -62,8 +62,10 @@
 //! | [`mod@transaction`] | the handle of a workload's code: SQL goes out, events are written down |
 //! | [`session`] | one client: tries, outcomes, lost connections |
 //! | [`driver`], [`report`], [`histogram`] | a run from beginning to end, and what came out |
+//! | [`turns`] | one transaction at a time, in the order of the seed or in another one |
 //! | `record` | the history, line by line |
 //! | [`connection`], [`url`], [`failure`] | the drivers behind one trait; why a statement failed |
+//! | [`screenplay`] | statements of several sessions in one order, forced on a server; who waits for whom |
 //! | [`fault`] | servers that are killed, paused or cut off from each other while a run goes on |
 //! | [`servers`] | PostgreSQL, MariaDB and Galera clusters for as long as somebody needs them |
 //! | [`registers`] | the first workload: reads and writes of single values, and lists |
@@ -86,16 +88,18 @@ mod prepare;
 mod record;
 pub mod registers;
 pub mod report;
+pub mod screenplay;
 pub mod servers;
 pub mod session;
 pub mod table;
 pub mod transaction;
+pub mod turns;
 pub mod url;
 pub mod value;
 pub mod workload;
 
 pub use driver::{Options, Outside, Prepare, Progress, RunError, run};
-pub use failure::Failure;
+pub use failure::{Failure, Objection};
 pub use fault::{Fault, Faults, Lasting};
 pub use load::{Loader, Setup};
 pub use registers::Registers;
@@ -104,6 +108,7 @@ pub use session::{Outcome, Session};
 pub use skew_chance::Random;
 pub use table::{Names, Table};
 pub use transaction::{FoundRow, Notes, Transaction};
+pub use turns::Turns;
 pub use url::{BadUrl, Url};
 pub use value::{Row, Value, Values};
 pub use workload::{Assertion, FinalState, Observation, Operation, Workload};

@@ -66,6 +66,29 @@ pub(crate) fn prepare(
     Ok(Some(first))
 }
 
+/// What the first server calls itself: `postgres 15.20`, `mariadb 10.11.19`.
+pub(crate) fn engine(options: &Options) -> Result<String, RunError> {
+    let url = &options.urls[0];
+    let sql = match url.dialect {
+        Dialect::Postgres => "SHOW server_version",
+        Dialect::MySql => "SELECT VERSION()",
+    };
+    let answer = connection(options, url, "version")?.execute(sql, &[]).map_err(|failure| server(url, failure))?;
+    let words = answer.rows.first().and_then(|row| row.text(0).ok()).unwrap_or_default();
+    Ok(engine_in(url.dialect, words))
+}
+
+/// The name of a server and its version, without what its packager added: `10.11.19-MariaDB-0+deb12u1` is `mariadb 10.11.19`.
+fn engine_in(dialect: Dialect, words: &str) -> String {
+    let name = match dialect {
+        Dialect::Postgres => "postgres",
+        Dialect::MySql if words.contains("Maria") => "mariadb",
+        Dialect::MySql => "mysql",
+    };
+    let version: String = words.chars().take_while(|letter| letter.is_ascii_digit() || *letter == '.').collect();
+    format!("{name} {version}").trim_end().to_owned()
+}
+
 /// How often somebody looks again.
 const GLANCE: Duration = Duration::from_millis(50);
 
@@ -143,4 +166,17 @@ fn clear(connection: &mut dyn Connection, table: &Table, options: &Options) -> R
         return Err(RunError::NotOurs { table: name, url: url.to_string() });
     }
     connection.command(&format!("DROP TABLE {name}")).map_err(|failure| server(url, failure))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_known_by_its_name_and_version() {
+        let postgres = ["15.20 (Debian 15.20-0+deb12u1)", "17beta1"].map(|words| engine_in(Dialect::Postgres, words));
+        assert_eq!(postgres, ["postgres 15.20", "postgres 17"]);
+        let mysql = ["10.11.19-MariaDB-0+deb12u1", "8.0.36", ""].map(|words| engine_in(Dialect::MySql, words));
+        assert_eq!(mysql, ["mariadb 10.11.19", "mysql 8.0.36", "mysql"]);
+    }
 }

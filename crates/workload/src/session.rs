@@ -8,17 +8,18 @@
 //! ```
 //!
 //! Every try is a transaction of its own in the history, with versions of its own: what somebody else read from a try that was
-//! undone must be found out.
+//! undone must be found out. Where sessions take turns, all tries are one turn.
 
 use crate::connection::{Connection, Settings, connect};
 use crate::failure::NOT_READY;
 use crate::histogram::Histogram;
 use crate::record::{AttemptEnding, Events, Recorder};
 use crate::table::Names;
-use crate::transaction::{Notes, VersionNumbers};
+use crate::transaction::{Lookups, Notes, VersionNumbers};
+use crate::turns::{Participant, TurnKeeper};
 use crate::workload::Observation;
 use crate::{Failure, Transaction, Url, Value};
-use skew_history::{IsolationLevel, Times};
+use skew_history::{EngineLevel, IsolationLevel, Refused};
 use skew_value::Dialect;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -70,6 +71,9 @@ pub(crate) struct SharedRun<'a> {
     pub(crate) aborted: AtomicU64,
     /// How long committed transactions took, where somebody looks at it.
     pub(crate) latency: Option<Mutex<Histogram>>,
+    /// Whose turn it is, where there is one transaction at a time.
+    pub(crate) turns: Option<TurnKeeper>,
+    pub(crate) lookups: Lookups,
 }
 
 impl SharedRun<'_> {
@@ -102,12 +106,15 @@ pub struct Session<'a> {
     connection: Option<Box<dyn Connection>>,
     versions: VersionNumbers,
     pub(crate) tally: Tally,
+    /// The last to go: whoever comes next finds the connection closed.
+    participant: Option<Participant<'a>>,
 }
 
 impl<'a> Session<'a> {
     pub(crate) fn new(shared: &'a SharedRun<'a>, number: usize, url: &'a Url) -> Session<'a> {
         let (name, versions) = (format!("s{}", number + 1), VersionNumbers::of_session(number));
-        Session { shared, number, name, url, connection: None, versions, tally: Tally::default() }
+        let participant = shared.turns.as_ref().map(|turns| turns.participant(number));
+        Session { shared, number, name, url, connection: None, versions, tally: Tally::default(), participant }
     }
 
     /// Its place among the sessions, counted from 0.
@@ -126,12 +133,17 @@ impl<'a> Session<'a> {
         name: &'static str,
         mut code: impl FnMut(&mut Transaction<'_>) -> Result<T, Failure>,
     ) -> Result<Outcome<T>, Failure> {
+        if let Some(participant) = &self.participant {
+            participant.await_turn();
+        }
         let (mut attempt, since) = (0u32, Instant::now());
         loop {
             let failure = match self.attempt(name, &mut code) {
                 Ok(outcome) => return Ok(outcome),
                 Err(failure @ (Failure::Refused(_) | Failure::Lost(_))) => failure,
-                Err(Failure::Constraint(kind)) => return Ok(Outcome::Refused(kind)),
+                Err(failure @ (Failure::Constraint(_) | Failure::Duplicate)) => {
+                    return Ok(Outcome::Refused(failure.kind()));
+                }
                 Err(failure) => return Err(failure),
             };
             let may_wait = failure.is_not_ready() && since.elapsed() < self.shared.reconnect;
@@ -166,13 +178,16 @@ impl<'a> Session<'a> {
         let (versions, notes) = (&mut self.versions, &mut self.tally.notes);
         let events = shared.recorder.events(&self.name, name);
         let mut transaction = Transaction::new(&mut **connection, shared.names, versions, notes, events);
+        transaction.lookups = shared.lookups;
         let result = began.as_mut().map_err(|failure| failure.clone()).and_then(|()| code(&mut transaction));
         let (events, hidden) = transaction.end();
         // A failure that the program passed over is still one.
         let result = hidden.map_or(result, Err);
+        let refused = |failure: &Failure, statement: u32| ending_of(failure, self.url.dialect, statement);
         let (ending, outcome) = match result {
-            Ok(value) => commit(&mut **connection, value),
-            Err(failure) => (ending_of(&failure), Err(failure)),
+            // Behind the last statement comes the commit.
+            Ok(value) => commit(&mut **connection, value, |failure| refused(failure, events.statements() + 1)),
+            Err(failure) => (refused(&failure, events.statements()), Err(failure)),
         };
         if let Err(failure) = &outcome {
             self.undo(failure);
@@ -214,13 +229,17 @@ impl<'a> Session<'a> {
 
     fn record(&mut self, name: &'static str, events: Events, ending: AttemptEnding, begin: u64) {
         let (shared, end) = (self.shared, self.shared.recorder.now());
+        let is_serializable = [IsolationLevel::Serializable, IsolationLevel::Engine(EngineLevel::PostgresSerializable)]
+            .contains(&shared.level);
         let unclaimed = ending == AttemptEnding::ByProgram
-            && shared.level == IsolationLevel::Serializable
-            && self.url.dialect == Dialect::Postgres;
+            && is_serializable
+            && self.url.dialect == Dialect::Postgres
+            && shared.turns.is_none();
         self.tally.notes.unclaimed += u64::from(unclaimed);
-        // PostgreSQL: what a serializable transaction read is to be trusted only when it has committed.
-        let ending = if unclaimed { AttemptEnding::ByDatabase("rolled back by the program") } else { ending };
-        let times = Times { begin: Some(begin as i64), end: Some(end as i64) };
+        // PostgreSQL: what a serializable transaction read beside others is to be trusted only when it has committed.
+        let dropped = Refused { error: Failure::RolledBack.kind(), statement: 0 };
+        let ending = if unclaimed { AttemptEnding::ByDatabase(dropped) } else { ending };
+        let times = shared.recorder.times(begin, end);
         shared.recorder.transaction(events, ending, shared.level, times);
         if ending == AttemptEnding::Committed {
             self.tally.latency.entry(name).or_default().add(end - begin);
@@ -272,20 +291,27 @@ impl<'a> Session<'a> {
 const UNSURE: [&str; 3] = ["interrupted", NOT_READY, "statement timeout"];
 
 /// What the end of a commit means: most refusals are sure, silence is not.
-fn commit<T>(connection: &mut dyn Connection, value: T) -> (AttemptEnding, Result<T, Failure>) {
+fn commit<T>(
+    connection: &mut dyn Connection,
+    value: T,
+    refused: impl Fn(&Failure) -> AttemptEnding,
+) -> (AttemptEnding, Result<T, Failure>) {
     match connection.commit() {
         Ok(()) => (AttemptEnding::Committed, Ok(value)),
-        Err(failure @ (Failure::Refused(_) | Failure::Constraint(_))) if !UNSURE.contains(&failure.kind()) => {
-            (ending_of(&failure), Err(failure))
+        Err(failure @ (Failure::Refused(_) | Failure::Constraint(_) | Failure::Duplicate))
+            if !UNSURE.contains(&failure.kind()) =>
+        {
+            (refused(&failure), Err(failure))
         }
         Err(failure) => (AttemptEnding::Unknown, Err(failure)),
     }
 }
 
-fn ending_of(failure: &Failure) -> AttemptEnding {
+/// What it means that a statement failed.
+fn ending_of(failure: &Failure, dialect: Dialect, statement: u32) -> AttemptEnding {
     match failure {
         Failure::RolledBack => AttemptEnding::ByProgram,
-        failure => AttemptEnding::ByDatabase(failure.kind()),
+        failure => AttemptEnding::ByDatabase(Refused { error: failure.code(dialect), statement }),
     }
 }
 

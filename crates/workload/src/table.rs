@@ -18,6 +18,9 @@ use crate::Value;
 use skew_value::Dialect;
 use std::fmt::Write as _;
 
+/// What stands for itself nowhere inside a part of a key.
+const SEPARATORS: [char; 4] = ['/', '#', '%', '\''];
+
 /// A table of a workload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Table {
@@ -98,15 +101,20 @@ impl Table {
 
     /// The name of a row in the history: `district/1/2`.
     ///
-    /// A slash inside a text is written `%2F`, so that two rows never share a name.
+    /// A slash inside a text is written `%2F`, so that two rows never share a name; and so on with what else has a meaning in the keys of
+    /// the mock database. That one calls a row of a table with the same name as this does, but writes a slash `%2f`.
     pub fn key_name(&self, key: &[Value]) -> String {
         let mut name = self.name.to_owned();
         for part in key {
             name.push('/');
             match part {
-                Value::Text(text) if text.contains(['/', '%']) => {
-                    name.push_str(&text.replace('%', "%25").replace('/', "%2F"));
-                }
+                Value::Text(text) if text.contains(SEPARATORS) => text.chars().for_each(|letter| {
+                    if SEPARATORS.contains(&letter) {
+                        let _ = write!(name, "%{:02X}", u32::from(letter));
+                    } else {
+                        name.push(letter);
+                    }
+                }),
                 part => {
                     let _ = write!(name, "{part}");
                 }
@@ -174,6 +182,11 @@ impl Names {
         (starts_well && prefix.len() < 32 && prefix.bytes().all(is_word)).then(|| Names { prefix: prefix.to_owned() })
     }
 
+    /// Names as the tables have them, for a database where nobody else is.
+    pub fn bare() -> Names {
+        Names { prefix: String::new() }
+    }
+
     /// What all names start with.
     pub fn prefix(&self) -> &str {
         &self.prefix
@@ -227,6 +240,7 @@ mod tests {
         assert_eq!(name("1", "a"), "orders/1/a");
         assert_ne!(name("a/b", "c"), name("a", "b/c"));
         assert_ne!(name("a/b", "c"), name("a%2Fb", "c"));
+        assert_eq!(name("#1", "it's"), "orders/%231/it%27s");
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use crate::Complaint;
 use skew_chance::{Distribution, Preset};
-use skew_history::IsolationLevel;
+use skew_history::{EngineLevel, IsolationLevel};
 use skew_mockdb::Updates;
-use skew_workload::catalog::{self, Harness, Store};
+use skew_workload::catalog::{self, Harness, Requirements, Store};
 use skew_workload::registers::Parameters;
 use skew_workload::{Registers, Workload};
 
@@ -26,6 +26,10 @@ pub struct WorkloadChoice<'a> {
     pub level: IsolationLevel,
     /// On the mock database: whether updates lock.
     pub mock: Option<Updates>,
+    /// Whether every lookup reads its whole table; see [`DriveSettings::scan`](super::DriveSettings::scan).
+    pub scan: bool,
+    /// How many votes a telephone has.
+    pub limit: Option<u64>,
 }
 
 /// What somebody said about the workloads `registers` and `lists`.
@@ -87,6 +91,7 @@ impl WorkloadChoice<'_> {
             let what = format!("{} is for registers, not for {name}", self.registers.words().join(" "));
             return Err(Complaint::new("skew run", what, "leave it away"));
         }
+        self.refuse_misplaced()?;
         let usual = entry.harness.unwrap_or(USUAL);
         let sessions = self.sessions.and_then(|sessions| usize::try_from(sessions).ok());
         let harness = Harness {
@@ -97,14 +102,30 @@ impl WorkloadChoice<'_> {
             return Ok((self.registers()?, harness));
         }
         let store = if self.mock == Some(Updates::Plain) { Store::Plain } else { Store::Database };
-        Ok((entry.workload_on(store), harness))
+        let limit = self.limit.and_then(|limit| i64::try_from(limit).ok());
+        Ok((entry.workload_for(&Requirements { store, scan: self.scan, limit }), harness))
+    }
+
+    /// What another workload could do with.
+    fn refuse_misplaced(&self) -> Result<(), Complaint> {
+        let refuse = |what: String| Err(Complaint::new("skew run", what, "leave it away"));
+        match self.limit {
+            Some(limit) if self.name != "voter" => {
+                refuse(format!("--limit {limit} is for voter, not for {}", self.name))
+            }
+            _ if self.scan && self.name == "lists" => {
+                refuse("--scan is for rows, and lists are read as a whole".to_owned())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn registers(&self) -> Result<Box<dyn Workload>, Complaint> {
         let mut parameters = self.registers.parameters()?;
         parameters.lists = self.name == "lists";
-        // There an append sees the latest list, whatever the level.
-        parameters.own_lists = !self.is_weak_mock();
+        // There an append sees the latest list, and a read that of the snapshot.
+        let repeats = self.level == IsolationLevel::Engine(EngineLevel::MysqlRepeatableRead);
+        parameters.own_lists = !self.is_weak_mock() && !repeats;
         if parameters.lists && self.is_weak_mock() && self.mock == Some(Updates::Plain) {
             let what = format!(
                 "plain updates lose appends at {}, and a list no longer tells who came before whom",

@@ -7,17 +7,22 @@
 //!             (a prefix stands in place of skew_)
 //! ```
 //!
-//! A seed gives the same requests. What they meet is up to the server, so a second run with the same seed may end otherwise.
+//! A seed gives the same requests. What they meet is up to the server, so a second run with the same seed may end otherwise, unless there is one
+//! transaction at a time.
 
 mod choice;
+mod completed;
 mod faults;
 mod mock;
+mod promise;
 mod report;
+mod rerun;
 mod runs;
 mod tally;
 
 pub use choice::{RegistersChoice, WorkloadChoice};
 pub use mock::MockSettings;
+pub use promise::{LevelPromise, engine_level};
 pub use report::{json_of_run, milliseconds, told_run};
 pub use tally::{DriveReport, DriveTally};
 
@@ -26,11 +31,12 @@ use crate::{Complaint, Conclusion, StopFlags, servers};
 use mock::Mock;
 use skew_history::IsolationLevel;
 use skew_mockdb::Campaign;
+use skew_value::Dialect;
 use skew_workload::catalog::Harness;
 use skew_workload::servers::{Fleet, Kind};
 use skew_workload::{
-    End, Failure, Fault, Faults, Lasting, Names, Options, Outside, Prepare, Progress, Report, RunError, Url, Workload,
-    fault,
+    End, Failure, Fault, Faults, Lasting, Names, Options, Outside, Prepare, Progress, Report, RunError, Turns, Url,
+    Workload, fault,
 };
 use std::io::{self, Write};
 use std::time::Duration;
@@ -47,7 +53,7 @@ pub struct DriveSettings {
     pub runs: u64,
     /// How many of them at a time.
     pub jobs: u64,
-    /// The level that transactions ask for.
+    /// The level that transactions ask for; a server that is asked for one of its own is held to it.
     pub level: IsolationLevel,
     /// The level that the histories of many runs are compared with; given, a run that violates it is a failure.
     pub against: Option<IsolationLevel>,
@@ -65,6 +71,10 @@ pub struct DriveSettings {
     pub mock: MockSettings,
     /// Servers to start, if any.
     pub own: Option<OwnServers>,
+    /// In which order transactions come; where there is one at a time, a seed gives the same history every time.
+    pub order: Turns,
+    /// Whether every lookup of a row reads every row of its table first.
+    pub scan: bool,
 }
 
 /// Servers that a campaign starts for itself, and what happens to them meanwhile.
@@ -180,10 +190,10 @@ impl<'a> DriveCampaign<'a> {
 
     /// What the user may not expect.
     pub fn warning(&self) -> Option<String> {
-        use IsolationLevel::{ReadCommitted, Serializable, Snapshot};
         let level = self.settings.level;
         let is_mock = self.urls.is_empty() && self.settings.own.is_none();
-        let unknown = !is_mock && ![ReadCommitted, Snapshot, Serializable].contains(&level);
+        // Whichever dialect it is, SQL has the same names.
+        let unknown = !is_mock && engine_level(Dialect::Postgres, level).is_none();
         unknown.then(|| format!("no SQL asks for {level}: transactions run at the default level of the server"))
     }
 
@@ -266,6 +276,8 @@ impl<'a> DriveCampaign<'a> {
             asking: None,
             locks: true,
             rows: true,
+            order: settings.order.clone(),
+            scan: settings.scan,
         }
     }
 }

@@ -10,7 +10,7 @@
 //!     not in the history: the rows that 12 scans passed over
 //! ```
 
-use super::{DriveCampaign, DrivenRun, faults};
+use super::{DriveCampaign, DrivenRun, LevelPromise, faults};
 use serde_json::{Value, json};
 use skew_view::report::Report as Verdicts;
 use skew_view::{Palette, words};
@@ -29,7 +29,8 @@ pub(super) fn heading(campaign: &DriveCampaign<'_>) -> String {
     let (sessions, operations) = (harness.sessions, harness.operations);
     let sessions = if sessions == 1 { "1 session".to_owned() } else { format!("{sessions} sessions") };
     let operations = if operations == 1 { "1 transaction".to_owned() } else { format!("{operations} transactions") };
-    format!("{sessions} of {operations} at {} on {}", campaign.settings.level, campaign.place())
+    let in_turn = if campaign.settings.order.is_serial() { ", one at a time," } else { "" };
+    format!("{sessions} of {operations}{in_turn} at {} on {}", campaign.settings.level, campaign.place())
 }
 
 /// One run, for people.
@@ -95,10 +96,11 @@ pub(super) fn tell_notes(notes: Notes, text: &mut String) {
     }
 }
 
-/// One run, for programs: with the verdicts on its history, and the file that it is in, where there are such.
+/// One run, for programs: with whether the server kept its promise, the verdicts on the history, and the file that it is in, where there are such.
 pub fn json_of_run(
     campaign: &DriveCampaign<'_>,
     ran: &DrivenRun,
+    promise: Option<&LevelPromise>,
     verdicts: Option<&Verdicts<'_>>,
     record: Option<String>,
 ) -> String {
@@ -127,6 +129,7 @@ pub fn json_of_run(
         "latency_ms": {"p50": time(50.0), "p95": time(95.0), "p99": time(99.0), "max": time(100.0)},
         "faults": faults::json(&report.faults),
         "assertions": assertions,
+        "promise": promise.map(LevelPromise::json),
         "notes": notes_json(report.notes),
         "record": record,
         "history": history.and_then(|text| serde_json::from_str::<Value>(&text).ok()),

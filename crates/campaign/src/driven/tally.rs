@@ -190,11 +190,18 @@ impl DriveReport<'_> {
     }
 
     fn tell_broken(&self, palette: Palette, text: &mut String) {
-        let Palette { bad, end, .. } = palette;
+        let Palette { good, bad, end, .. } = palette;
         let (sum, level) = (&self.tally.sum, self.campaign.settings.level);
+        let is_promised = self.campaign.promised().is_some();
         if let Some((seed, found)) = sum.broken().first_key_value() {
             let (runs, kind) = (counted(sum.broken().len() as u64, "run"), words::anomaly(found.kind));
-            let _ = writeln!(text, "  {bad}{level} is broken{end} in {runs}, first with seed {seed}: {kind}");
+            let broken = match is_promised {
+                true => format!("asked for {level}: {bad}not kept{end}"),
+                false => format!("{bad}{level} is broken{end}"),
+            };
+            let _ = writeln!(text, "  {broken} in {runs}, first with seed {seed}: {kind}");
+        } else if is_promised && sum.undecided() == 0 && sum.runs() > 0 {
+            let _ = writeln!(text, "  asked for {level}: {good}kept{end}");
         }
         if sum.undecided() > 0 {
             let runs = counted(sum.undecided(), "run");

@@ -109,6 +109,9 @@ impl Terms<'_> {
 
     /// What the search kept to at a level, in the words of its argument.
     fn base_name(&self, level: IsolationLevel) -> &'static str {
+        if level.of_engine().is_some() {
+            return level.name();
+        }
         match self.options(level).search_base() {
             Base::Any => "none",
             Base::ReadCommitted => "read-committed",

@@ -7,7 +7,9 @@
 use super::{Terms, compared, left_out};
 use serde::{Deserialize, Serialize};
 use skew_check::Budget;
-use skew_explore::{Abort, MOST_FINAL_STATES, Place, Run, RunAnswer, SqlProgram, Subtree, Violated};
+use skew_explore::{Abort, CallLeft, MOST_FINAL_STATES, Place, Run, RunAnswer, SqlProgram, Subtree, Violated};
+use skew_history::Engine;
+use skew_value::SqlState;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What one level has shown so far.
@@ -15,8 +17,14 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct LevelTally {
     /// Complete histories, before any filter.
     pub(super) explored: u64,
-    /// Histories that the level allows.
+    /// Histories that the level allows; at a level of an engine those in which the server refuses nobody.
     pub(super) histories: u64,
+    /// At a level of an engine: histories in which the server refuses somebody.
+    #[serde(default)]
+    pub(super) refused_histories: u64,
+    /// In how many of them with which code.
+    #[serde(default)]
+    pub(super) refused: BTreeMap<String, u64>,
     /// Histories of which the checker could not say whether the level allows them.
     pub(super) unknown: u64,
     /// Histories whose final states could not all be looked at.
@@ -61,14 +69,18 @@ impl LevelTally {
     /// Counts a run; says whether an assertion failed in it.
     pub(super) fn count(&mut self, program: &SqlProgram, run: &Run<'_, SqlProgram>, terms: &Terms<'_>) -> bool {
         let budget = terms.budget();
-        self.explored += 1;
+        self.explored += u64::from(!run.is_again());
         match run.answer(budget) {
             RunAnswer::Fails => return false,
             RunAnswer::Unknown => {
                 self.unknown += 1;
                 return false;
             }
-            RunAnswer::Holds => self.histories += 1,
+            RunAnswer::Holds => self.count_refusals(program, run),
+        }
+        if run.is_again() {
+            // Its history is counted; what it left may be what an assertion forbids.
+            return self.ask(program, run, budget, compared(run, terms.against, budget) != RunAnswer::Fails);
         }
         if terms.list {
             self.listed.insert(run.pattern());
@@ -99,6 +111,19 @@ impl LevelTally {
         failed
     }
 
+    /// Counts a history as one in which nobody is refused, or by the codes with which somebody is.
+    fn count_refusals(&mut self, program: &SqlProgram, run: &Run<'_, SqlProgram>) {
+        let codes = refusals(program, run);
+        match run.is_again() {
+            true => {}
+            false if codes.is_empty() => self.histories += 1,
+            false => {
+                self.refused_histories += 1;
+                codes.into_iter().for_each(|code| *self.refused.entry(code.to_owned()).or_default() += 1);
+            }
+        }
+    }
+
     fn count_aborts(&mut self, program: &SqlProgram, run: &Run<'_, SqlProgram>) {
         let causes: BTreeSet<String> =
             left(program, run).filter_map(|(_, left)| left.abort.as_ref()).filter_map(cause).collect();
@@ -111,6 +136,10 @@ impl LevelTally {
     pub(super) fn add(&mut self, other: LevelTally) {
         self.explored += other.explored;
         self.histories += other.histories;
+        self.refused_histories += other.refused_histories;
+        for (code, runs) in other.refused {
+            *self.refused.entry(code).or_default() += runs;
+        }
         self.unknown += other.unknown;
         self.open += other.open;
         self.undecided += other.undecided;
@@ -127,7 +156,7 @@ impl LevelTally {
     /// How many histories satisfy what all are compared with, and an assertion, too.
     pub(super) fn allowed_and_passing(&self, assertion: usize) -> u64 {
         let others = self.violating.runs + self.undecided + self.open + self.assertions[assertion].allowed;
-        self.histories.saturating_sub(others)
+        (self.histories + self.refused_histories).saturating_sub(others)
     }
 
     /// Whether some answer is missing.
@@ -174,6 +203,19 @@ pub(super) fn violated(
         }
     }
     Some(found)
+}
+
+/// At a level of an engine: the codes with which the server refused calls of a run, duplicates among them.
+fn refusals(program: &SqlProgram, run: &Run<'_, SqlProgram>) -> BTreeSet<&'static str> {
+    let Some(engine) = run.engine() else { return BTreeSet::new() };
+    let duplicate = match engine {
+        Engine::Postgres => "23505",
+        Engine::Mysql => "1062",
+    };
+    let is_duplicate =
+        |left: &CallLeft| matches!(&left.abort, Some(Abort::Error(error)) if error.state == SqlState::UNIQUE);
+    let duplicates = left(program, run).filter(|(_, left)| is_duplicate(left)).map(|_| duplicate);
+    run.refusals().into_iter().map(|(_, code)| code).chain(duplicates).collect()
 }
 
 /// What the calls of a run left, by their places.

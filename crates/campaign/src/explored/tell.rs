@@ -63,10 +63,15 @@ impl ExploredProgram<'_> {
         text: &mut String,
     ) {
         let Palette { good, bad, doubtful, end, .. } = palette;
-        let LevelTally { explored, histories, violating, .. } = &level.tally;
+        let LevelTally { explored, histories, refused_histories, violating, .. } = &level.tally;
         let _ = write!(text, "  {:width$}  {}", level.level, histories_of(*histories));
-        if explored != histories {
+        if *explored != histories + refused_histories {
             let _ = write!(text, " of {explored} explored");
+        }
+        if *refused_histories > 0 {
+            let codes: Vec<String> =
+                level.tally.refused.iter().map(|(code, runs)| format!("{code} in {runs}")).collect();
+            let _ = write!(text, " and {refused_histories} with a refusal ({})", codes.join(", "));
         }
         if violating.runs > 0 {
             let _ = write!(text, ", {} not {}", violating.runs, self.terms.against);
@@ -128,7 +133,7 @@ impl ExploredProgram<'_> {
             })
             .collect();
         let tally = &level.tally;
-        json!({
+        let mut told = json!({
             "level": level.level,
             "base": self.isolation(level).map_or("causal", |level| self.terms.base_name(level)),
             "updates": self.terms.updates_name(),
@@ -142,7 +147,12 @@ impl ExploredProgram<'_> {
             "aborts": tally.aborts,
             "assertions": assertions,
             "list": if self.terms.list { Some(&tally.listed) } else { None },
-        })
+        });
+        let is_of_engine = self.isolation(level).is_ok_and(|level| level.of_engine().is_some());
+        if let Some(members) = told.as_object_mut().filter(|_| is_of_engine) {
+            members.insert("refused".to_owned(), json!(tally.refused));
+        }
+        told
     }
 
     /// Of every other assertion the first counterexample, unless it is the same run.

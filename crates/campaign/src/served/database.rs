@@ -62,8 +62,13 @@ impl DatabaseSettings {
 
     /// A database that is ready for clients.
     pub fn fresh(&self, seed: u64, novelty: &Campaign, record: Record) -> Result<Database, Complaint> {
+        self.fresh_with(seed, self.chooser(seed, novelty), record)
+    }
+
+    /// The same where somebody else decides which version is read.
+    pub fn fresh_with(&self, seed: u64, chooser: Box<dyn Chooser>, record: Record) -> Result<Database, Complaint> {
         let level = self.level.unwrap_or(IsolationLevel::ReadCommitted);
-        let store = Store::new(self.options(level, seed), self.chooser(seed, novelty));
+        let store = Store::new(self.options(level, seed), chooser);
         let mut database = Database::new(store, Arc::new(Catalog::default()));
         database.obeys_levels = self.level.is_none();
         if let Some((file, text)) = &self.initial {

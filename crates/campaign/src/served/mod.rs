@@ -152,22 +152,13 @@ impl ServeCampaign<'_> {
         let record = Record { history: Some(Box::new(Both(history.clone(), record.history))), ..record };
         let server = self.server(seed, record)?;
         files.refuse_failed()?;
-        let output = if self.settings.runs == 1 { None } else { Some(command::scratch_file()?) };
-        let family = command::spawn(self.line(), server.address(), output.as_ref(), self.stop)?;
+        let keeps_output = self.settings.runs != 1;
         // A command that cannot be run leaves what an earlier one has recorded.
-        if let Err(complaint) = files.publish() {
-            let _ = family.wait(None, || true);
-            return Err(complaint);
-        }
-        let end = family.wait(self.settings.timeout, || is_given_up() || files.ends_run());
-        let mut ran = ServedRun {
-            seed,
-            ended: command::ended_of(end),
-            output: output.map(command::read_end).transpose()?,
-            summary: server.stop(),
-            history: history.text(),
-            has_log: false,
-        };
+        let started = || files.publish();
+        let is_over = || is_given_up() || files.ends_run();
+        let EndedRun { ended, output, summary } =
+            run_on(server, self.settings, self.stop, keeps_output, started, is_over)?;
+        let mut ran = ServedRun { seed, ended, output, summary, history: history.text(), has_log: false };
         ran.has_log = keeps_choices && files.failure().is_none();
         if let Some(failure) = files.failure().filter(|_| files.ends_run()) {
             let what = format!("recording stopped: {}", failure.what());
@@ -182,11 +173,37 @@ impl ServeCampaign<'_> {
         database.overruled = self.overruled.clone();
         listen(database, self.settings.wire.clone())
     }
+}
 
-    fn line(&self) -> CommandLine<'_> {
-        let ServeSettings { command, wire, has_terminal, .. } = self.settings;
-        CommandLine { words: command, password: wire.password.as_deref(), has_terminal: *has_terminal }
+/// What came of a command on one database.
+pub(crate) struct EndedRun {
+    pub(crate) ended: CommandEnd,
+    /// The end of what it printed, where that was kept.
+    pub(crate) output: Option<String>,
+    pub(crate) summary: WireSummary,
+}
+
+/// Runs the command once on a database that is there for it alone. What has to follow its start may end it, and so may whoever does not
+/// want to know any more.
+pub(crate) fn run_on(
+    server: RunningServer,
+    settings: &ServeSettings,
+    stop: StopFlags<'_>,
+    keeps_output: bool,
+    started: impl FnOnce() -> Result<(), Complaint>,
+    is_over: impl Fn() -> bool,
+) -> Result<EndedRun, Complaint> {
+    let ServeSettings { command, wire, has_terminal, timeout, .. } = settings;
+    let line = CommandLine { words: command, password: wire.password.as_deref(), has_terminal: *has_terminal };
+    let output = if keeps_output { Some(command::scratch_file()?) } else { None };
+    let family = command::spawn(line, server.address(), output.as_ref(), stop)?;
+    if let Err(complaint) = started() {
+        let _ = family.wait(None, || true);
+        return Err(complaint);
     }
+    let ended = command::ended_of(family.wait(*timeout, is_over));
+    let output = output.map(command::read_end).transpose()?;
+    Ok(EndedRun { ended, output, summary: server.stop() })
 }
 
 /// A history that is looked at when the run is over, and a file of it that is there even when nobody comes to look.

@@ -5,7 +5,9 @@
 
 use super::ledger::Ledger;
 use super::propagation::Propagation;
+use super::server;
 use crate::anomaly::{Anomaly, Assumption, BadRead, Edge, EdgeKind, Literal, Proof, ProofStep, Refutation};
+use crate::levels::on_server;
 use rustc_hash::FxHashSet;
 use skew_history::{EventId, History, IsolationLevel, KeyId, Outcome, TransactionId, Writer};
 
@@ -19,7 +21,11 @@ impl Anomaly {
     pub fn refutes(&self, history: &History, level: IsolationLevel) -> bool {
         let speaks_about =
             level == self.level || level != Declared && self.level != Declared && level.implies(self.level);
-        speaks_about && Refuter { history, level: self.level }.refutes(&self.refutation, &mut Vec::new())
+        let is_on_server = on_server(history, self.level).is_some();
+        let is_alone = matches!(self.refutation, Refutation::Alone(_));
+        speaks_about
+            && is_on_server == is_alone
+            && Refuter { history, level: self.level }.refutes(&self.refutation, &mut Vec::new())
     }
 }
 
@@ -34,6 +40,7 @@ impl Refuter<'_> {
         match refutation {
             Refutation::Read(bad) => is_bad(&ledger, bad),
             Refutation::Proof(proof) => ProofFollower { ledger: &ledger, level: self.level }.follows(proof),
+            Refutation::Alone(transactions) => server::refutes(transactions, self.history, self.level),
             Refutation::Split(cases) => {
                 assumed.len() < DEEPEST
                     && is_exhaustive(&ledger, cases)
@@ -93,12 +100,13 @@ fn is_bad(ledger: &Ledger<'_>, bad: &BadRead) -> bool {
     let own = ledger.own_write(read);
     if let BadRead::Internal { own: claimed, .. } = *bad {
         let itself = Writer::Transaction(history.transaction_of(read));
-        let agrees = history.claim(read).is_none_or(|claim| claim == itself);
-        return own == Some(claimed) && !(agrees && history.event(claimed).value == event.value);
+        let agrees = history.claim(read).is_none_or(|claim| claim == itself) && history.gone(read).is_none();
+        return own == Some(claimed) && !(agrees && history.may_return(event.value, history.event(claimed).value));
     }
     let wrote_it = |write: EventId| {
         let other = history.event(write);
-        !other.is_read() && other.key == event.key && other.value == event.value
+        let is_meant = history.gone(read).is_none_or(|by| by == history.transaction_of(write));
+        !other.is_read() && other.key == event.key && history.may_return(event.value, other.value) && is_meant
     };
     own.is_none()
         && ledger.candidates(read).is_empty()
@@ -254,7 +262,7 @@ impl ProofFollower<'_, '_> {
                 counting.all(|transaction| self.ledger.history.declared_level(transaction) == Some(ParallelSnapshot))
             }
             ReadCommitted | ReadAtomic | Causal | Prefix | Snapshot | Serializable => false,
-            StrongSnapshot | StrictSerializable => false,
+            StrongSnapshot | StrictSerializable | Engine(_) => false,
         }
     }
 
@@ -263,7 +271,7 @@ impl ProofFollower<'_, '_> {
             Declared => self.ledger.history.declared_level(transaction),
             StrongSnapshot => Some(Snapshot),
             StrictSerializable => Some(Serializable),
-            ReadCommitted | ReadAtomic | Causal | Prefix | ParallelSnapshot | Snapshot | Serializable => {
+            ReadCommitted | ReadAtomic | Causal | Prefix | ParallelSnapshot | Snapshot | Serializable | Engine(_) => {
                 Some(self.level)
             }
         }
@@ -328,7 +336,9 @@ impl ProofFollower<'_, '_> {
         // Below snapshot, what a locking read saw binds only itself.
         let only_itself = match self.level_of(reader)? {
             ReadCommitted | ReadAtomic | Causal | Prefix => true,
-            ParallelSnapshot | Snapshot | Serializable | StrongSnapshot | StrictSerializable | Declared => false,
+            ParallelSnapshot | Snapshot | Serializable | StrongSnapshot | StrictSerializable | Declared | Engine(_) => {
+                false
+            }
         };
         let arrives = if only_itself && history.event(read).locking { Boundary::Commit } else { Boundary::Begin };
         Some(plain(Boundary::Commit, arrives, assumes))
@@ -353,7 +363,7 @@ impl ProofFollower<'_, '_> {
         let arrives = match self.level_of(later)? {
             Snapshot => Boundary::Begin,
             ReadCommitted | ReadAtomic | Causal | Prefix | ParallelSnapshot | Serializable => Boundary::Commit,
-            StrongSnapshot | StrictSerializable | Declared => Boundary::Commit,
+            StrongSnapshot | StrictSerializable | Declared | Engine(_) => Boundary::Commit,
         };
         Some(plain(Boundary::Commit, arrives, assumes))
     }
@@ -371,7 +381,9 @@ impl ProofFollower<'_, '_> {
             _ if event.locking => Boundary::Commit,
             ReadCommitted | ReadAtomic | Causal => return None,
             Prefix | Snapshot => Boundary::Begin,
-            ParallelSnapshot | Serializable | StrongSnapshot | StrictSerializable | Declared => Boundary::Commit,
+            ParallelSnapshot | Serializable | StrongSnapshot | StrictSerializable | Declared | Engine(_) => {
+                Boundary::Commit
+            }
         };
         let overwrite = Some(if event.locking { Overwrite::Locking } else { Overwrite::Plain });
         Some(Checked { leaves, arrives: Boundary::Commit, assumes, overwrite })
@@ -412,7 +424,7 @@ impl ProofFollower<'_, '_> {
             ReadCommitted => by_earlier_read,
             ReadAtomic => path.len() == 1,
             Causal | Prefix | ParallelSnapshot | Snapshot | Serializable => true,
-            StrongSnapshot | StrictSerializable | Declared => true,
+            StrongSnapshot | StrictSerializable | Declared | Engine(_) => true,
         };
         Some(connected && steps && last_is_plain && far_enough)
     }

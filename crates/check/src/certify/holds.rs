@@ -12,14 +12,19 @@
 
 use super::causality::Causality;
 use super::ledger::Ledger;
+use super::server;
 use crate::commit_order::{CommitOrder, Instant};
+use crate::levels::on_server;
 use rustc_hash::{FxHashMap, FxHashSet};
 use skew_history::{EventId, History, IsolationLevel, KeyId, Outcome, TransactionId, Value, Writer};
 
 impl CommitOrder {
     /// Whether this order shows that `history` satisfies `level`. Shares no code with the search.
     pub fn justifies(&self, history: &History, level: IsolationLevel) -> bool {
-        Replay::new(self, history, level).is_some_and(|replay| replay.agrees())
+        match on_server(history, level) {
+            Some(levels) => server::justifies(self, history, &levels),
+            None => Replay::new(self, history, level).is_some_and(|replay| replay.agrees()),
+        }
     }
 }
 
@@ -56,6 +61,7 @@ impl<'h> Replay<'h> {
             let (slot, transaction) = match *instant {
                 Instant::Begin(transaction) => (begin.get_mut(transaction.index())?, transaction),
                 Instant::Commit(transaction) => (commit.get_mut(transaction.index())?, transaction),
+                Instant::Step(_) => return None,
             };
             if slot.replace(place).is_some() {
                 return None;
@@ -116,7 +122,8 @@ impl<'h> Replay<'h> {
 
     fn agrees_with_own(&self, read: EventId, own: EventId) -> bool {
         let itself = Writer::Transaction(self.history.transaction_of(read));
-        self.history.event(own).value == self.history.event(read).value
+        self.history.may_return(self.history.event(read).value, self.history.event(own).value)
+            && self.history.gone(read).is_none()
             && self.history.claim(read).is_none_or(|claim| claim == itself)
     }
 
@@ -250,7 +257,7 @@ impl<'h> Replay<'h> {
             Declared => self.history.declared_level(transaction),
             StrongSnapshot => Some(Snapshot),
             StrictSerializable => Some(Serializable),
-            ReadCommitted | ReadAtomic | Causal | Prefix | ParallelSnapshot | Snapshot | Serializable => {
+            ReadCommitted | ReadAtomic | Causal | Prefix | ParallelSnapshot | Snapshot | Serializable | Engine(_) => {
                 Some(self.level)
             }
         };
@@ -285,7 +292,9 @@ impl<'h> Replay<'h> {
                 Prefix | Snapshot => is_begin && !read.locking || is_commit && read.locking,
                 Serializable => is_commit,
                 ReadCommitted | ReadAtomic | Causal => is_commit && read.locking,
-                ParallelSnapshot | StrongSnapshot | StrictSerializable | Declared => is_commit && read.locking,
+                ParallelSnapshot | StrongSnapshot | StrictSerializable | Declared | Engine(_) => {
+                    is_commit && read.locking
+                }
             };
             if !self.reads[transaction.index()].iter().filter(checked).all(|read| sees(&latest, read)) {
                 return false;
@@ -322,7 +331,7 @@ impl<'h> Replay<'h> {
             // Those of one level together: see below.
             ReadAtomic | Causal => true,
             Prefix | ParallelSnapshot | Snapshot | Serializable => true,
-            StrongSnapshot | StrictSerializable | Declared => true,
+            StrongSnapshot | StrictSerializable | Declared | Engine(_) => true,
         });
         each && self.keeps_read_atomic(levels)
             && (at(Causal).next().is_none() || Causality::new(self).keeps_causal(at(Causal)))

@@ -11,6 +11,8 @@ pub(super) struct Ledger<'h> {
     pub(super) assumed: Vec<Assumption>,
     /// The events that wrote a value to a key and were not overwritten by their own transaction.
     writes: FxHashMap<(KeyId, Value), Vec<EventId>>,
+    /// Those of them that left a row there, by key; empty when no read only found one.
+    present: FxHashMap<KeyId, Vec<EventId>>,
     /// The writes and appends of each transaction to each key, the last first.
     written: FxHashMap<(TransactionId, KeyId), Vec<EventId>>,
     /// Keys that nobody writes and that somebody appends to or read a list from.
@@ -38,6 +40,7 @@ impl<'h> Ledger<'h> {
 
     fn of_writes(history: &'h History) -> Ledger<'h> {
         let mut writes: FxHashMap<(KeyId, Value), Vec<EventId>> = FxHashMap::default();
+        let mut present: FxHashMap<KeyId, Vec<EventId>> = FxHashMap::default();
         let mut appends: FxHashMap<(KeyId, Value), Vec<EventId>> = FxHashMap::default();
         let mut written: FxHashMap<(TransactionId, KeyId), Vec<EventId>> = FxHashMap::default();
         let (mut registers, mut lists) = (FxHashSet::default(), FxHashSet::default());
@@ -58,12 +61,15 @@ impl<'h> Ledger<'h> {
                     registers.insert(event.key);
                     if overwritten.insert(event.key) {
                         writes.entry((event.key, event.value)).or_default().push(number);
+                        if history.features().found_reads && !event.value.is_absent() {
+                            present.entry(event.key).or_default().push(number);
+                        }
                     }
                 }
             }
         }
         lists.retain(|key| !registers.contains(key));
-        Ledger { history, assumed: Vec::new(), writes, written, lists, appends, counts: Vec::new() }
+        Ledger { history, assumed: Vec::new(), writes, present, written, lists, appends, counts: Vec::new() }
     }
 
     fn certainly_counts(&self, assumed: &[Assumption], transaction: TransactionId) -> bool {
@@ -141,10 +147,18 @@ impl<'h> Ledger<'h> {
         let event = self.history.event(read);
         let reader = Writer::Transaction(self.history.transaction_of(read));
         let mut found = Vec::new();
-        if self.history.same(self.history.initial(event.key), event.value) {
+        // What somebody replaced himself is no version.
+        if self.history.gone(read).is_some() {
+            return found;
+        }
+        if self.history.may_return(event.value, self.history.initial(event.key)) {
             found.push(Writer::Initial);
         }
-        for &write in self.writes.get(&(event.key, event.value)).map_or(&[][..], Vec::as_slice) {
+        let writes = match event.value.is_found() {
+            true => self.present.get(&event.key),
+            false => self.writes.get(&(event.key, event.value)),
+        };
+        for &write in writes.map_or(&[][..], Vec::as_slice) {
             let writer = self.history.transaction_of(write);
             let may_commit = match self.history.outcome(writer) {
                 Outcome::Committed => true,

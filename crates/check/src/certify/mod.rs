@@ -8,6 +8,7 @@
 //! | `fails` | [`crate::Anomaly::refutes`]: checks every step of a refutation |
 //! | `lists` | the reads of lists that no order explains |
 //! | `propagation` | unit propagation, to follow a proof by clauses |
+//! | `server` | the levels of the engines, by the definition itself |
 //!
 //! It is written to be read: straight from the definitions, no cleverness, linear or nearly so. A forged certificate must make it
 //! say no, never panic; numbers that do not exist in the history are a no.
@@ -18,3 +19,6 @@ mod holds;
 mod ledger;
 mod lists;
 mod propagation;
+mod server;
+
+pub(crate) use server::{Needs, events_of};

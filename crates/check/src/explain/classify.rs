@@ -79,7 +79,7 @@ fn cycles(refutation: &Refutation) -> Vec<&Edge> {
     let mut pending = vec![refutation];
     while let Some(refutation) = pending.pop() {
         match refutation {
-            Refutation::Read(_) => {}
+            Refutation::Read(_) | Refutation::Alone(_) => {}
             Refutation::Proof(proof) => proof.steps.iter().for_each(|step| {
                 if let ProofStep::Cycle(cycle) = step {
                     edges.extend(cycle);
@@ -137,17 +137,25 @@ fn of_equal_updates(history: &History, whole: &History) -> Option<AnomalyKind> {
     let all: Vec<Vec<(TransactionId, EventId, Event)>> = history.transactions().map(updates).collect();
     let mut pairs = all.iter().enumerate().flat_map(|(place, mine)| {
         let others = all[..place].iter().flatten();
-        others.flat_map(move |other| mine.iter().map(move |update| [other, update])).filter(|[other, update]| {
-            update.2.key == other.2.key
-                && history.same(update.2.value, other.2.value)
-                && history.claim(update.1) == history.claim(other.1)
-        })
+        others
+            .flat_map(move |other| mine.iter().map(move |update| [other, update]))
+            .filter(|[other, update]| update.2.key == other.2.key && is_one_version(history, update.1, other.1))
     });
     let is_lost = |pair: &[&(TransactionId, EventId, Event); 2]| {
         pair.iter().all(|(transaction, read, event)| !meets_another(history, *transaction, *read, event, whole))
     };
     let first = pairs.next()?;
     Some(if is_lost(&first) || pairs.any(|pair| is_lost(&pair)) { LostUpdate } else { StaleUpdate })
+}
+
+/// Whether two reads of a key returned one version, as far as the history says. Of what was only found, its writer says it.
+fn is_one_version(history: &History, one: EventId, other: EventId) -> bool {
+    let value = |read: EventId| history.event(read).value;
+    let claims = (history.claim(one), history.claim(other));
+    if value(one).is_found() || value(other).is_found() {
+        return claims.0.is_some() && claims.0 == claims.1;
+    }
+    claims.0 == claims.1 && history.same(value(one), value(other))
 }
 
 /// Whether a transaction that read a version met another one of the same key before it wrote, in the whole history.
@@ -177,8 +185,8 @@ fn updates_unseen_version(history: &History, whole: &History) -> bool {
             event.is_read()
                 && event.locking
                 && events.iter().any(|(read, other)| {
-                    let same = history.claim(*read) == history.claim(*locked) && history.same(other.value, event.value);
-                    other.key == event.key && other.is_read() && !other.locking && !same
+                    let is_other = !is_one_version(history, *read, *locked);
+                    other.key == event.key && other.is_read() && !other.locking && is_other
                 })
         };
         events.iter().find(found_other).is_some_and(|(_, event)| writes(history, transaction, event.key, whole))

@@ -10,6 +10,8 @@ pub(super) struct WriteIndex<'h> {
     history: &'h History,
     /// The last write of each key by each transaction that wrote the value, by key and value.
     by_value: FxHashMap<(KeyId, Value), Vec<EventId>>,
+    /// The writes of each key that left something there; empty when no read only found it.
+    present: FxHashMap<KeyId, Vec<EventId>>,
     /// The writes and appends of a key by a transaction.
     by_writer: FxHashMap<(TransactionId, KeyId), Vec<EventId>>,
 }
@@ -36,7 +38,8 @@ impl<'h> WriteIndex<'h> {
             by_value.entry((event.key, event.value)).or_default().push(write);
         }
         by_value.values_mut().for_each(|writes| writes.sort_unstable());
-        WriteIndex { history, by_value, by_writer }
+        let present = if history.features().found_reads { present(history, &by_writer) } else { FxHashMap::default() };
+        WriteIndex { history, by_value, present, by_writer }
     }
 
     fn of_value(&self, key: KeyId, value: Value) -> &[EventId] {
@@ -61,9 +64,17 @@ impl<'h> WriteIndex<'h> {
             let elements = self.history.elements(event.value).iter();
             return elements.flat_map(|&element| self.of_value(event.key, element)).copied().collect();
         }
-        match self.own_write(read) {
-            Some(own) => vec![own],
-            None => self.of_value(event.key, event.value).to_vec(),
+        if let Some(by) = self.history.gone(read) {
+            // Its deletion, and that it inserted something later.
+            return self.of_writer(by, event.key).iter().copied().chain(self.own_write(read)).collect();
+        }
+        match (self.own_write(read), self.history.claim(read)) {
+            (Some(own), _) => vec![own],
+            (None, Some(Writer::Transaction(writer))) if event.value.is_found() => {
+                self.of_writer(writer, event.key).to_vec()
+            }
+            (None, _) if event.value.is_found() => self.present.get(&event.key).cloned().unwrap_or_default(),
+            (None, _) => self.of_value(event.key, event.value).to_vec(),
         }
     }
 
@@ -95,6 +106,19 @@ impl<'h> WriteIndex<'h> {
     }
 }
 
+fn present(
+    history: &History,
+    by_writer: &FxHashMap<(TransactionId, KeyId), Vec<EventId>>,
+) -> FxHashMap<KeyId, Vec<EventId>> {
+    let mut present: FxHashMap<KeyId, Vec<EventId>> = FxHashMap::default();
+    for (&(_, key), writes) in by_writer {
+        let there = writes.iter().filter(|&&write| !history.event(write).value.is_absent());
+        present.entry(key).or_default().extend(there);
+    }
+    present.values_mut().for_each(|writes| writes.sort_unstable());
+    present
+}
+
 /// The events of a refutation, closed.
 pub(super) fn core(history: &History, anomaly: &Anomaly) -> Vec<EventId> {
     let mut keys = FxHashSet::default();
@@ -121,6 +145,7 @@ fn add_keys(history: &History, refutation: &Refutation, keys: &mut FxHashSet<Key
         Refutation::Read(bad) => {
             keys.insert(history.event(bad.read()).key);
         }
+        Refutation::Alone(_) => {}
         Refutation::Proof(proof) => proof.steps.iter().for_each(|step| {
             if let ProofStep::Cycle(edges) = step {
                 edges.iter().for_each(|edge| add_keys_of_edge(history, edge, keys));
@@ -162,6 +187,7 @@ impl Collector<'_, '_> {
     fn refutation(&mut self, refutation: &Refutation) {
         match refutation {
             Refutation::Read(bad) => self.bad_read(bad),
+            Refutation::Alone(_) => {}
             Refutation::Proof(proof) => proof.steps.iter().for_each(|step| {
                 if let ProofStep::Cycle(edges) = step {
                     edges.iter().for_each(|edge| self.edge(edge));

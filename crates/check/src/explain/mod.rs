@@ -8,14 +8,17 @@
 //!              ├─ classify ──> its name
 //!              └─ tell ──> each edge in a sentence
 //! ```
+//!
+//! What is impossible on a server comes with a few transactions already, and is told in other words (`server`).
 
 mod classify;
 mod core;
+mod server;
 mod shrink;
 mod simple;
 mod tell;
 
-use crate::anomaly::Anomaly;
+use crate::anomaly::{Anomaly, Refutation};
 use crate::budget::{Budget, Phase};
 use crate::counterexample::Counterexample;
 use skew_history::{History, IsolationLevel};
@@ -23,6 +26,9 @@ use skew_history::{History, IsolationLevel};
 /// Makes a violation small, names it and tells it.
 pub fn explain(history: &History, level: IsolationLevel, anomaly: &Anomaly, budget: Budget<'_>) -> Counterexample {
     budget.enter(Phase::Shrink, history.transaction_count());
+    if let Refutation::Alone(alone) = &anomaly.refutation {
+        return server::explain(history, level, alone, budget);
+    }
     let (small, anomaly) = shrink::shrink(history, level, anomaly, budget);
     let kind = classify::classify(&small, history, level, &anomaly);
     let cases = tell::cases(&small, &anomaly);

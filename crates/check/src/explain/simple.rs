@@ -30,7 +30,7 @@ fn updates(history: &History, transaction: TransactionId) -> FxHashMap<(KeyId, V
     for (number, event) in history.numbered_events_of(transaction) {
         if !event.is_read() {
             writes.insert(event.key, number);
-        } else if !writes.contains_key(&event.key) {
+        } else if !writes.contains_key(&event.key) && !event.value.is_found() {
             // The last version that it met is the one that it replaces.
             reads.insert(event.key, (number, event.value));
         }

@@ -29,6 +29,7 @@ pub(super) fn cases(history: &History, anomaly: &Anomaly) -> Vec<Case> {
     while let Some(refutation) = pending.pop() {
         match refutation {
             Refutation::Read(bad) => cases.push(teller.bad_read(bad)),
+            Refutation::Alone(_) => {}
             Refutation::Proof(proof) => {
                 let cycles: Vec<&Vec<Edge>> = proof
                     .steps
@@ -62,10 +63,10 @@ fn is_obvious(edges: &[Edge]) -> bool {
     orders.len() == 1 && !rest.is_empty() && rest.iter().all(certain)
 }
 
-struct Teller<'h> {
-    history: &'h History,
+pub(super) struct Teller<'h> {
+    pub(super) history: &'h History,
     /// The reads explained, as far as they can be without assumptions: to know what lists show.
-    resolved: Option<Resolved<'h>>,
+    pub(super) resolved: Option<Resolved<'h>>,
 }
 
 impl Teller<'_> {
@@ -81,7 +82,7 @@ impl Teller<'_> {
     }
 
     /// What a transaction wrote last to a key.
-    fn written(&self, writer: Writer, key: KeyId) -> String {
+    pub(super) fn written(&self, writer: Writer, key: KeyId) -> String {
         let value = match writer {
             Writer::Initial => self.history.initial(key),
             Writer::Transaction(transaction) => {
@@ -93,10 +94,15 @@ impl Teller<'_> {
         self.history.show(value).to_string()
     }
 
-    /// `x = 1`, as a read returned it.
-    fn read(&self, read: EventId) -> String {
+    /// `read x = 1`, `found x`, `found x gone`.
+    pub(super) fn read(&self, read: EventId) -> String {
         let event = self.history.event(read);
-        format!("{} = {}", self.key(event.key), self.history.show(event.value))
+        let key = self.key(event.key);
+        match (event.value.is_found(), self.history.gone(read)) {
+            (true, _) => format!("found {key}"),
+            (false, Some(_)) => format!("found {key} gone"),
+            (false, None) => format!("read {key} = {}", self.history.show(event.value)),
+        }
     }
 
     fn reader(&self, read: EventId) -> String {
@@ -183,7 +189,7 @@ impl Teller<'_> {
                 } else {
                     format!("which {from} wrote")
                 };
-                (DependencyKind::ReadsFrom, Some(key), format!("{to} read {}, {wrote}", self.read(*read)))
+                (DependencyKind::ReadsFrom, Some(key), format!("{to} {}, {wrote}", self.read(*read)))
             }
             EdgeKind::VersionOrder { key } => {
                 (DependencyKind::VersionOrder, Some(*key), self.version_order(edge, *key))
@@ -196,7 +202,7 @@ impl Teller<'_> {
                 } else {
                     format!("which {to} overwrote with {written}")
                 };
-                (DependencyKind::Overwrites, Some(key), format!("{from} read {}, {overwrote}", self.read(*read)))
+                (DependencyKind::Overwrites, Some(key), format!("{from} {}, {overwrote}", self.read(*read)))
             }
             EdgeKind::MustSee { read, path } => {
                 let key = self.history.event(*read).key;
@@ -252,10 +258,10 @@ impl Teller<'_> {
             to => format!("{from}'s {what} {name} came before {}'s", self.name(to)),
         };
         let (read, way) = (self.read(read), way.join("; "));
-        format!("{reader} read {read} and must have seen {from}, which {wrote} ({way}); so {conclusion}")
+        format!("{reader} {read} and must have seen {from}, which {wrote} ({way}); so {conclusion}")
     }
 
-    fn bad_read(&self, bad: &BadRead) -> Case {
+    pub(super) fn bad_read(&self, bad: &BadRead) -> Case {
         let read = bad.read();
         let event = self.history.event(read);
         let reader = self.history.transaction_of(read);
@@ -274,39 +280,44 @@ impl Teller<'_> {
         let itself = Writer::Transaction(reader);
         let (name, read) = (self.name(itself), self.read(bad.read()));
         let writer = |write: EventId| Writer::Transaction(self.history.transaction_of(write));
+        let is_gone = self.history.gone(bad.read()).is_some();
         match *bad {
             BadRead::Internal { own, .. } => {
                 let own = self.history.show(self.history.event(own).value);
-                (itself, format!("{name} read {read} after it had itself written {own}"))
+                (itself, format!("{name} {read} after it had itself written {own}"))
             }
             BadRead::Aborted { write, .. } => {
                 let (writer, name_of) = (writer(write), self.name(writer(write)));
                 let because = match self.element(write) {
-                    Some(element) => format!("{name} read {read}; {name_of}, which aborted, had appended {element}"),
-                    None => format!("{name} read {read}, which {name_of} wrote before it aborted"),
+                    Some(element) => format!("{name} {read}; {name_of}, which aborted, had appended {element}"),
+                    None if is_gone => format!("{name} {read}: {name_of} had deleted it before it aborted"),
+                    None => format!("{name} {read}, which {name_of} wrote before it aborted"),
                 };
                 (writer, because)
             }
             BadRead::Intermediate { write, .. } => {
                 let (writer, name_of) = (writer(write), self.name(writer(write)));
                 let because = match self.element(write) {
-                    Some(_) => format!("{name} read {read}, which ends between the appends of {name_of}"),
-                    None => format!("{name} read {read}, which {name_of} wrote and then replaced before it committed"),
+                    _ if is_gone => {
+                        format!("{name} {read}: {name_of} had deleted it, and inserted it anew before it committed")
+                    }
+                    Some(_) => format!("{name} {read}, which ends between the appends of {name_of}"),
+                    None => format!("{name} {read}, which {name_of} wrote and then replaced before it committed"),
                 };
                 (writer, because)
             }
-            BadRead::ThinAir { .. } => (itself, format!("{name} read {read}, which nobody wrote")),
+            BadRead::ThinAir { .. } => (itself, format!("{name} {read}, which nobody wrote")),
             BadRead::DuplicateElement { .. } => {
-                (itself, format!("{name} read {read}, which holds an element more often than it was appended"))
+                (itself, format!("{name} {read}, which holds an element more often than it was appended"))
             }
             BadRead::IncompatibleLists { read: one, other } if one == other => {
                 let why = "in which the elements of one transaction do not stand together in order";
-                (itself, format!("{name} read {read}, {why}"))
+                (itself, format!("{name} {read}, {why}"))
             }
             BadRead::IncompatibleLists { other, .. } => {
                 let (second, theirs) = (self.reader(other), self.read(other));
                 let why = "neither list begins with the other";
-                (writer(other), format!("{name} read {read}, but {second} read {theirs}: {why}"))
+                (writer(other), format!("{name} {read}, but {second} {theirs}: {why}"))
             }
         }
     }

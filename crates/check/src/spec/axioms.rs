@@ -103,7 +103,7 @@ impl CommitOrder<'_> {
                     || some(&|t4| conflicts.has(t4, t3) && self.before_or_same(t2, t4) && self.before(t4, t3))
             }
             Serializable => self.before(t2, t3),
-            ParallelSnapshot | StrongSnapshot | StrictSerializable | Declared => {
+            ParallelSnapshot | StrongSnapshot | StrictSerializable | Declared | Engine(_) => {
                 unreachable!("{level} has no axiom of its own")
             }
         }

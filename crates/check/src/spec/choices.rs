@@ -15,10 +15,23 @@
 //!      counts         counts: a read from it       counts: b read from it      is dropped, although nobody wrote 9
 //! ```
 //!
+//! A read that only found a row may have seen every version that is there. One that found nothing because somebody deleted the row and
+//! inserted its key anew saw neither what was there before nor what was left: no version that a transaction leaves explains it. At the
+//! levels of the engines that is an explanation of its own; and a refused transaction counts there, as one that its program aborted.
+//!
 //! Reads of lists are explained by [`super::lists`].
 
 use super::lists;
-use skew_history::{Action, Event, EventId, History, KeyId, Outcome, TransactionId, Value, Writer};
+use skew_history::{Action, Event, EventId, History, KeyId, Outcome, StatementKind, TransactionId, Value, Writer};
+
+/// Whose levels are asked for: they differ in who counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum LevelFamily {
+    /// The levels of the papers.
+    Papers,
+    /// The levels of the engines.
+    Engines,
+}
 
 /// Where a read's value comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,11 +40,14 @@ pub(super) enum ValueSource {
     Own,
     /// Another transaction or t0.
     External(Writer),
+    /// Nowhere: this transaction deleted the row that was waited for, and inserted its key anew.
+    Gone(TransactionId),
 }
 
 /// Who wrote what was read as far as it is decided, and who counts because of that.
 #[derive(Clone)]
 pub(super) struct Choices {
+    family: LevelFamily,
     /// Per transaction.
     pub(super) counts: Vec<bool>,
     /// Per event; nothing for writes and for reads that are not decided yet.
@@ -41,10 +57,14 @@ pub(super) struct Choices {
 }
 
 impl Choices {
-    fn none_yet(history: &History) -> Choices {
-        let counts =
-            |transaction| matches!(history.outcome(transaction), Outcome::Committed | Outcome::AbortedByProgram);
+    fn none_yet(history: &History, family: LevelFamily) -> Choices {
+        let counts = |transaction| match history.outcome(transaction) {
+            Outcome::Committed | Outcome::AbortedByProgram => true,
+            Outcome::AbortedByDatabase => family == LevelFamily::Engines,
+            Outcome::Unknown => false,
+        };
         Choices {
+            family,
             counts: history.transactions().map(counts).collect(),
             sources: vec![None; history.event_count()],
             appenders: vec![Vec::new(); history.key_count()],
@@ -64,7 +84,7 @@ impl Choices {
     pub(super) fn with(&self, read: EventId, source: ValueSource) -> Choices {
         let mut choices = self.clone();
         choices.sources[read.index()] = Some(source);
-        if let ValueSource::External(Writer::Transaction(writer)) = source {
+        if let ValueSource::External(Writer::Transaction(writer)) | ValueSource::Gone(writer) = source {
             choices.counts[writer.index()] = true;
         }
         choices
@@ -72,33 +92,75 @@ impl Choices {
 }
 
 /// Whether `test` accepts some way to explain every read of the transactions that count.
-pub(super) fn some_choices(history: &History, test: &mut dyn FnMut(&Choices) -> bool) -> bool {
-    explain_the_rest(history, &Choices::none_yet(history), test)
+pub(super) fn some_choices(history: &History, family: LevelFamily, test: &mut dyn FnMut(&Choices) -> bool) -> bool {
+    explain_the_rest(history, &Choices::none_yet(history, family), &[], test)
 }
 
-fn explain_the_rest(history: &History, choices: &Choices, test: &mut dyn FnMut(&Choices) -> bool) -> bool {
+/// The same with the writers of some reads given, sorted by event.
+pub(super) fn some_choices_with(
+    history: &History,
+    family: LevelFamily,
+    given: &[(EventId, Writer)],
+    test: &mut dyn FnMut(&Choices) -> bool,
+) -> bool {
+    explain_the_rest(history, &Choices::none_yet(history, family), given, test)
+}
+
+fn explain_the_rest(
+    history: &History,
+    choices: &Choices,
+    given: &[(EventId, Writer)],
+    test: &mut dyn FnMut(&Choices) -> bool,
+) -> bool {
     let Some(read) = choices.next_read(history) else { return test(choices) };
     let explanations = match lists::is_list(history, history.event(read).key) {
         true => lists::explanations(history, choices, read),
         false => register_explanations(history, choices, read),
     };
-    explanations.iter().any(|choices| explain_the_rest(history, choices, test))
+    let writer = given.binary_search_by_key(&read, |given| given.0).ok().map(|place| given[place].1);
+    let is_given = |choices: &&Choices| {
+        writer.is_none_or(|writer| choices.sources[read.index()] == Some(ValueSource::External(writer)))
+    };
+    explanations.iter().filter(is_given).any(|choices| explain_the_rest(history, choices, given, test))
 }
 
 /// All ways to explain a read of a register; none when it is impossible.
 fn register_explanations(history: &History, choices: &Choices, read: EventId) -> Vec<Choices> {
     let &Event { key, value, .. } = history.event(read);
+    if let Some(by) = history.gone(read) {
+        let can_be = choices.family == LevelFamily::Engines && may_be_read(history, by);
+        return can_be.then(|| choices.with(read, ValueSource::Gone(by))).into_iter().collect();
+    }
     let reader = Writer::Transaction(history.transaction_of(read));
-    let is_claimed = |writer: Writer| history.claim(read).is_none_or(|claim| claim == writer);
-    if let Some(own) = own_writes_before(history, read).last() {
-        let is_right = same_value(history, own.value, value) && is_claimed(reader);
+    let claim = history.claim(read);
+    let is_claimed = |writer: Writer| claim.is_none_or(|claim| claim == writer);
+    let returned = |wrote: Value| history.may_return(value, wrote);
+    // PostgreSQL may return the row of the snapshot beside an own one, and only a claim tells which is which.
+    let beside_own = choices.family == LevelFamily::Engines && claim.is_some_and(|claim| claim != reader);
+    if let Some(own) = own_writes_before(history, read).last().filter(|_| !beside_own) {
+        let is_right = returned(own.value) && is_claimed(reader);
         return is_right.then(|| choices.with(read, ValueSource::Own)).into_iter().collect();
     }
-    let wrote_it =
-        |writer: Writer| visible_value(history, writer, key).is_some_and(|wrote| same_value(history, wrote, value));
+    let wrote_it = |writer: Writer| visible_value(history, writer, key).is_some_and(returned);
     let candidates =
         possible_writers(history).filter(|&writer| writer != reader && is_claimed(writer) && wrote_it(writer));
-    candidates.map(|writer| choices.with(read, ValueSource::External(writer))).collect()
+    let from = candidates.map(|writer| choices.with(read, ValueSource::External(writer)));
+    from.chain(may_be_gone_by(history, choices, read).map(|by| choices.with(read, ValueSource::Gone(by)))).collect()
+}
+
+/// The transactions because of which a locking read may have found nothing, where the history does not say.
+fn may_be_gone_by(history: &History, choices: &Choices, read: EventId) -> impl Iterator<Item = TransactionId> {
+    let event = history.event(read);
+    let kind = history.asked(read).kind;
+    let looks_for_rows = !matches!(kind, StatementKind::Select | StatementKind::Insert | StatementKind::Upsert);
+    let is_silent = event.value.is_absent() && history.claim(read).is_none();
+    let is_asked = choices.family == LevelFamily::Engines && looks_for_rows && is_silent;
+    let reader = history.transaction_of(read);
+    let candidates = history.transactions().filter(move |&one| is_asked && one != reader && may_be_read(history, one));
+    candidates.filter(move |&one| {
+        let mut writes = history.events_of(one).iter().filter(|write| write.key == event.key && !write.is_read());
+        writes.any(|write| write.value.is_absent()) && writes.any(|write| !write.value.is_absent())
+    })
 }
 
 /// The writes of a read's own transaction to the read's key that come before it.
@@ -129,9 +191,4 @@ fn visible_value(history: &History, writer: Writer, key: KeyId) -> Option<Value>
             events.find(|event| event.key == key && event.action == Action::Write).map(|event| event.value)
         }
     }
-}
-
-/// Scalars are equal when their words are, lists when their elements are.
-fn same_value(history: &History, one: Value, other: Value) -> bool {
-    one == other || one.is_list() && other.is_list() && history.elements(one) == history.elements(other)
 }

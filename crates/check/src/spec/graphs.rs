@@ -51,7 +51,7 @@ pub(super) fn satisfied(reading: &Reading, level: IsolationLevel) -> bool {
             }
             Snapshot => dependencies.then(&rw_plain.or_none()).union(&rw_lock).is_acyclic(),
             Serializable => dependencies.union(&rw_plain).union(&rw_lock).is_acyclic(),
-            ReadCommitted | ReadAtomic | Causal | StrongSnapshot | StrictSerializable | Declared => {
+            ReadCommitted | ReadAtomic | Causal | StrongSnapshot | StrictSerializable | Declared | Engine(_) => {
                 unreachable!("{level} has no graph of its own")
             }
         }

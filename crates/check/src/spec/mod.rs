@@ -21,6 +21,7 @@
 //! | `relation` | sets of pairs of transactions, and all total orders that contain one |
 //! | `axioms` | Biswas & Enea 2019, for every level but psi, uniform or mixed |
 //! | `graphs` | Cerone & Gotsman 2018, for prefix, psi, snapshot and serializable |
+//! | `engines` | the levels of the engines, which split transactions into moments |
 //!
 //! # Decisions where the definitions leave room
 //!
@@ -50,18 +51,22 @@
 
 mod axioms;
 mod choices;
+mod engines;
 mod graphs;
 mod lists;
 mod reading;
 mod relation;
 
 use reading::{Reading, some_reading};
-use skew_history::{History, IsolationLevel};
+use skew_history::{EngineLevel, EventId, History, IsolationLevel, KeyId, StatementKind, TransactionId, Writer};
 
 /// Decides by the definition itself: by axioms, and psi, which has none, by graphs.
 ///
 /// Exponential: for at most about seven transactions, and never for more than 63.
 pub fn satisfies(history: &History, level: IsolationLevel) -> bool {
+    if let Some(levels) = crate::levels::on_server(history, level) {
+        return allows_engine_levels(history, &levels, true);
+    }
     let (level, real_time) = without_real_time(level);
     some_reading(history, real_time, &mut |reading| match levels(reading, level) {
         None => false,
@@ -84,15 +89,63 @@ pub fn satisfies_by_graphs(history: &History, level: IsolationLevel) -> bool {
     some_reading(history, real_time, &mut |reading| graphs::satisfied(reading, level))
 }
 
+/// Decides whether one server can show a history, with every transaction at the same level of an engine.
+///
+/// Real time holds where there are times. Exponential, as the others are.
+pub fn allows_engine(history: &History, level: EngineLevel) -> bool {
+    allows_engine_levels(history, &vec![level; history.transaction_count()], true)
+}
+
+/// Decides whether one server can show a history, with every transaction at the level that stands at its number in `levels`.
+///
+/// # Panics
+///
+/// When there are fewer levels than transactions, or more.
+pub fn allows_engine_levels(history: &History, levels: &[EngineLevel], real_time: bool) -> bool {
+    engines::allows(history, levels, real_time, &[])
+}
+
+/// Decides whether a history came about on one server in these steps: each a moment of its transaction, in its own order. The writers of some reads
+/// that several could explain are given, sorted by event.
+pub(crate) fn came_about(
+    history: &History,
+    levels: &[EngineLevel],
+    steps: &[TransactionId],
+    given: &[(EventId, Writer)],
+) -> bool {
+    engines::came_about(history, levels, steps, given)
+}
+
+/// What a refused transaction wanted to lock when it was refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WantedLock {
+    /// The transaction.
+    pub transaction: TransactionId,
+    /// The key.
+    pub key: KeyId,
+    /// What its statement asked for.
+    pub kind: StatementKind,
+    /// An upsert that does nothing when it finds a row: it waits for changes, not for locks.
+    pub only_looks: bool,
+}
+
+/// The same, and every refusal of which it is known what was `wanted` has a reason.
+///
+/// # Panics
+///
+/// When there are fewer levels than transactions, or more.
+pub fn allows_engine_refusals(history: &History, levels: &[EngineLevel], wanted: &[WantedLock]) -> bool {
+    engines::allows(history, levels, true, wanted)
+}
+
 /// A strong level is another one with `so ∪ rt` for `so`.
 fn without_real_time(level: IsolationLevel) -> (IsolationLevel, bool) {
     use IsolationLevel::*;
     match level {
         StrongSnapshot => (Snapshot, true),
         StrictSerializable => (Serializable, true),
-        ReadCommitted | ReadAtomic | Causal | Prefix | ParallelSnapshot | Snapshot | Serializable | Declared => {
-            (level, false)
-        }
+        ReadCommitted | ReadAtomic | Causal | Prefix | ParallelSnapshot | Snapshot | Serializable | Declared
+        | Engine(_) => (level, false),
     }
 }
 
@@ -108,7 +161,7 @@ fn levels(reading: &Reading, level: IsolationLevel) -> Option<Vec<IsolationLevel
         match level {
             ReadCommitted | ReadAtomic | Causal | Prefix | Snapshot | Serializable => {}
             ParallelSnapshot => parallel += 1,
-            StrongSnapshot | StrictSerializable | Declared => of_histories += 1,
+            StrongSnapshot | StrictSerializable | Declared | Engine(_) => of_histories += 1,
         }
     }
     (of_histories == 0 && (parallel == 0 || parallel == declared.len())).then_some(declared)

@@ -8,7 +8,7 @@
 //!
 //! The choosing is done by [`super::choices`].
 
-use super::choices::{Choices, ValueSource, may_be_read, some_choices};
+use super::choices::{Choices, LevelFamily, ValueSource, may_be_read, some_choices};
 use super::lists;
 use super::relation::Relation;
 use skew_history::{Event, History, IsolationLevel, KeyId, Outcome, TransactionId, Writer};
@@ -37,7 +37,7 @@ pub(super) struct SpecRead {
 
 /// Whether `test` accepts some reading of the history; with `real_time`, session order is `so ∪ rt`.
 pub(super) fn some_reading(history: &History, real_time: bool, test: &mut dyn FnMut(&Reading) -> bool) -> bool {
-    some_choices(history, &mut |choices| test(&Reading::new(history, choices, real_time)))
+    some_choices(history, LevelFamily::Papers, &mut |choices| test(&Reading::new(history, choices, real_time)))
 }
 
 impl Reading {
@@ -93,7 +93,7 @@ fn precedes(history: &History, one: Writer, other: Writer, real_time: bool) -> b
 }
 
 /// `rt(one, other)`. An unknown outcome ends at infinity, and what has no time has no real-time order.
-fn ends_before(history: &History, one: TransactionId, other: TransactionId) -> bool {
+pub(super) fn ends_before(history: &History, one: TransactionId, other: TransactionId) -> bool {
     let times = (history.times(one).end, history.times(other).begin);
     history.outcome(one) != Outcome::Unknown && matches!(times, (Some(end), Some(begin)) if end < begin)
 }

@@ -43,6 +43,8 @@ pub struct Shape {
     pub times: bool,
     /// Reads that name their writer.
     pub claims: bool,
+    /// What statements asked for: rows that were only found, rows that were gone, refusals.
+    pub statements: bool,
 }
 
 impl Shape {
@@ -60,6 +62,7 @@ impl Shape {
         lists: false,
         times: false,
         claims: false,
+        statements: false,
     };
 
     /// Any mix of features, each in about a third of the shapes.
@@ -74,6 +77,7 @@ impl Shape {
             lists: some(),
             times: some(),
             claims: some(),
+            statements: some(),
             ..Shape::PLAIN
         }
     }
@@ -242,7 +246,10 @@ impl Run {
         }
         let key = if self.roles && writes { self.planned.len() % self.keys } else { random.below(self.keys) };
         match writes {
-            true => Step::Write { key, value: (!(self.shape.ranges && random.chance(30))).then_some(value) },
+            true => {
+                let deletes = (self.shape.ranges || self.shape.statements) && random.chance(30);
+                Step::Write { key, value: (!deletes).then_some(value) }
+            }
             false if self.shape.ranges && random.chance(30) => Step::Scan { locking },
             false => Step::Read { key, locking },
         }

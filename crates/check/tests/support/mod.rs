@@ -83,8 +83,8 @@ fn writers(history: &History, key: skew_history::KeyId, value: Value) -> usize {
     let wrote = transactions.filter(|&one| {
         let mut events = history.events_of(one).iter().rev().filter(|event| event.key == key && !event.is_read());
         // Of writes the last is visible, of appends all.
-        events.clone().next().is_some_and(|event| event.value == value)
+        events.clone().next().is_some_and(|event| history.may_return(value, event.value))
             || events.any(|event| event.action == Action::Append && event.value == value)
     });
-    wrote.count() + usize::from(history.initial(key) == value)
+    wrote.count() + usize::from(history.may_return(value, history.initial(key)))
 }

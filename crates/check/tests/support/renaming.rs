@@ -51,7 +51,7 @@ impl Renaming<'_> {
     }
 
     fn value(&mut self, value: Value) -> Value {
-        if value.is_absent() {
+        if value.is_absent() || value.is_found() {
             return value;
         }
         if value.is_list() {
@@ -93,6 +93,11 @@ impl Renaming<'_> {
     fn event(&mut self, number: EventId, event: &Event) {
         let (key, value) = (self.key(event.key), self.value(event.value));
         self.builder.event(Event { key, value, scanned: false, ..*event });
+        self.builder.asked(self.history.asked(number)).expect("statements stay in order");
+        if let Some(by) = self.history.gone(number) {
+            let name = self.transaction_name(by);
+            self.builder.gone(name.as_str().into()).expect("a read of nothing");
+        }
         match self.history.claim(number) {
             None => {}
             Some(Writer::Initial) => self.builder.claim(ClaimedWriter::Initial),

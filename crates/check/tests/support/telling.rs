@@ -11,7 +11,9 @@
 use super::generator::{Run, Step, Style};
 use super::random::Random;
 use skew_history::builder::{ClaimedWriter, ScanSpec, ScannedKey};
-use skew_history::{Action, Event, History, HistoryBuilder, IsolationLevel, Outcome, Times, Value};
+use skew_history::{
+    Action, Asked, Event, History, HistoryBuilder, IsolationLevel, Outcome, StatementKind, Times, Value,
+};
 
 /// What a read returned.
 #[derive(Clone)]
@@ -149,6 +151,9 @@ impl Run {
         let session = builder.session(format!("s{}", planned.session).as_str());
         builder.begin(session, Some(transaction_name(number).as_str().into())).expect("names are unique");
         builder.outcome(planned.outcome);
+        if self.shape.statements && matches!(planned.outcome, Outcome::AbortedByDatabase) {
+            builder.refused("40001", planned.steps.len() as u32);
+        }
         if self.shape.declared {
             let level = random.pick(&[ReadCommitted, ReadAtomic, Causal, Prefix, Snapshot, Serializable]);
             builder.level(if parallel { ParallelSnapshot } else { level });
@@ -167,6 +172,7 @@ impl Run {
                 let key = builder.key(self.name(key).as_str());
                 let value = self.value(builder, &Returned::Register(value));
                 builder.write(key, value);
+                self.ask(random, builder, place, false);
             }
             Step::Append { key, element } => {
                 let key = builder.key(self.name(key).as_str());
@@ -174,17 +180,59 @@ impl Run {
                 builder.append(key, element);
             }
             Step::Read { key, locking } => {
+                if let Some(by) = self.gone(random, number, key) {
+                    return self.tell_gone(random, builder, key, place, by);
+                }
                 let (returned, writer) = self.returned(random, number, place, key, locking);
                 let claim = self.claim(random, &returned, writer);
                 let key = builder.key(self.name(key).as_str());
                 let value = self.value(builder, &returned);
                 builder.event(Event { locking, ..Event::new(Action::Read, key, value) });
+                // A mistake finds what is not there.
+                let is_there = matches!(returned, Returned::Register(Some(_)));
+                let finds = !value.is_list() && (is_there && random.chance(40) || random.chance(self.noise / 2));
+                let is_list = matches!(returned, Returned::List(_));
+                self.ask(random, builder, place, finds && !is_list);
                 if let Some(claim) = claim {
                     builder.claim(claim.as_claim());
                 }
             }
             Step::Scan { locking } => self.tell_scan(random, builder, number, place, locking),
         }
+    }
+
+    /// Says of the last event what its statement asked for.
+    fn ask(&self, random: &mut Random, builder: &mut HistoryBuilder, place: usize, found: bool) {
+        if !self.shape.statements {
+            return;
+        }
+        let statement = if random.chance(70) { place as u32 + 1 } else { 0 };
+        let kind = random.pick(&StatementKind::ALL);
+        let (passed, waited) = (random.chance(10), random.chance(10));
+        let asked = Asked { statement, kind, passed, waited, found };
+        builder.asked(asked).expect("statements are numbered as they come");
+    }
+
+    /// Somebody else because of whom a read of the key may find nothing, where that is told.
+    fn gone(&self, random: &mut Random, number: usize, key: usize) -> Option<usize> {
+        if !self.shape.statements || !random.chance(4 * self.noise) {
+            return None;
+        }
+        let replaces = |other: &usize| {
+            let mut written = self.planned[*other].steps.iter().filter_map(|step| match *step {
+                Step::Write { key: written, value } if written == key => Some(value),
+                _ => None,
+            });
+            written.any(|value| value.is_none()) && written.any(|value| value.is_some())
+        };
+        (0..self.planned.len()).filter(|&other| other != number).find(replaces)
+    }
+
+    fn tell_gone(&self, random: &mut Random, builder: &mut HistoryBuilder, key: usize, place: usize, by: usize) {
+        let key = builder.key(self.name(key).as_str());
+        builder.read(key, Value::ABSENT);
+        self.ask(random, builder, place, false);
+        builder.gone(transaction_name(by).as_str().into()).expect("a read of nothing");
     }
 
     fn tell_scan(&self, random: &mut Random, builder: &mut HistoryBuilder, number: usize, place: usize, locking: bool) {

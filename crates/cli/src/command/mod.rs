@@ -4,10 +4,12 @@
 //! says how it ended. A new one is a module of its own and a line in each of the two lists below.
 
 mod check;
+mod conformance;
 mod convert;
 mod explore;
 mod generate;
 mod play;
+mod predict;
 mod program;
 mod replay;
 mod run;
@@ -22,10 +24,12 @@ use crate::exit::Exit;
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     Check(check::Arguments),
+    Conformance(conformance::Arguments),
     Convert(convert::Arguments),
     Explore(explore::Arguments),
     Generate(generate::Arguments),
     Play(play::Arguments),
+    Predict(predict::Arguments),
     Run(run::Arguments),
     Serve(serve::Arguments),
     Up(up::Arguments),
@@ -36,10 +40,12 @@ impl Command {
     pub(crate) fn run(self, console: &mut Console) -> Exit {
         match self {
             Command::Check(arguments) => arguments.run(console),
+            Command::Conformance(arguments) => arguments.run(console),
             Command::Convert(arguments) => arguments.run(console),
             Command::Explore(arguments) => arguments.run(console),
             Command::Generate(arguments) => arguments.run(console),
             Command::Play(arguments) => arguments.run(console),
+            Command::Predict(arguments) => arguments.run(console),
             Command::Run(arguments) => arguments.run(console),
             Command::Serve(arguments) => arguments.run(console),
             Command::Up(arguments) => arguments.run(console),

@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[arg(short, long, default_value = "causal", value_name = "LEVEL",
-        help = format!("How weak the database is: {}", spellings(IsolationLevel::of_transactions())))]
+        help = format!("How weak the database is: {}", spellings(IsolationLevel::of_papers())))]
     level: IsolationLevel,
     /// Where chance begins; run n has seed N + n
     #[arg(long, default_value_t = 1, value_name = "N")]

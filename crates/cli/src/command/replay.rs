@@ -341,6 +341,8 @@ mod tests {
             "without" => ("alice[1]", &[]),
             "init" | "record" => ("a b.sql", &[]),
             "clock" => ("2026-01-31T12:00:00Z", &[]),
+            "strategy" => ("exact-strict", &["--predict"]),
+            "replays" | "stones" => ("17", &["--predict"]),
             _ => ("17", &[]),
         }
     }

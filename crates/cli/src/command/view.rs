@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
     printf 'a: r(x,init) w(x,1); b: r(x,init) w(x,2)' | skew check - --save findings\n  \
     skew view findings/1-lost-update.json")]
 pub(crate) struct Arguments {
-    /// A file that `--save` of check, play or explore wrote; `-` is standard input
+    /// A file that `--save` of check, play, explore or predict wrote; `-` is standard input
     file: PathBuf,
     /// How to show it
     #[arg(long, value_enum, default_value_t = Show::Human)]

@@ -222,7 +222,7 @@ fn state(failure: &Failure) -> String {
     match failure {
         Failure::Constraint("check violation") => "23514".to_owned(),
         Failure::Constraint("not-null violation") => "23502".to_owned(),
-        Failure::Constraint("unique violation") => "23505".to_owned(),
+        Failure::Constraint("unique violation") | Failure::Duplicate => "23505".to_owned(),
         Failure::Other(message) => message.trim_end_matches(')').rsplit('(').next().unwrap_or(&words).to_owned(),
         _ => words,
     }

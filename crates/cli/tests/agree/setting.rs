@@ -34,7 +34,7 @@ impl Setting {
     /// All levels with both kinds of updates.
     pub(crate) fn all(granularity: Granularity) -> impl Iterator<Item = Setting> {
         let both = [Updates::Atomic, Updates::Plain];
-        let levels = IsolationLevel::of_transactions();
+        let levels = IsolationLevel::of_papers();
         levels.flat_map(move |level| both.map(|updates| Setting { level, updates, granularity }))
     }
 

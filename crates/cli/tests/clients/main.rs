@@ -18,13 +18,17 @@
 //! | `program` | which clients there are and how each is started |
 //! | `served` | a program on the mock, at a level, with a chooser |
 //! | `explored` | an application with a race, run by run |
+//! | `foreseen` | an application with a race, run once and predicted from |
+//! | `solved` | predictions beside those of z3 |
 //! | `postgres` | a real PostgreSQL that is thrown away |
 //! | `table` | who passed where |
 
 mod explored;
+mod foreseen;
 mod postgres;
 mod program;
 mod served;
+mod solved;
 mod table;
 
 use postgres::Postgres;

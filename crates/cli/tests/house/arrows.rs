@@ -123,3 +123,8 @@ fn only_those_touch_the_world_who_may() {
     let idle: Vec<String> = idle.map(|(who, word)| format!("{who}: {word}")).collect();
     assert_none(&idle, "ARCHITECTURE.md allows what nobody does any more:");
 }
+
+#[test]
+fn cargo_run_has_one_program_to_run() {
+    assert_eq!(crate::workspace::binaries(), ["skew"], "the README's first command names none");
+}

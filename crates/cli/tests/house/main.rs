@@ -6,6 +6,7 @@
 //! | `arrows` | crates know only the crates that ARCHITECTURE.md allows, all of lower tiers, and touch of the world only what it allows |
 //! | `modules` | ARCHITECTURE.md has every module of every crate, and modules form no large cycle |
 //! | `names` | no type name is used for many things |
+//! | `fields` | the mock's store and its parts keep their fields to their own files |
 //! | `style` | files and functions stay short, teach, and leave no loose ends |
 //! | `dependencies` | licences, sources and duplicates of what we use are in order |
 //! | `book` | every page is in the summary, every link leads somewhere, every small history has the verdicts it claims |
@@ -19,6 +20,7 @@ mod arrows;
 mod book;
 mod console;
 mod dependencies;
+mod fields;
 mod modules;
 mod names;
 mod source;

@@ -11,15 +11,14 @@ use std::collections::BTreeMap;
 const MOST: usize = 2;
 
 /// Names that more types have, and how many.
-const SHARED: [(&str, usize); 17] = [
-    ("Arguments", 11),
+const SHARED: [(&str, usize); 16] = [
+    ("Arguments", 13),
     ("Options", 5),
     ("Cursor", 4),
     ("Kind", 4),
     ("Outcome", 4),
     ("Place", 4),
     ("Action", 3),
-    ("Asked", 3),
     ("Bound", 3),
     ("Identity", 3),
     ("Name", 3),

@@ -38,6 +38,15 @@ pub(crate) fn crates() -> Vec<Crate> {
     packages.iter().map(Crate::new).collect()
 }
 
+/// The programs of the workspace.
+pub(crate) fn binaries() -> Vec<String> {
+    let metadata = metadata(&["--no-deps", "--offline"]).expect("cargo metadata without dependencies needs no network");
+    let targets =
+        metadata["packages"].as_array().into_iter().flatten().flat_map(|package| package["targets"].as_array());
+    let programs = targets.flatten().filter(|target| target["kind"][0] == "bin");
+    programs.filter_map(|target| target["name"].as_str().map(str::to_owned)).collect()
+}
+
 fn short(name: &Value) -> Option<String> {
     name.as_str().and_then(|name| name.strip_prefix("skew-")).map(str::to_owned)
 }
@@ -47,7 +56,8 @@ impl Crate {
         let list = |name: &str| package[name].as_array().cloned().unwrap_or_default();
         let dependencies =
             list("dependencies").into_iter().filter(|dependency| dependency["kind"].as_str() != Some("dev"));
-        let is_own = |target: &Value| ["lib", "bin"].iter().any(|kind| target["kind"][0] == *kind);
+        let is_inside = |target: &Value| target["src_path"].as_str().is_some_and(|path| path.ends_with("/src/main.rs"));
+        let is_own = |target: &Value| target["kind"][0] == "lib" || is_inside(target);
         let roots = list("targets").into_iter().filter(is_own);
         Crate {
             name: short(&package["name"]).expect("every package is called skew-something"),

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Works for long without waiting for anything.
 const BUSY: &str = "SELECT count(*) FROM generate_series(1, 30000) a, generate_series(1, 30000) b WHERE a + b = 7";
 
-fn signal(child: &Child, name: &str) {
+pub(crate) fn signal(child: &Child, name: &str) {
     assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
 }
 
@@ -39,7 +39,7 @@ fn lives(process: &str) -> bool {
     !matches!(state, None | Some('Z' | 'X'))
 }
 
-fn wait_until_gone(processes: &str) {
+pub(crate) fn wait_until_gone(processes: &str) {
     for process in processes.split_whitespace() {
         // A test that would wait for ever fails instead.
         let gone = (0..3000).any(|_| {

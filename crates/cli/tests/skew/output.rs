@@ -134,7 +134,7 @@ fn a_history_without_reads_says_that_nothing_was_inferred() {
 #[test]
 fn every_help_shows_examples_that_work() {
     let folder = Folder::new("help");
-    for command in [&[][..], &["check"], &["convert"], &["view"]] {
+    for command in [&[][..], &["check"], &["convert"], &["predict"], &["view"]] {
         let help = folder.skew(&[command, &["--help"]].concat()).expect(0).out;
         let examples: Vec<&str> = help.lines().map(str::trim).filter(|line| line.starts_with("printf ")).collect();
         assert!(!examples.is_empty(), "{help}");

@@ -144,12 +144,14 @@ fn tables_that_are_there_are_left_alone_unless_asked() {
     let run = |more: &[&str]| {
         folder.skew(&[&["run", "registers", "--transactions", "3", "--keys", "5", "--db", &url], more].concat())
     };
-    run(&["--check", "serializable"]).expect(0);
+    // It is serializable, and may be staler than the PostgreSQL that it is taken for: whether it is what that one would be is not asked here.
+    let checked = run(&["--check", "serializable"]).accepted();
+    assert!(checked.out.contains("  serializable  holds"), "{}", checked.out);
     let refused = run(&[]).expect(2);
     assert!(refused.err.contains("table skew_registers is there already"), "{}", refused.err);
     assert!(refused.err.contains("add --drop"), "{}", refused.err);
-    run(&["--drop"]).expect(0);
-    let campaign = run(&["--runs", "3"]).expect(0);
+    run(&["--drop"]).accepted();
+    let campaign = run(&["--runs", "3"]).accepted();
     assert!(campaign.out.contains(&format!("on {url}\n")), "{}", campaign.out);
     run(&["--runs", "2"]).expect(2);
 }

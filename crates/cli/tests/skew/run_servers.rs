@@ -7,7 +7,7 @@ use skew_workload::servers::{MariaDbServer, PostgresServer, ServerError};
 use std::time::Duration;
 
 /// A server, or nothing where it is not installed and nobody was to install it.
-fn installed<T>(started: Result<T, ServerError>) -> Option<T> {
+pub(crate) fn installed<T>(started: Result<T, ServerError>) -> Option<T> {
     let was_set_up = std::env::var_os("SKEW_CLIENTS").is_some_and(|folder| folder != "no");
     match started {
         Ok(server) => Some(server),
@@ -24,13 +24,13 @@ fn connection(url: &Url) -> Box<dyn Connection> {
     connect(url, &settings).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-fn commands(url: &Url, all: &[&str]) {
+pub(crate) fn commands(url: &Url, all: &[&str]) {
     let mut connection = connection(url);
     all.iter().for_each(|sql| connection.command(sql).unwrap_or_else(|failure| panic!("{sql}: {failure}")));
 }
 
 /// `postgres://user@host:port/database` of the same server.
-fn other(url: &Url, user: &str, database: &str) -> String {
+pub(crate) fn other(url: &Url, user: &str, database: &str) -> String {
     let scheme = url.to_string().split("://").next().unwrap_or_default().to_owned();
     format!("{scheme}://{user}@127.0.0.1:{}/{database}", url.port)
 }
@@ -71,6 +71,68 @@ fn a_run_records_and_checks_in_one_go() {
         assert_eq!(verdicts.len(), 9, "{level}: the seven and the strong ones");
         let holds = verdicts.iter().filter(|verdict| verdict["verdict"] == "holds").count();
         assert!(holds >= if level == "snapshot" { 6 } else { 7 }, "{level}: {verdicts:?}");
+    }
+}
+
+/// At each of these levels, by the name that is given and the server's own, workloads are what one such server can show.
+fn promises_are_kept(url: &Url, levels: &[(&str, &str)]) {
+    let folder = Folder::new(&format!("run-promises-{}", url.port));
+    let url = url.to_string();
+    for workload in ["registers", "smallbank", "voter", "tpcc", "tickets", "courseware", "treiber-stack"] {
+        for (level, own) in levels {
+            let shape =
+                ["run", workload, "--drop", "--sessions", "5", "--transactions", "20", "--level", level, "--db"];
+            let ran = folder.skew(&[&shape[..], &[&url]].concat()).accepted();
+            assert!(ran.out.contains(&format!("  asked for {own}: kept\n")), "{workload} at {level}: {}", ran.out);
+        }
+    }
+    let (level, own) = levels[0];
+    let shape = ["run", "registers", "--drop", "--check", "all", "--record", "kept.jsonl", "--format", "json"];
+    let json = folder.skew(&[&shape[..], &["--level", own, "--db", &url]].concat()).expect(0).json();
+    assert_eq!((&json["level"], &json["promise"]["level"]), (&own.into(), &own.into()), "{level}");
+    assert_eq!(json["promise"]["verdict"], "holds");
+    let recorded = folder.read("kept.jsonl");
+    let engine = own.split(':').next().unwrap_or_default().replace("mysql", "mariadb");
+    assert!(recorded.starts_with(&format!("{{\"skew\":1,\"engine\":\"{engine} 1")), "{recorded:.100}");
+    assert!(recorded.contains(&format!("\"level\":\"{own}\"")), "{recorded:.1000}");
+    folder.skew(&["check", "-q", "--level", own, "kept.jsonl"]).expect(0);
+}
+
+#[test]
+fn postgresql_keeps_its_own_levels() {
+    let Some(server) = installed(PostgresServer::start()) else { return };
+    let levels = [
+        ("read-committed", "postgres:read-committed"),
+        ("repeatable-read", "postgres:repeatable-read"),
+        ("serializable", "postgres:serializable"),
+    ];
+    promises_are_kept(server.url(), &levels);
+}
+
+#[test]
+fn mariadb_keeps_its_own_levels() {
+    let Some(server) = installed(MariaDbServer::start()) else { return };
+    let levels = [
+        ("read-committed", "mysql:read-committed"),
+        ("snapshot", "mysql:repeatable-read"),
+        ("mariadb:si", "mysql:snapshot-isolation"),
+        ("serializable", "mysql:serializable"),
+    ];
+    promises_are_kept(server.url(), &levels);
+}
+
+#[test]
+fn a_level_is_for_those_who_have_it() {
+    let folder = Folder::new("run-levels");
+    let cases: [(&[&str], &str); 4] = [
+        (&["--level", "repeatable-read"], "repeatable-read is for servers"),
+        (&["--level", "pg:rr"], "postgres:repeatable-read is for servers"),
+        (&["--level", "pg:rr", "--db", "mysql://h/x"], "postgres:repeatable-read is no level of this server"),
+        (&["--level", "sser", "--db", "mysql://h/x"], "no transaction runs at strict-serializable"),
+    ];
+    for (arguments, words) in cases {
+        let ran = folder.skew(&[&["run", "registers"], arguments].concat()).expect(2);
+        assert!(ran.err.contains(words), "{arguments:?}: {}", ran.err);
     }
 }
 

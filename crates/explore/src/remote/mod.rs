@@ -157,7 +157,7 @@ impl Learned {
     /// Looks at a history of this program.
     pub(crate) fn look<T>(&self, history: &Ordered, look: impl FnOnce(&Run<'_, Learned>) -> T) -> T {
         let runner = Runner::of(self, Arc::new(self.outline.clone()), self.keys.clone());
-        let node = Node { history: history.clone(), left: vec![None; MOST_TRANSACTIONS + 1], share: 1.0 };
+        let node = Node { history: history.clone(), left: vec![None; MOST_TRANSACTIONS + 1], share: 1.0, server: None };
         look(&Run::new(&runner, node))
     }
 }

@@ -188,7 +188,7 @@ impl SqlProgram {
     fn steps(&self, run: &mut Run, session: &mut Session, view: &mut View<'_, '_>) -> Result<Option<Abort>, Interrupt> {
         loop {
             let place = run.place();
-            view.begin_statement();
+            view.begin_statement(run, self.program.dialect());
             let stop = match run.step(session, view) {
                 Ok(Step::Continue) => continue,
                 Ok(Step::Done(ProcedureEnding::Commit)) => match session.check_deferred(view) {
@@ -282,6 +282,11 @@ impl Explorable for SqlProgram {
             }
         };
         let ordinal = self.ordinal(place) as i64;
+        let is_told_otherwise = self.options.updates != Updates::Atomic || self.options.granularity != Granularity::Row;
+        if requests.is_on_server() && is_told_otherwise {
+            let message = "an engine locks rows, and its updates are atomic: leave --granularity and --updates out";
+            return Err(Interrupt::Failed(message.to_owned()));
+        }
         if self.remembers {
             run.remember();
         }
@@ -289,8 +294,12 @@ impl Explorable for SqlProgram {
         let mut view = View::new(&self.layout, &self.counters, requests, atomic, ordinal, current_values);
         let abort = self.steps(&mut run, &mut session, &mut view)?;
         session.forget_deferred();
+        let outcome = match (&abort, view.refusal()) {
+            (None, _) => CallOutcome::Committed,
+            (Some(_), Some(_)) => CallOutcome::Refused,
+            (Some(_), None) => CallOutcome::Aborted,
+        };
         let current_values = view.into_current_values();
-        let outcome = if abort.is_none() { CallOutcome::Committed } else { CallOutcome::Aborted };
         let hands_out = matches!(abort, None | Some(Abort::Rollback));
         let result = client.finish(&self.program, place.number, &run, outcome, hands_out);
         let spoken = run.take_spoken().map_err(|error| self.program.error(error));

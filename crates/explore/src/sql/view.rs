@@ -18,13 +18,15 @@
 
 use crate::requests::{Interrupt, Requests};
 use rustc_hash::FxHashMap;
+use skew_history::StatementKind;
+use skew_program::Run;
 use skew_sql::rows::{Found, Layout, Looked, Memory, Reader, Scanned};
 use skew_sql::storage::look_by_scan;
 use skew_sql::{
-    AdvisoryRequest, Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SequenceId, SequenceRule,
-    SpaceId, Stop, Storage, Write, by_place,
+    AdvisoryRequest, Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Purpose, Row, RowKey, SequenceId,
+    SequenceRule, SpaceId, Stop, Storage, Write, by_place,
 };
-use skew_value::{SqlError, SqlState};
+use skew_value::{Dialect, SqlError, SqlState};
 use std::collections::BTreeMap;
 
 const IMPATIENT: &str = "SKIP LOCKED or NOWAIT in a program that is explored";
@@ -56,6 +58,10 @@ pub(crate) struct View<'view, 'requests> {
     interrupt: Option<Interrupt>,
     /// What this exploration cannot do, although the statement is sound.
     refused: Option<SqlError>,
+    /// What the statement is for.
+    purpose: Purpose,
+    /// The code with which a server refused the transaction.
+    refusal: Option<&'static str>,
 }
 
 /// What was asked for how often.
@@ -88,12 +94,27 @@ impl<'view, 'requests> View<'view, 'requests> {
             memory: Memory::default(),
             interrupt: None,
             refused: None,
+            purpose: Purpose::Read,
+            refusal: None,
         }
     }
 
     /// A statement begins: it knows nothing of what others read.
-    pub(crate) fn begin_statement(&mut self) {
+    pub(crate) fn begin_statement(&mut self, run: &Run, dialect: Dialect) {
+        let purpose = run.purpose();
         self.memory = Memory::default();
+        self.purpose = purpose;
+        let (kind, ignores) = kind_of(purpose, dialect);
+        self.requests.statement(kind, ignores);
+        if self.requests.is_on_server() && !self.layout.has_indexes() && run.seeks_in_one_place() {
+            // An index would lead to several rows, each looked at when those before it are locked.
+            self.requests.look_once();
+        }
+    }
+
+    /// The code with which a server refused the transaction.
+    pub(crate) fn refusal(&self) -> Option<&'static str> {
+        self.refusal
     }
 
     /// What the session last got from sequences, at the end.
@@ -121,14 +142,32 @@ impl<'view, 'requests> View<'view, 'requests> {
     }
 
     /// What the statement remembers, and who answers what it does not.
-    fn asked(&mut self) -> (&mut Memory, Asked<'_, 'requests>) {
-        let View { memory, requests, interrupt, own, .. } = self;
-        (memory, Asked { requests, interrupt, own })
+    fn asked(&mut self) -> (&mut Memory, AskingReader<'_, 'requests>) {
+        let View { memory, requests, interrupt, refusal, own, .. } = self;
+        (memory, AskingReader { requests, interrupt, refusal, own, locks: Locks::Latest })
     }
 
     fn read(&mut self, key: &RowKey, locking: bool) -> Result<Option<Row>, Stop> {
-        let (memory, mut asked) = self.asked();
-        memory.read(key, locking, &mut asked)
+        self.read_for(key, locking, Locks::Latest)
+    }
+
+    fn read_for(&mut self, key: &RowKey, locking: bool, locks: Locks) -> Result<Option<Row>, Stop> {
+        let (memory, asked) = self.asked();
+        memory.read(key, locking, &mut AskingReader { locks, ..asked })
+    }
+
+    /// What a server does for a lock: a key that is to be taken has to be free, the parent of a foreign key has to stay.
+    fn locks_of(&self, key: &RowKey, lock: Lock) -> Locks {
+        let is_entry = self.layout.shape(key.space).is_some_and(|shape| shape.index);
+        match self.purpose {
+            Purpose::ReadForUpdate | Purpose::ReadForNoKeyUpdate | Purpose::ReadForShare | Purpose::ReadForKeyShare => {
+                Locks::Row(kind_of(self.purpose, Dialect::Postgres).0)
+            }
+            _ if lock == Lock::Share => Locks::Row(StatementKind::ForeignKey),
+            Purpose::Update if !is_entry => Locks::Row(StatementKind::Update),
+            Purpose::Delete if !is_entry => Locks::Row(StatementKind::Delete),
+            _ => Locks::Free,
+        }
     }
 
     /// The cells of a row that exists.
@@ -157,7 +196,7 @@ impl<'view, 'requests> View<'view, 'requests> {
     }
 
     fn write(&mut self, key: RowKey, value: Option<Row>) -> Result<(), Stop> {
-        keep(&mut self.interrupt, self.requests.write(&key, value.clone()))?;
+        keep(&mut self.interrupt, &mut self.refusal, self.requests.write(&key, value.clone()))?;
         self.own.insert(key, value);
         Ok(())
     }
@@ -188,7 +227,7 @@ impl<'view, 'requests> View<'view, 'requests> {
 impl Storage for View<'_, '_> {
     fn get(&mut self, key: &RowKey, columns: &Columns, lock: Lock) -> Result<Option<Row>, Stop> {
         let locking = lock != Lock::None && self.atomic;
-        let Some(found) = self.read(key, locking)? else { return Ok(None) };
+        let Some(found) = self.read_for(key, locking, self.locks_of(key, lock))? else { return Ok(None) };
         if self.layout.has_cells(key.space) { self.cells(key, columns, locking).map(Some) } else { Ok(Some(found)) }
     }
 
@@ -316,13 +355,15 @@ impl Storage for View<'_, '_> {
 }
 
 /// What the explorer answers.
-struct Asked<'view, 'requests> {
+struct AskingReader<'view, 'requests> {
     requests: &'view mut Requests<'requests>,
     interrupt: &'view mut Option<Interrupt>,
+    refusal: &'view mut Option<&'static str>,
+    locks: Locks,
     own: &'view BTreeMap<RowKey, Option<Row>>,
 }
 
-impl Reader for Asked<'_, '_> {
+impl Reader for AskingReader<'_, '_> {
     type Stop = Stop;
 
     fn own(&self, key: &RowKey) -> Option<Option<Row>> {
@@ -334,23 +375,28 @@ impl Reader for Asked<'_, '_> {
     }
 
     fn read(&mut self, key: &RowKey, locking: bool) -> Result<Option<Row>, Stop> {
-        keep(self.interrupt, self.requests.read(key, locking))
+        let answer = match self.locks {
+            Locks::Free if locking => self.requests.check(key),
+            Locks::Row(kind) if locking => self.requests.lock(key, kind),
+            _ => self.requests.read(key, locking),
+        };
+        keep(self.interrupt, self.refusal, answer)
     }
 
     fn scan(&mut self, range: &KeyRange, locking: bool) -> Result<Scanned, Stop> {
-        keep(self.interrupt, self.requests.scan(range, locking))
+        keep(self.interrupt, self.refusal, self.requests.scan(range, locking))
     }
 
     fn look(&mut self, key: &RowKey, fits: &mut Fits<'_>) -> Result<Found, Stop> {
-        keep(self.interrupt, self.requests.seek(key, fits))
+        keep(self.interrupt, self.refusal, self.requests.seek(key, fits))
     }
 
     fn look_over(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Looked, Stop> {
-        keep(self.interrupt, self.requests.look_over(range, fits))
+        keep(self.interrupt, self.refusal, self.requests.look_over(range, fits))
     }
 
     fn claim(&mut self, key: &RowKey) -> Result<Option<Option<Row>>, Stop> {
-        keep(self.interrupt, self.requests.read(key, true)).map(Some)
+        keep(self.interrupt, self.refusal, self.requests.read(key, true)).map(Some)
     }
 }
 
@@ -359,12 +405,61 @@ pub(crate) fn own_in(own: &BTreeMap<RowKey, Option<Row>>, range: &KeyRange) -> V
     range.among(own).map(|(key, row)| (key.clone(), row.clone())).collect()
 }
 
-/// An answer, or a stop for the SQL engine; why it stops is kept.
-fn keep<T>(interrupt: &mut Option<Interrupt>, answer: Result<T, Interrupt>) -> Result<T, Stop> {
-    answer.map_err(|why| {
-        *interrupt = Some(why);
-        Stop::Interrupted(skew_sql::Interrupt::Wait)
+/// An answer, or a stop for the SQL engine; why it stops is kept. What a server refuses is an error like any other.
+fn keep<T>(
+    interrupt: &mut Option<Interrupt>,
+    refusal: &mut Option<&'static str>,
+    answer: Result<T, Interrupt>,
+) -> Result<T, Stop> {
+    answer.map_err(|why| match why {
+        Interrupt::Refused(code) => {
+            *refusal = Some(code);
+            Stop::Error(refused_with(code))
+        }
+        why => {
+            *interrupt = Some(why);
+            Stop::Interrupted(skew_sql::Interrupt::Wait)
+        }
     })
+}
+
+/// What a client is told by a server that refuses its transaction.
+fn refused_with(code: &'static str) -> SqlError {
+    let (state, message) = match code {
+        "40P01" => (SqlState("40P01"), "deadlock detected"),
+        "1213" => (SqlState("40001"), "Deadlock found when trying to get lock; try restarting transaction"),
+        "1020" => (SqlState("HY000"), "Record has changed since last read in table"),
+        _ => (SqlState("40001"), "could not serialize access due to concurrent update"),
+    };
+    SqlError::new(state, message)
+}
+
+/// What a locking read of one key is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Locks {
+    /// The latest version, whatever the level.
+    Latest,
+    /// The key is to be free.
+    Free,
+    /// The row is to stay as it is.
+    Row(StatementKind),
+}
+
+/// What a statement is in a history, and whether it leaves a row that is there as it is.
+fn kind_of(purpose: Purpose, dialect: Dialect) -> (StatementKind, bool) {
+    match purpose {
+        Purpose::Read => (StatementKind::Select, false),
+        Purpose::ReadForUpdate => (StatementKind::ForUpdate, false),
+        Purpose::ReadForNoKeyUpdate => (StatementKind::ForNoKeyUpdate, false),
+        Purpose::ReadForShare => (StatementKind::ForShare, false),
+        Purpose::ReadForKeyShare => (StatementKind::ForKeyShare, false),
+        // MySQL's INSERT IGNORE locks as INSERT does.
+        Purpose::Insert { or_nothing: true } if dialect == Dialect::Postgres => (StatementKind::Upsert, true),
+        Purpose::Insert { or_nothing } => (StatementKind::Insert, or_nothing),
+        Purpose::InsertOrUpdate => (StatementKind::Upsert, false),
+        Purpose::Update => (StatementKind::Update, false),
+        Purpose::Delete => (StatementKind::Delete, false),
+    }
 }
 
 /// Whether an error says that a statement cannot be run here, rather than that it failed as it would in any database.

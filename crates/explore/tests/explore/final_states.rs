@@ -32,7 +32,7 @@ fn blind_writers() -> Program {
 
 #[test]
 fn blind_writes_end_in_either_order_but_together() {
-    for level in IsolationLevel::of_transactions() {
+    for level in IsolationLevel::of_papers() {
         assert_eq!(ends(&blind_writers(), level).len(), 2, "{level}");
     }
 }
@@ -83,7 +83,7 @@ fn atomic_increments_end_in_one_state_at_every_level() {
         });
     }
     program.assert("nothing is lost", |end| end.get("x") == Some(3));
-    for level in IsolationLevel::of_transactions() {
+    for level in IsolationLevel::of_papers() {
         assert_eq!(explore(&program).level(level).check().unwrap().runs, 6, "{level}");
     }
 }

@@ -105,7 +105,7 @@ fn shown(program: &Script, state: &FinalState) -> State {
 #[test]
 fn final_states_are_those_of_the_growing_history() {
     let mut ambiguous = 0;
-    let levels: Vec<IsolationLevel> = IsolationLevel::of_transactions().collect();
+    let levels: Vec<IsolationLevel> = IsolationLevel::of_papers().collect();
     for seed in 0..420 {
         let features = Features { scans: seed % 3 == 0, locks: seed % 4 == 1, mixed: false };
         let program = program(&mut Random::new(60_000 + seed), features);

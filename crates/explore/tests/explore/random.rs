@@ -20,7 +20,7 @@ fn programs(count: u64, features: Features, mut test: impl FnMut(&Script)) {
 
 /// At all seven levels: the runs are those of brute force; at the first three nothing is explored in vain.
 fn compare_at_all_levels(program: &Script, plain: bool) {
-    for level in IsolationLevel::of_transactions() {
+    for level in IsolationLevel::of_papers() {
         let found = compare(program, Options::new(level));
         if plain && IsolationLevel::Causal.implies(level) {
             assert_eq!((found.blocked, found.explored), (0, found.runs.len() as u64), "{program:?} at {level}");

@@ -25,7 +25,7 @@ fn through_file(history: &History) -> History {
 #[test]
 fn runs_satisfy_their_level_as_histories_and_as_files() {
     let mut scans = 0;
-    let levels: Vec<IsolationLevel> = IsolationLevel::of_transactions().collect();
+    let levels: Vec<IsolationLevel> = IsolationLevel::of_papers().collect();
     for seed in 0..250 {
         let features = Features { scans: seed % 5 != 0, locks: seed % 4 == 0, mixed: false };
         let program = program(&mut Random::new(40_000 + seed), features);

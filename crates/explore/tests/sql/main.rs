@@ -2,6 +2,7 @@
 
 mod bugs;
 mod counts;
+mod engines;
 mod events;
 mod explored;
 mod following;

@@ -103,7 +103,7 @@ fn seen(text: &str, level: IsolationLevel, options: SqlOptions, runs: u64) -> BT
 
 /// The two find the same, at every level, with both kinds of updates and both granularities.
 fn agree(text: &str, runs: u64) {
-    for level in IsolationLevel::of_transactions() {
+    for level in IsolationLevel::of_papers() {
         for updates in [Updates::Atomic, Updates::Plain] {
             for granularity in [Granularity::Row, Granularity::Cell] {
                 let options = SqlOptions { updates, granularity, ..SqlOptions::default() };

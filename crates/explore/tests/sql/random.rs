@@ -77,7 +77,7 @@ fn random_programs_are_explored_as_by_brute_force() {
     let seed: u64 = std::env::var("SKEW_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     for seed in seed..seed + count {
         let text = program(seed);
-        for level in IsolationLevel::of_transactions() {
+        for level in IsolationLevel::of_papers() {
             for updates in [Updates::Atomic, Updates::Plain] {
                 let granularity = if seed % 4 == 0 { Granularity::Cell } else { Granularity::Row };
                 equals_brute_force(&text, level, SqlOptions { updates, granularity, ..SqlOptions::default() });

@@ -12,7 +12,7 @@ fn at(text: &str, level: IsolationLevel) -> Explored {
 
 /// An assertion of the program fails in some run at these levels, and in none at the others.
 fn fails_only_at(text: &str, levels: &[IsolationLevel]) {
-    for level in IsolationLevel::of_transactions() {
+    for level in IsolationLevel::of_papers() {
         assert_eq!(!at(text, level).violated.is_empty(), levels.contains(&level), "at {level}\n{text}");
         equals_brute_force(text, level, SqlOptions::default());
     }
@@ -85,7 +85,7 @@ fn a_row_that_is_found_changed_under_its_lock_does_not_freshen_the_others() {
         SESSION a: CALL raise();
         SESSION b: CALL swap();
         ASSERT 'one row is changed': a[1].changed = 1;";
-    for level in IsolationLevel::of_transactions() {
+    for level in IsolationLevel::of_papers() {
         equals_brute_force(text, level, SqlOptions::default());
     }
     assert!(at(text, ReadCommitted).violated.contains_key("one row is changed"));
@@ -107,7 +107,7 @@ fn a_search_for_rows_to_lock_is_no_read_of_their_values() {
              SESSION a: CALL sell(); SESSION b: CALL sell();
              ASSERT 'nothing is lost': (SELECT stock FROM item WHERE id = 2) = 3;"
         );
-        for level in IsolationLevel::of_transactions() {
+        for level in IsolationLevel::of_papers() {
             let found = at(&text, level);
             assert_eq!((found.histories.len(), found.violated.len()), (2, 0), "{level}: {:#?}", found.histories);
             assert_eq!(found.recorded, at(&text, Serializable).recorded, "every run at {level} is serializable");

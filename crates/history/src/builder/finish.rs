@@ -13,11 +13,12 @@ use crate::history::{
     Event, EventId, Features, History, KeyId, Scan, TransactionEntry, TransactionId, UNNAMED, Writer,
 };
 use crate::name::Name;
+use crate::statement::Asked;
 use crate::value::Value;
 
 /// The last step: transactions by session, scans into reads, names into numbers.
 pub(super) struct Finish {
-    builder: HistoryBuilder,
+    pub(super) builder: HistoryBuilder,
     /// Draft numbers in final order.
     order: Vec<u32>,
     /// Per draft its final number.
@@ -49,6 +50,10 @@ impl Finish {
         self.refuse_two_of_a_name()?;
         let in_order = self.builder.scans.is_empty() && self.order.is_sorted();
         let laid = if in_order { self.keep_layout()? } else { self.lay_out()? };
+        let gone = self.deletions_that_hid(&laid)?;
+        if laid.asked.iter().any(|asked| asked.found) {
+            self.refuse_found_lists(&laid)?;
+        }
         let Finish { builder, order, session_starts, .. } = self;
         let default = builder.default_initial.unwrap_or(Value::ABSENT);
         let mut initial = vec![default; builder.keys.len()];
@@ -60,7 +65,7 @@ impl Finish {
         let name_of = if any_name { drafts().map(|draft| draft.name).collect() } else { Vec::new() };
         let times_of = |&draft: &u32| builder.times.get(draft as usize).copied().unwrap_or_default();
         let times = if builder.times.is_empty() { Vec::new() } else { order.iter().map(times_of).collect() };
-        let features = Features::of(&laid.events, &initial);
+        let features = Features::of(&laid.events, &laid.asked, &initial);
         Ok(History {
             sessions: builder.sessions.into_names(),
             session_starts,
@@ -77,6 +82,10 @@ impl Finish {
             event_notes: laid.event_notes,
             transaction_notes: laid.transaction_notes,
             about: builder.about,
+            engine: builder.engine,
+            asked: laid.asked,
+            gone,
+            refusals: laid.refusals,
             features,
         })
     }
@@ -89,6 +98,9 @@ impl Finish {
         let event_notes = std::mem::take(&mut builder.event_notes);
         let transaction_notes = std::mem::take(&mut builder.transaction_notes);
         let claims = std::mem::take(&mut builder.claims);
+        let asked = std::mem::take(&mut builder.asked);
+        let gone = std::mem::take(&mut builder.gone);
+        let refusals = std::mem::take(&mut builder.refusals);
         let mut laid = Laid {
             transactions,
             events,
@@ -96,6 +108,12 @@ impl Finish {
             scans: Vec::new(),
             event_notes: event_notes.into_iter().map(|(event, note)| (EventId(event), note)).collect(),
             transaction_notes: transaction_notes.into_iter().map(|(at, note)| (TransactionId(at), note)).collect(),
+            asked,
+            gone: gone.into_iter().map(|(event, by, place)| (EventId(event), by, place)).collect(),
+            refusals: refusals
+                .into_iter()
+                .map(|(at, error, statement)| (TransactionId(at), error, statement))
+                .collect(),
         };
         for (event, claim, place) in claims {
             let claim = self.resolve(claim, laid.events[event as usize].key, place)?;
@@ -117,6 +135,11 @@ impl Finish {
             {
                 laid.transaction_notes.push((TransactionId(position as u32), note.clone()));
             }
+            for (_, error, statement) in
+                entries_of(&self.builder.refusals, draft as u32, draft as u32 + 1, |entry| entry.0)
+            {
+                laid.refusals.push((TransactionId(position as u32), error.clone(), *statement));
+            }
         }
         Ok(laid)
     }
@@ -128,7 +151,9 @@ impl Finish {
             builder.drafts[draft].first_event..next.map_or(builder.events.len() as u32, |next| next.first_event);
         let scans = builder.drafts[draft].first_scan..next.map_or(builder.scans.len() as u32, |next| next.first_scan);
         let mut scans = builder.scans[scans.start as usize..scans.end as usize].iter().peekable();
-        if scans.peek().is_none() && builder.claims.is_empty() && builder.event_notes.is_empty() {
+        let has_statements = !builder.asked.is_empty() || !builder.gone.is_empty();
+        let has_more = !builder.claims.is_empty() || !builder.event_notes.is_empty() || has_statements;
+        if scans.peek().is_none() && !has_more {
             laid.events.extend_from_slice(&builder.events[events.start as usize..events.end as usize]);
             return Ok(());
         }
@@ -146,8 +171,18 @@ impl Finish {
             while let Some((_, note)) = notes.next_if(|note| note.0 == event) {
                 laid.event_notes.push((number, note.clone()));
             }
+            if has_statements {
+                self.lay_out_statement(event, number, laid);
+            }
         }
         scans.try_for_each(|scan| self.lay_out_scan(scan, range_keys, laid))
+    }
+
+    /// What is said of the statement behind an event. Few histories say anything.
+    fn lay_out_statement(&self, event: u32, number: EventId, laid: &mut Laid) {
+        laid.say(self.builder.asked.get(event as usize).copied().unwrap_or_default());
+        let gone = entries_of(&self.builder.gone, event, event + 1, |gone| gone.0);
+        laid.gone.extend(gone.iter().map(|&(_, by, place)| (number, by, place)));
     }
 
     fn lay_out_scan(&self, scan: &PendingScan, range_keys: &RangeKeys, laid: &mut Laid) -> Result<(), Refusal> {
@@ -162,6 +197,7 @@ impl Finish {
                 laid.claims.push((EventId(laid.events.len() as u32), claim));
             }
             laid.events.push(read.event);
+            laid.say(scan.asked);
         }
         if laid.events.len() >= UNNAMED as usize {
             let what = "events, counting those that scans stand for";
@@ -174,20 +210,25 @@ impl Finish {
         Ok(())
     }
 
-    fn resolve(&self, claim: PendingClaim, key: KeyId, place: Place) -> Result<Writer, Refusal> {
+    pub(super) fn resolve(&self, claim: PendingClaim, key: KeyId, place: Place) -> Result<Writer, Refusal> {
         let PendingClaim::Named(id) = claim else { return Ok(Writer::Initial) };
-        let draft = match self.builder.draft_of_id[id as usize] {
-            UNNAMED => self.derived(self.builder.ids.get(id as usize)),
-            draft => Some(draft),
-        };
-        match draft {
-            Some(draft) => Ok(Writer::Transaction(TransactionId(self.number[draft as usize]))),
+        match self.transaction(id) {
+            Some(transaction) => Ok(Writer::Transaction(transaction)),
             None => {
                 let key = self.builder.keys.get(key.index()).to_string();
                 let id = self.builder.ids.get(id as usize).to_string();
                 Err(Refusal { place, problem: Problem::UnknownWriter { key, id } })
             }
         }
+    }
+
+    /// The transaction with an id.
+    pub(super) fn transaction(&self, id: u32) -> Option<TransactionId> {
+        let draft = match self.builder.draft_of_id[id as usize] {
+            UNNAMED => self.derived(self.builder.ids.get(id as usize)),
+            draft => Some(draft),
+        };
+        draft.map(|draft| TransactionId(self.number[draft as usize]))
     }
 
     /// A given id that is also what a transaction without one is called: nobody could tell whom `from` means.
@@ -218,13 +259,26 @@ impl Finish {
 }
 
 #[derive(Default)]
-struct Laid {
-    transactions: Vec<TransactionEntry>,
-    events: Vec<Event>,
+pub(super) struct Laid {
+    pub(super) transactions: Vec<TransactionEntry>,
+    pub(super) events: Vec<Event>,
     claims: Vec<(EventId, Writer)>,
     scans: Vec<Scan>,
     event_notes: Vec<(EventId, Box<str>)>,
     transaction_notes: Vec<(TransactionId, Box<str>)>,
+    asked: Vec<Asked>,
+    pub(super) gone: Vec<(EventId, PendingClaim, Place)>,
+    refusals: Vec<(TransactionId, Box<str>, u32)>,
+}
+
+impl Laid {
+    /// Notes what the statement of the last event asked for.
+    fn say(&mut self, asked: Asked) {
+        if asked != Asked::default() {
+            self.asked.resize(self.events.len() - 1, Asked::default());
+            self.asked.push(asked);
+        }
+    }
 }
 
 impl TransactionDraft {

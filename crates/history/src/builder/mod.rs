@@ -17,6 +17,7 @@
 //! (a counting sort, skipped when they already are) and turns range reads into plain ones.
 
 mod finish;
+mod gone;
 mod part;
 mod pending;
 
@@ -25,6 +26,7 @@ pub use part::{ClaimedWriter, Note, Operation, ScanSpec, ScannedKey};
 use crate::history::{Action, Event, History, KeyId, Outcome, SessionId, Times, UNNAMED};
 use crate::level::IsolationLevel;
 use crate::name::{MOST_NAMES, Name, NameTable};
+use crate::statement::Asked;
 use crate::value::{Value, Values};
 use finish::Finish;
 use pending::{PendingScan, Seal};
@@ -100,6 +102,14 @@ pub enum Problem {
         /// Its end.
         end: i64,
     },
+    /// A statement has a smaller number than one before it.
+    #[error("statement {statement} stands behind statement {after} of its transaction")]
+    StatementsGoBack {
+        /// Its number.
+        statement: u32,
+        /// The greatest before it.
+        after: u32,
+    },
     /// More than 2³² of something.
     #[error("the input has more than {limit} {what}")]
     TooMany {
@@ -129,6 +139,9 @@ impl Problem {
                 "add the missing transaction, or drop `from` to match the read by its value"
             }
             Problem::EndsBeforeItBegins { .. } => "check that both times come from one clock, or leave them out",
+            Problem::StatementsGoBack { .. } => {
+                "number the statements of a transaction as they ran, from 1; rows of a cursor stand where it was declared"
+            }
             Problem::TooMany { .. } => "split the history",
             Problem::Empty => "check that this is the file you meant; `--from` names its format",
         }
@@ -182,6 +195,15 @@ pub struct HistoryBuilder {
     initial: FxHashMap<u32, Value>,
     default_initial: Option<Value>,
     about: Option<Box<str>>,
+    engine: Option<Box<str>>,
+    /// Per event, up to the last of which anything was said.
+    asked: Vec<Asked>,
+    /// The greatest statement of the current transaction.
+    statement: u32,
+    /// Per read that found nothing because of somebody: event, who, and where that stands.
+    gone: Vec<(u32, PendingClaim, Place)>,
+    /// Per refused draft its error and the statement.
+    refusals: Vec<(u32, Box<str>, u32)>,
     /// Per draft, as far as any has times.
     times: Vec<Times>,
     /// Given ids that look like the name of a transaction without one, `a#0`, and where they stand.
@@ -216,6 +238,11 @@ impl HistoryBuilder {
     /// What the header says about the history.
     pub fn about(&mut self, text: &str) {
         self.about = Some(text.into());
+    }
+
+    /// The server that the history comes from, such as `postgres 15.20`.
+    pub fn engine(&mut self, text: &str) {
+        self.engine = Some(text.into());
     }
 
     /// The pool to make values with.
@@ -278,6 +305,7 @@ impl HistoryBuilder {
             Some(id) => self.define(id, draft, session)?,
             None => UNNAMED,
         };
+        self.statement = 0;
         self.drafts.push(TransactionDraft {
             first_event: self.events.len() as u32,
             first_scan: self.scans.len() as u32,
@@ -371,14 +399,69 @@ impl HistoryBuilder {
     }
 
     /// An event of the current transaction with all that is said of it.
-    pub fn operation(&mut self, operation: Operation<'_, KeyId, Value>) {
-        let Operation { action, key, value, from, locking, note } = operation;
+    pub fn operation(&mut self, operation: Operation<'_, KeyId, Value>) -> Result<(), Refusal> {
+        let Operation { action, key, value, from, locking, asked, gone, note } = operation;
         self.event(Event { locking, ..Event::new(action, key, value) });
+        self.asked(asked)?;
+        if let Some(by) = gone {
+            self.gone(by)?;
+        }
         if let Some(writer) = from {
             self.claim(writer);
         }
         if let Some(members) = note.members() {
             self.event_notes.push((self.events.len() as u32 - 1, members));
+        }
+        Ok(())
+    }
+
+    /// What the statement behind the last event asked for. A read that found a row returned [`Value::FOUND`].
+    pub fn asked(&mut self, asked: Asked) -> Result<(), Refusal> {
+        if asked == Asked::default() {
+            return Ok(());
+        }
+        self.next_statement(asked.statement)?;
+        let event = self.events.last_mut().expect("an event stands before what is said of it");
+        if asked.found {
+            event.value = Value::FOUND;
+        }
+        self.asked.resize(self.events.len(), Asked::default());
+        self.asked[self.events.len() - 1] = asked;
+        Ok(())
+    }
+
+    /// Statements are numbered as they come.
+    fn next_statement(&mut self, statement: u32) -> Result<(), Refusal> {
+        if statement == 0 || statement >= self.statement {
+            self.statement = self.statement.max(statement);
+            return Ok(());
+        }
+        Err(self.refuse(Problem::StatementsGoBack { statement, after: self.statement }))
+    }
+
+    /// Says that the last event, a read, found nothing because this transaction deleted the row and inserted its key anew.
+    pub fn gone(&mut self, by: Name<'_>) -> Result<(), Refusal> {
+        let event = self.events.last().expect("an event stands before what is said of it");
+        if !event.is_read() || !event.value.is_absent() {
+            return Err(self.refuse(Problem::malformed(
+                format!("`gone` stands at an event of {} that is no read of nothing", self.key_name(event.key)),
+                "`gone` says why a read found nothing: it stands at a read whose value is null",
+            )));
+        }
+        let by = self.pending(ClaimedWriter::Transaction(by));
+        self.gone.push((self.events.len() as u32 - 1, by, self.place));
+        Ok(())
+    }
+
+    /// The database refused the current transaction, which is aborted: the error, and at which statement (0: not known).
+    pub fn refused(&mut self, error: &str, statement: u32) {
+        self.forget_refusal();
+        self.refusals.push((self.drafts.len() as u32 - 1, error.into(), statement));
+    }
+
+    fn forget_refusal(&mut self) {
+        if self.refusals.last().is_some_and(|refusal| refusal.0 as usize + 1 == self.drafts.len()) {
+            self.refusals.pop();
         }
     }
 
@@ -395,6 +478,9 @@ impl HistoryBuilder {
     /// How the current transaction ended; committed unless said.
     pub fn outcome(&mut self, outcome: Outcome) {
         self.current().outcome = outcome;
+        if matches!(outcome, Outcome::Committed | Outcome::Unknown) {
+            self.forget_refusal();
+        }
     }
 
     /// The level that the current transaction declares.

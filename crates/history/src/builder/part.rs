@@ -1,10 +1,11 @@
 //! What an input says of a read, a write or a scan, before it has numbers.
 //!
 //! ```text
-//!   {"r":"x","v":1,"from":"t2","lock":true,"sql":"SELECT …"}
-//!    │   │    │      │           │           └ note        members that are kept and not looked at
+//!   {"r":"x","v":1,"from":"t2","lock":true,"s":2,"kind":"update","sql":"SELECT …"}
+//!    │   │    │      │           │           │                   └ note    members that are kept and not looked at
+//!    │   │    │      │           │           └ asked                       `found` besides, which stands instead of a value
 //!    │   │    │      │           └ locking
-//!    │   │    │      └ from                                who wrote it may stand further below
+//!    │   │    │      └ from, or gone                                       who wrote it may stand further below
 //!    action, key, value
 //! ```
 //!
@@ -14,6 +15,7 @@
 use crate::history::{Action, KeyId};
 use crate::json;
 use crate::name::Name;
+use crate::statement::Asked;
 use crate::value::Value;
 
 /// Who wrote what a read returned, as the input says it: the transaction may come later in the input.
@@ -39,6 +41,10 @@ pub struct Operation<'a, K, V> {
     pub from: Option<ClaimedWriter<'a>>,
     /// Whether a read locks what it reads.
     pub locking: bool,
+    /// What its statement asked for. Where that says that a row was found, the value is nobody's business.
+    pub asked: Asked,
+    /// Who deleted the row that a read waited for and inserted its key anew, where the read found nothing because of that.
+    pub gone: Option<Name<'a>>,
     /// What else stands there.
     pub note: Note<'a>,
 }
@@ -46,13 +52,14 @@ pub struct Operation<'a, K, V> {
 impl<'a, K, V> Operation<'a, K, V> {
     /// One of which nothing else is said.
     pub fn new(action: Action, key: K, value: V) -> Self {
-        Operation { action, key, value, from: None, locking: false, note: Note::Nothing }
+        let asked = Asked::default();
+        Operation { action, key, value, from: None, locking: false, asked, gone: None, note: Note::Nothing }
     }
 
     /// The same with the numbers that its key and value got.
     pub(crate) fn numbered(&self, key: KeyId, value: Value) -> Operation<'a, KeyId, Value> {
-        let Operation { action, key: _, value: _, from, locking, note } = *self;
-        Operation { action, key, value, from, locking, note }
+        let Operation { action, key: _, value: _, from, locking, asked, gone, note } = *self;
+        Operation { action, key, value, from, locking, asked, gone, note }
     }
 }
 
@@ -70,6 +77,7 @@ pub enum Note<'a> {
 
 impl Note<'_> {
     /// Adds the members, with a comma in front.
+    #[inline]
     pub(crate) fn push(self, bytes: &mut Vec<u8>) {
         match self {
             Note::Nothing => {}
@@ -111,6 +119,8 @@ pub struct ScanSpec<'a> {
     pub locking: bool,
     /// Keys of the range that it left out: the statement locked them and read them so, or had written them itself and took that back.
     pub except: &'a [&'a str],
+    /// What its statement asked for; it goes with every key that the scan read.
+    pub asked: Asked,
     /// What else stands there; it goes with the first key that the scan read.
     pub note: Note<'a>,
 }

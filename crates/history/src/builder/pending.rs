@@ -7,6 +7,7 @@ use super::{HistoryBuilder, PendingClaim, Place, Problem, Refusal, ScanSpec, Sca
 use crate::history::{Action, Event, KeyId};
 use crate::name::{Name, NameTable};
 use crate::scan::{ascending, covers};
+use crate::statement::Asked;
 use crate::value::Value;
 use std::collections::BTreeMap;
 
@@ -51,6 +52,7 @@ pub(super) struct PendingScan {
     locking: bool,
     except: Box<[Box<str>]>,
     pub(super) note: Option<Box<str>>,
+    pub(super) asked: Asked,
     /// Sorted by key.
     listed: Vec<ListedRead>,
     place: Place,
@@ -74,6 +76,7 @@ impl PendingScan {
         spec: ScanSpec<'_>,
         listed: &[ScannedKey<'_>],
     ) -> Result<PendingScan, Refusal> {
+        builder.next_statement(spec.asked.statement)?;
         let mut scan = PendingScan {
             before_event: builder.event_total(),
             prefix: spec.prefix.into(),
@@ -83,6 +86,7 @@ impl PendingScan {
             locking: spec.locking,
             except: spec.except.iter().map(|&key| key.into()).collect(),
             note: spec.note.members(),
+            asked: spec.asked,
             listed: Vec::with_capacity(listed.len()),
             place: builder.refuse(Problem::Empty).place,
         };

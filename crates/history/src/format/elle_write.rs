@@ -9,7 +9,7 @@
 //!   b: t3
 //! ```
 
-use super::versions::{Origin, Origins, losses};
+use super::versions::{Origin, Origins, losses, refuse_found_and_gone};
 use super::{Format, WriteError};
 use crate::history::{Action, Event, EventId, History, Outcome, Times, TransactionId};
 use crate::json;
@@ -21,6 +21,7 @@ use std::io::{self, Write};
 
 pub(super) fn write(history: &History, format: Format, out: &mut dyn Write) -> Result<Vec<String>, WriteError> {
     refuse_initial_lists(history, format)?;
+    refuse_found_and_gone(history, format)?;
     let mut losses = losses(history, true);
     let processes = processes(history, &mut losses);
     let values = WrittenValues::new(history, format, &mut losses)?;
@@ -272,7 +273,8 @@ fn edn_text(text: &str, out: &mut Vec<u8>) {
 
 fn edn_value(history: &History, value: crate::value::Value, out: &mut Vec<u8>) {
     match history.view(value) {
-        ValueView::Absent => out.extend_from_slice(b"nil"),
+        // One that was only found is refused before anything is written.
+        ValueView::Absent | ValueView::Found => out.extend_from_slice(b"nil"),
         ValueView::Text(text) => edn_text(text, out),
         ValueView::List(elements) => {
             out.push(b'[');

@@ -4,7 +4,7 @@
 //! cannot be told and is refused; a read from a transaction that is not in the trace (it aborted, or nobody wrote the value) names
 //! one that is not there, and so stays what it is: out of thin air.
 
-use super::versions::{Origin, Origins, losses, refuse_lists, refuse_nothing};
+use super::versions::{Origin, Origins, losses, refuse_found_and_gone, refuse_lists, refuse_nothing};
 use super::{Format, WriteError};
 use crate::history::{Action, Event, EventId, History, Outcome, TransactionId};
 use crate::name::Name;
@@ -12,6 +12,7 @@ use std::io::Write;
 
 pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<Vec<String>, WriteError> {
     refuse_lists(history, Format::IsoPredict)?;
+    refuse_found_and_gone(history, Format::IsoPredict)?;
     let versions = Origins::new(history);
     let mut losses = losses(history, false);
     let sessions = session_names(history, &mut losses);

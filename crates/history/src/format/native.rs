@@ -196,6 +196,75 @@ mod tests {
     }
 
     #[test]
+    fn statements_say_what_they_asked_for() {
+        let text = concat!(
+            "{\"skew\":1,\"engine\":\"postgres 15.20\",\"initial\":{\"kv/7\":3}}\n",
+            "{\"session\":\"a\",\"id\":\"t1\",\"ops\":[{\"w\":\"kv/5\",\"v\":1},{\"w\":\"kv/7\",\"v\":null},{\"w\":\"kv/7\",\"v\":4}]}\n",
+            "{\"session\":\"b\",\"id\":\"t2\",\"level\":\"postgres:read-committed\",\"ops\":[{\"r\":\"kv/5\",\"v\":null,\"from\":null,\"s\":1,\"kind\":\"update\"},",
+            "{\"r\":\"kv/5\",\"found\":true,\"from\":\"t1\",\"s\":2,\"kind\":\"insert\"},{\"r\":\"kv/7\",\"v\":null,\"gone\":\"t1\",\"s\":3,\"kind\":\"update\"},",
+            "{\"scan\":\"kv/\",\"reads\":[{\"k\":\"kv/7\",\"v\":4}],\"s\":4,\"kind\":\"for-share\"}],\"outcome\":\"aborted\",\"by\":\"database\",\"error\":40001,\"s\":5}",
+        );
+        let expected = "b: r(kv/5,init)@1:update r(kv/5,found)@2:insert r(kv/7,gone)@3:update<-a#0 \
+                        r(kv/5,nil)@4:for-share r(kv/7,4)@4:for-share !40001@5 @postgres:read-committed";
+        let history = read(text).unwrap();
+        assert_eq!(notation::write(&history).lines().nth(1), Some(expected));
+        let levels =
+            notation::parse("a: w(x,1) @pg:rc | r(x,1)@1:update @mysql:repeatable-read").map(|it| notation::write(&it));
+        assert_eq!(
+            levels.unwrap().trim_end(),
+            "a: w(x,1) @postgres:read-committed | r(x,1)@1:update @mysql:repeatable-read"
+        );
+        assert_eq!(history.claim(EventId(4)), Some(Writer::Transaction(TransactionId(0))));
+        assert_eq!(history.engine(), Some("postgres 15.20"));
+        assert_eq!(history.transaction_note(TransactionId(1)), None);
+    }
+
+    #[test]
+    fn what_a_statement_cannot_have_asked_is_refused() {
+        let line = |ops: &str| format!("{{\"session\":1,\"id\":\"t\",\"ops\":[{ops}]}}");
+        for (ops, expected) in [
+            ("{\"r\":\"x\",\"v\":1,\"s\":0}", "`s` is 0, which is not the number of a statement"),
+            ("{\"r\":\"x\",\"v\":1,\"s\":-1}", "`s` is -1, which"),
+            ("{\"r\":\"x\",\"v\":1,\"s\":\"2\"}", "`s` is \\\"2\\\", which"),
+            ("{\"r\":\"x\",\"v\":1,\"s\":2},{\"r\":\"x\",\"v\":1,\"s\":1}", "statement 1 stands behind statement 2"),
+            ("{\"r\":\"x\",\"v\":1,\"s\":2},{\"scan\":\"y\",\"s\":1}", "statement 1 stands behind statement 2"),
+            ("{\"r\":\"x\",\"v\":1,\"kind\":\"look\"}", "`look` is not a kind of statement"),
+            ("{\"r\":\"x\",\"v\":1,\"found\":true}", "an event with both `found` and `v`"),
+            ("{\"r\":\"x\",\"found\":1}", "`found` that is neither true nor false"),
+            ("{\"w\":\"x\",\"found\":true}", "`found` on a write"),
+            ("{\"w\":\"x\",\"v\":null,\"gone\":\"t\"}", "`gone` on a write"),
+            ("{\"r\":\"x\",\"v\":1,\"gone\":\"t\"}", "`gone` beside a value that is not null"),
+            ("{\"r\":\"x\",\"found\":true,\"gone\":\"t\"}", "an event with both `gone` and `found`"),
+            ("{\"r\":\"x\",\"v\":null,\"from\":null,\"gone\":\"t\"}", "an event with both `gone` and `from`"),
+            (
+                "{\"r\":\"x\",\"v\":null,\"gone\":\"t9\"}",
+                "the row x is said to be gone by transaction t9, which is not in the input",
+            ),
+            (
+                "{\"r\":\"x\",\"v\":null,\"gone\":\"t\"}",
+                "the row x is said to be gone by transaction t, which is the reader itself",
+            ),
+            ("{\"scan\":\"y\",\"passed\":true}", "`passed` on a scan"),
+        ] {
+            let found = mistake(&line(ops));
+            assert!(found.starts_with(&format!("line 1: {expected}")), "{ops}\n  gave {found}\n  not  {expected}");
+        }
+        let advice = read(&line("{\"r\":\"x\",\"v\":1,\"kind\":\"look\"}")).unwrap_err().problem.advice();
+        assert!(advice.ends_with("for-share, for-key-share or fk"), "{advice}");
+        for (end, expected) in [
+            ("\"error\":\"40001\"", "`error` on a transaction that is not aborted"),
+            ("\"outcome\":\"unknown\",\"s\":1", "`s` on a transaction that is not aborted"),
+            ("\"outcome\":\"aborted\",\"s\":1", "`s` on a transaction without `error`"),
+            ("\"outcome\":\"aborted\",\"error\":\"40001\",\"s\":0", "`s` is 0, which"),
+            ("\"outcome\":\"aborted\",\"error\":[]", "a list where a name should be"),
+        ] {
+            let found = mistake(&format!("{{\"session\":1,\"ops\":[],{end}}}"));
+            assert!(found.starts_with(&format!("line 1: {expected}")), "{end}\n  gave {found}\n  not  {expected}");
+        }
+        assert!(mistake("{\"skew\":1,\"engine\":15}").starts_with("line 1: `engine` that is not a text"));
+    }
+
+    #[test]
     fn both_readers_read_the_same() {
         let text = concat!(
             "{\"skew\":1}\n{\"session\":\"a\",\"id\":\"t1\",\"ops\":[{\"r\":\"x\",\"v\":0},{\"w\":\"x\",\"v\":1}]}\n",
@@ -207,9 +276,16 @@ mod tests {
         assert_eq!(notation::write(&quick), notation::write(&slow));
         assert_eq!(quick.claims(), slow.claims());
         assert_eq!(quick.session_name(SessionId(0)), slow.session_name(SessionId(0)));
+        let asked = concat!(
+            "{\"session\":\"a\",\"id\":\"t5\",\"ops\":[{\"w\":\"x\",\"v\":null,\"s\":1,\"kind\":\"delete\"},{\"w\":\"x\",\"v\":1,\"s\":2,\"kind\":\"insert\"}]}\n",
+            "{\"session\":\"b\",\"ops\":[{\"r\":\"x\",\"found\":true,\"s\":1,\"kind\":\"insert\",\"waited\":true},{\"r\":\"x\",\"v\":null,\"gone\":\"t5\",\"s\":1,\"passed\":true},{\"r\":\"x\",\"v\":1,\"s\":2,\"kind\":\"select\"}]}",
+        );
+        let text = format!("{text}\n{asked}");
+        let (quick, slow) = (read(&text).unwrap(), slowly(&text).unwrap());
+        assert_eq!(notation::write(&quick), notation::write(&slow));
         let fast_lines =
             text.lines().skip(1).filter(|line| Scanner::new(line).line(&mut HistoryBuilder::new()) == Ok(true));
-        assert_eq!(fast_lines.count(), 4, "the scanner takes the usual lines itself");
+        assert_eq!(fast_lines.count(), 6, "the scanner takes the usual lines itself");
     }
 
     #[test]

@@ -19,6 +19,8 @@ use crate::line::{
     Aborter, ClaimedWriter, Closing, Ended, HistorySink, Note, Opening, Operation, ScanSpec, ScannedKey,
 };
 use crate::name::Name;
+use crate::statement::{Asked, KINDS, Refused, StatementKind};
+use crate::value::Value;
 use std::sync::LazyLock;
 
 const LINE: &str =
@@ -26,7 +28,12 @@ const LINE: &str =
 const EVENT: &str = "an event is one of {\"r\":key,\"v\":value}, {\"w\":key,\"v\":value}, {\"a\":key,\"v\":element} \
                      and {\"scan\":prefix,\"reads\":[…]}";
 const HEADER: &str = "the first line may be a header like {\"skew\":1,\"initial\":{\"x\":0},\"about\":\"…\"}";
+const ENGINE: &str = "the engine is a text like \"postgres 15.20\", \"mysql 8.0\" or \"mariadb 10.11\"";
 const SCAN: &str = "a scan is like {\"scan\":\"item/\",\"reads\":[{\"k\":\"item/3\",\"v\":7}]}";
+
+/// What a scan may have.
+const SCAN_MEMBERS: [&str; 12] =
+    ["scan", "reads", "lo", "hi", "sealed", "lock", "except", "s", "kind", "waited", "passed", "found"];
 
 pub(super) struct LineReader<'t> {
     content: &'t str,
@@ -62,6 +69,10 @@ impl<'t> LineReader<'t> {
             let shown = excerpt(&self.content[version.at..version.end]);
             let what = format!("the header says version {shown} of the format, and this reads version 1");
             return Err(self.taker.refuse(version, what, "use the Skew that wrote the file"));
+        }
+        if let Some(engine) = line.member("engine") {
+            let text = engine.word().ok_or_else(|| self.taker.refuse(engine, "`engine` that is not a text", ENGINE))?;
+            self.taker.builder.engine(text);
         }
         if let Some(about) = line.member("about") {
             let text = about.word().ok_or_else(|| self.taker.refuse(about, "`about` that is not a text", HEADER))?;
@@ -105,10 +116,12 @@ impl<'t> LineReader<'t> {
         for op in ops {
             self.event(op)?;
         }
-        let known = ["session", "id", "ops", "outcome", "by", "level", "begin", "end"];
+        let known = ["session", "id", "ops", "outcome", "by", "error", "s", "level", "begin", "end"];
         let extra = self.extra(members, &known);
+        let error = line.member("error").map(|error| self.name(error)).transpose()?;
+        let error = error.as_ref().map(|error| error.as_name().to_string());
         let ending = Closing {
-            outcome: self.ended(line)?,
+            outcome: self.ended(line, error.as_deref())?,
             level: self.level(line)?,
             times: self.times(line)?,
             note: note(&extra),
@@ -131,27 +144,52 @@ impl<'t> LineReader<'t> {
         Ok(Times { begin, end })
     }
 
-    /// How the transaction ended. What went wrong then is kept with the members that nobody looks into.
-    fn ended(&self, line: &Datum<'_>) -> Result<Ended<'static>, Refusal> {
+    /// How the transaction ended.
+    fn ended<'e>(&self, line: &Datum<'_>, error: Option<&'e str>) -> Result<Ended<'e>, Refusal> {
         const ADVICE: &str = "use committed, aborted (with \"by\":\"program\" or \"database\") or unknown";
-        let (outcome, by) = (line.member("outcome"), line.member("by"));
+        let outcome = line.member("outcome");
         let ended = match outcome.map(|outcome| (outcome, outcome.word())) {
             None => Ended::Unsaid,
             Some((_, Some("committed"))) => Ended::Committed,
             Some((_, Some("unknown"))) => Ended::Unknown,
-            Some((_, Some("aborted"))) => Ended::Aborted { by: None, error: None },
+            Some((_, Some("aborted"))) => {
+                Ended::Aborted { by: self.aborter(line)?, refused: self.refused(line, error)? }
+            }
             Some((outcome, _)) => return Err(self.taker.unknown_word(outcome, "an outcome", ADVICE)),
         };
-        let Some(by) = by else { return Ok(ended) };
-        let Ended::Aborted { .. } = ended else {
-            return Err(self.taker.refuse(by, "`by` on a transaction that is not aborted", ADVICE));
-        };
-        let aborter = match by.word() {
-            Some("program") => Aborter::Program,
-            Some("database") => Aborter::Database,
-            _ => return Err(self.taker.unknown_word(by, "somebody who aborts", ADVICE)),
-        };
-        Ok(Ended::Aborted { by: Some(aborter), error: None })
+        let only_aborted = ["by", "error", "s"].into_iter().find_map(|name| Some((name, line.member(name)?)));
+        match (ended, only_aborted) {
+            (Ended::Aborted { .. }, _) | (_, None) => Ok(ended),
+            (_, Some((name, member))) => {
+                let what = format!("`{name}` on a transaction that is not aborted");
+                Err(self.taker.refuse(member, what, ADVICE))
+            }
+        }
+    }
+
+    fn aborter(&self, line: &Datum<'_>) -> Result<Option<Aborter>, Refusal> {
+        match line.member("by").map(|by| (by, by.word())) {
+            None => Ok(None),
+            Some((_, Some("program"))) => Ok(Some(Aborter::Program)),
+            Some((_, Some("database"))) => Ok(Some(Aborter::Database)),
+            Some((by, _)) => Err(self.taker.unknown_word(by, "somebody who aborts", "use program or database")),
+        }
+    }
+
+    /// How the database refused it, and at which statement.
+    fn refused<'e>(&self, line: &Datum<'_>, error: Option<&'e str>) -> Result<Option<Refused<'e>>, Refusal> {
+        let statement = self.statement(line)?;
+        match (error, line.member("s")) {
+            (None, Some(member)) => {
+                let what = "`s` on a transaction without `error`";
+                Err(self.taker.refuse(
+                    member,
+                    what,
+                    "say which error refused the statement, as in \"error\":\"40001\",\"s\":2",
+                ))
+            }
+            _ => Ok(error.map(|error| Refused { error, statement })),
+        }
     }
 
     fn event(&mut self, op: &Datum<'_>) -> Result<(), Refusal> {
@@ -183,22 +221,93 @@ impl<'t> LineReader<'t> {
         key: &Datum<'_>,
     ) -> Result<(), Refusal> {
         let key = self.taker.key(key)?;
-        let value = given(members, "v").ok_or_else(|| self.missing(op, "an event", "v", EVENT))?;
-        let value = match action {
-            Action::Read => self.taker.read_value(value)?,
-            Action::Write => self.taker.scalar(value)?,
-            Action::Append => self.taker.element(value)?,
-        };
-        let locking = self.locking(op)?;
+        let asked = self.asked(op)?;
+        let value = self.value(op, members, action, asked.found)?;
+        let locking = self.flag(op, "lock")?;
         let from = self.writer(members)?;
-        if action != Action::Read && (locking || from.is_some()) {
-            let what = if locking { "`lock` on a write" } else { "`from` on a write" };
-            return Err(self.taker.refuse(op, what, "only reads lock, and only reads come from somebody"));
+        let gone = op.member("gone").map(|gone| self.name(gone)).transpose()?;
+        let has = [("lock", locking), ("from", from.is_some()), ("found", asked.found), ("gone", gone.is_some())];
+        if let Some((name, _)) = has.into_iter().find(|(_, has)| action != Action::Read && *has) {
+            let what = format!("`{name}` on a write");
+            return Err(self.taker.refuse(op, what, "only reads lock, come from somebody, or found something"));
         }
-        let extra = self.extra(members, &["r", "w", "a", "v", "from", "lock"]);
-        let from = from.as_ref().map(claimed);
-        self.taker.builder.operation(Operation { action, key, value, from, locking, note: note(&extra) });
-        Ok(())
+        self.refuse_gone(op, value, &has)?;
+        let known = ["r", "w", "a", "v", "from", "lock", "s", "kind", "passed", "waited", "found", "gone"];
+        let extra = self.extra(members, &known);
+        let (from, gone) = (from.as_ref().map(claimed), gone.as_ref().map(OwnedName::as_name));
+        self.taker.builder.operation(Operation { action, key, value, from, locking, asked, gone, note: note(&extra) })
+    }
+
+    /// What was read or written; a read that only found something has no value.
+    fn value(
+        &mut self,
+        op: &Datum<'_>,
+        members: &[(Datum<'_>, Datum<'_>)],
+        action: Action,
+        found: bool,
+    ) -> Result<Value, Refusal> {
+        let value = match given(members, "v") {
+            Some(_) if found => {
+                let advice = "`found` says that a row was there and its version is not known; drop one of the two";
+                return Err(self.taker.refuse(op, "an event with both `found` and `v`", advice));
+            }
+            None if found => return Ok(Value::ABSENT),
+            None => return Err(self.missing(op, "an event", "v", EVENT)),
+            Some(value) => value,
+        };
+        match action {
+            Action::Read => self.taker.read_value(value),
+            Action::Write => self.taker.scalar(value),
+            Action::Append => self.taker.element(value),
+        }
+    }
+
+    /// A read that found nothing because of somebody read nothing, and so from nobody.
+    fn refuse_gone(&self, op: &Datum<'_>, value: Value, has: &[(&str, bool)]) -> Result<(), Refusal> {
+        const ADVICE: &str = "`gone` says why a read found nothing, as in {\"r\":\"x\",\"v\":null,\"gone\":\"t1\"}";
+        let is_there = |name: &str| has.iter().any(|(other, has)| *has && *other == name);
+        let beside = ["from", "found"].into_iter().find(|name| is_there(name));
+        match (is_there("gone"), beside) {
+            (true, Some(beside)) => {
+                Err(self.taker.refuse(op, format!("an event with both `gone` and `{beside}`"), ADVICE))
+            }
+            (true, None) if !value.is_absent() => {
+                Err(self.taker.refuse(op, "`gone` beside a value that is not null", ADVICE))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What the statement behind an event asked for.
+    fn asked(&self, op: &Datum<'_>) -> Result<Asked, Refusal> {
+        let kind = match op.member("kind").map(|kind| (kind, kind.word())) {
+            None => StatementKind::default(),
+            Some((kind, word)) => {
+                let parsed = word.and_then(|word| word.parse().ok());
+                parsed.ok_or_else(|| self.taker.unknown_word(kind, "a kind of statement", &KINDS))?
+            }
+        };
+        Ok(Asked {
+            statement: self.statement(op)?,
+            kind,
+            passed: self.flag(op, "passed")?,
+            waited: self.flag(op, "waited")?,
+            found: self.flag(op, "found")?,
+        })
+    }
+
+    /// The number of a statement; 0 where none is given.
+    fn statement(&self, datum: &Datum<'_>) -> Result<u32, Refusal> {
+        let Some(statement) = datum.member("s") else { return Ok(0) };
+        let number = match statement.kind {
+            DatumKind::Integer(number) => u32::try_from(number).ok().filter(|&number| number > 0),
+            _ => None,
+        };
+        number.ok_or_else(|| {
+            let shown = excerpt(&self.content[statement.at..statement.end]);
+            let what = format!("`s` is {shown}, which is not the number of a statement");
+            self.taker.refuse(statement, what, "number the statements of a transaction from 1")
+        })
     }
 
     /// Who wrote what was read: a name, or nothing for the initial state.
@@ -210,11 +319,11 @@ impl<'t> LineReader<'t> {
         }
     }
 
-    fn locking(&self, op: &Datum<'_>) -> Result<bool, Refusal> {
-        match op.member("lock").map(|lock| (lock, &lock.kind)) {
+    fn flag(&self, op: &Datum<'_>, name: &str) -> Result<bool, Refusal> {
+        match op.member(name).map(|flag| (flag, &flag.kind)) {
             None => Ok(false),
-            Some((_, DatumKind::Boolean(locking))) => Ok(*locking),
-            Some((lock, _)) => Err(self.taker.refuse(lock, "`lock` that is neither true nor false", EVENT)),
+            Some((_, DatumKind::Boolean(flag))) => Ok(*flag),
+            Some((flag, _)) => Err(self.taker.refuse(flag, format!("`{name}` that is neither true nor false"), EVENT)),
         }
     }
 
@@ -231,7 +340,7 @@ impl<'t> LineReader<'t> {
             })?),
             Some((sealed, _)) => return Err(self.taker.refuse(sealed, "`sealed` that is not an integer", SCAN)),
         };
-        let extra = self.extra(members, &["scan", "reads", "lo", "hi", "sealed", "lock", "except"]);
+        let extra = self.extra(members, &SCAN_MEMBERS);
         let except = op.member("except").map(|except| self.left_out(except)).transpose()?.unwrap_or_default();
         let except: Vec<&str> = except.iter().map(String::as_str).collect();
         let spec = ScanSpec {
@@ -239,13 +348,24 @@ impl<'t> LineReader<'t> {
             low: low.as_ref().map(OwnedName::as_name),
             high: high.as_ref().map(OwnedName::as_name),
             sealed,
-            locking: self.locking(op)?,
+            locking: self.flag(op, "lock")?,
             except: &except,
+            asked: self.scan_asked(op)?,
             note: note(&extra),
         };
         let listed = op.member("reads").map(|reads| self.listed(reads)).transpose()?.unwrap_or_default();
         let listed: Vec<ScannedKey<'_>> = listed.iter().map(ListedKey::as_scanned).collect();
         self.taker.builder.scan(spec, &listed)
+    }
+
+    /// What a scan's statement asked for. What was passed over, found or waited for are single rows.
+    fn scan_asked(&self, op: &Datum<'_>) -> Result<Asked, Refusal> {
+        match ["passed", "found", "gone"].into_iter().find_map(|name| Some((name, op.member(name)?))) {
+            Some((name, member)) => {
+                Err(self.taker.refuse(member, format!("`{name}` on a scan"), "say it of a read of a single key"))
+            }
+            None => self.asked(op),
+        }
     }
 
     /// The keys that a scan left out.

@@ -10,6 +10,7 @@ use crate::builder::{ClaimedWriter, HistoryBuilder, Refusal};
 use crate::history::{Action, Event, KeyId, Outcome, Times};
 use crate::level::IsolationLevel;
 use crate::name::Name;
+use crate::statement::{Asked, StatementKind};
 use crate::value::Value;
 
 /// The key of an event whose key has only a name yet.
@@ -22,6 +23,9 @@ pub(super) struct Scanner<'a> {
     /// The name of each event's key, which the event itself lacks until the line is complete.
     keys: Vec<Name<'a>>,
     claims: Vec<(usize, ClaimedWriter<'a>)>,
+    /// What the statements of events asked for, where a line says it.
+    asked: Vec<(usize, Asked)>,
+    gone: Vec<(usize, Name<'a>)>,
 }
 
 /// What a line said besides its events.
@@ -36,9 +40,28 @@ struct LineMembers<'a> {
     end: Option<i64>,
 }
 
+/// What an event said of its statement.
+#[derive(Default)]
+struct StatementMembers<'a> {
+    statement: Option<u32>,
+    kind: Option<StatementKind>,
+    passed: Option<()>,
+    waited: Option<()>,
+    found: Option<()>,
+    gone: Option<Name<'a>>,
+}
+
 impl<'a> Scanner<'a> {
     pub(super) fn new(text: &'a str) -> Scanner<'a> {
-        Scanner { text, at: 0, events: Vec::new(), keys: Vec::new(), claims: Vec::new() }
+        Scanner {
+            text,
+            at: 0,
+            events: Vec::new(),
+            keys: Vec::new(),
+            claims: Vec::new(),
+            asked: Vec::new(),
+            gone: Vec::new(),
+        }
     }
 
     pub(super) fn at_end(&self) -> bool {
@@ -68,7 +91,7 @@ impl<'a> Scanner<'a> {
         let Some(session) = line.session else { return Ok(false) };
         let session = builder.session(session);
         builder.begin(session, line.id)?;
-        self.take_events(builder);
+        self.take_events(builder)?;
         if let Some(outcome) = line.outcome {
             builder.outcome(outcome);
         }
@@ -81,11 +104,14 @@ impl<'a> Scanner<'a> {
         Ok(true)
     }
 
-    fn take_events(&mut self, builder: &mut HistoryBuilder) {
+    fn take_events(&mut self, builder: &mut HistoryBuilder) -> Result<(), Refusal> {
         builder.name_keys(&mut self.events, &self.keys);
+        if !self.asked.is_empty() || !self.gone.is_empty() {
+            return self.take_statements(builder);
+        }
         if self.claims.is_empty() {
             builder.events(&self.events);
-            return;
+            return Ok(());
         }
         let mut claims = self.claims.iter().peekable();
         for (place, &event) in self.events.iter().enumerate() {
@@ -94,12 +120,36 @@ impl<'a> Scanner<'a> {
                 builder.claim(writer);
             }
         }
+        Ok(())
+    }
+
+    /// Takes events of which the line says what their statements asked for.
+    #[inline(never)]
+    fn take_statements(&mut self, builder: &mut HistoryBuilder) -> Result<(), Refusal> {
+        let mut claims = self.claims.iter().peekable();
+        let mut asked = self.asked.iter().peekable();
+        let mut gone = self.gone.iter().peekable();
+        for (place, &event) in self.events.iter().enumerate() {
+            builder.event(event);
+            if let Some(&(_, asked)) = asked.next_if(|asked| asked.0 == place) {
+                builder.asked(asked)?;
+            }
+            if let Some(&(_, by)) = gone.next_if(|gone| gone.0 == place) {
+                builder.gone(by)?;
+            }
+            if let Some(&(_, writer)) = claims.next_if(|claim| claim.0 == place) {
+                builder.claim(writer);
+            }
+        }
+        Ok(())
     }
 
     fn transaction(&mut self, builder: &mut HistoryBuilder) -> Option<LineMembers<'a>> {
         self.events.clear();
         self.keys.clear();
         self.claims.clear();
+        self.asked.clear();
+        self.gone.clear();
         let mut line = LineMembers::default();
         self.expect(b'{')?;
         loop {
@@ -200,6 +250,7 @@ impl<'a> Scanner<'a> {
         let mut value = None;
         let mut claim = None;
         let mut locking = None;
+        let mut statement: Option<StatementMembers<'a>> = None;
         self.expect(b'{')?;
         loop {
             self.blanks();
@@ -214,7 +265,7 @@ impl<'a> Scanner<'a> {
                 b"v" => set(&mut value, self.value(builder)?)?,
                 b"from" => set(&mut claim, self.writer()?)?,
                 b"lock" if self.word(b"true") => set(&mut locking, ())?,
-                _ => return None,
+                _ => self.statement_member(member, statement.get_or_insert_default())?,
             }
             self.blanks();
             match self.next()? {
@@ -223,7 +274,11 @@ impl<'a> Scanner<'a> {
                 _ => return None,
             }
         }
-        let ((action, key), value) = (subject?, value?);
+        let (action, key) = subject?;
+        if let Some(statement) = statement {
+            value = Some(self.statement(statement, action, value, claim.is_some())?);
+        }
+        let value = value?;
         let is_read = action == Action::Read;
         let only_for_reads = claim.is_some() || locking.is_some() || value.is_list();
         if !is_read && only_for_reads || action == Action::Append && value.is_absent() {
@@ -235,6 +290,50 @@ impl<'a> Scanner<'a> {
         self.keys.push(key);
         self.events.push(Event { locking: locking.is_some(), ..Event::new(action, UNNAMED, value) });
         Some(())
+    }
+
+    /// A member that says what the statement of an event asked for. Most events have none, so it stands apart.
+    #[inline(never)]
+    fn statement_member(&mut self, member: &str, members: &mut StatementMembers<'a>) -> Option<()> {
+        match member {
+            "s" => {
+                let statement = u32::try_from(self.integer()?).ok().filter(|&statement| statement > 0);
+                set(&mut members.statement, statement?)
+            }
+            "kind" => set(&mut members.kind, self.string()?.parse().ok()?),
+            "gone" => set(&mut members.gone, self.name()?),
+            "found" if self.word(b"true") => set(&mut members.found, ()),
+            "passed" if self.word(b"true") => set(&mut members.passed, ()),
+            "waited" if self.word(b"true") => set(&mut members.waited, ()),
+            _ => None,
+        }
+    }
+
+    /// Notes what the statement of the next event asked for, and returns the value of the event.
+    #[inline(never)]
+    fn statement(
+        &mut self,
+        members: StatementMembers<'a>,
+        action: Action,
+        value: Option<Value>,
+        is_claimed: bool,
+    ) -> Option<Value> {
+        let StatementMembers { statement, kind, passed, waited, found, gone } = members;
+        let value = match (found, value) {
+            (Some(()), None) if action == Action::Read => Value::FOUND,
+            (None, Some(value)) => value,
+            _ => return None,
+        };
+        if let Some(by) = gone {
+            if action != Action::Read || is_claimed || !value.is_absent() {
+                return None;
+            }
+            self.gone.push((self.events.len(), by));
+        }
+        let (statement, kind) = (statement.unwrap_or_default(), kind.unwrap_or_default());
+        let (passed, waited, found) = (passed.is_some(), waited.is_some(), found.is_some());
+        self.asked.push((self.events.len(), Asked { statement, kind, passed, waited, found }));
+        Some(value)
     }
 
     fn value(&mut self, builder: &mut HistoryBuilder) -> Option<Value> {

@@ -7,7 +7,8 @@
 use super::WriteError;
 use crate::history::{Event, EventId, History, KeyId, Scan, TransactionId, TransactionName, Writer};
 use crate::line::{
-    ClaimedWriter, Closing, Content, Header, HistorySink, LineWriter, Note, Opening, Operation, ScanSpec, ScannedKey,
+    ClaimedWriter, Closing, Content, Ended, Header, HistorySink, LineWriter, Note, Opening, Operation, ScanSpec,
+    ScannedKey,
 };
 use crate::name::Name;
 use crate::scan::{ascending, within};
@@ -45,7 +46,7 @@ impl<'a> Teller<'a> {
         let mut given = history.keys().filter(|&key| !history.initial(key).is_absent()).peekable();
         let initial = given.peek().is_some().then_some(());
         let initial = initial.map(|()| given.map(|key| (history.key_name(key), self.content(history.initial(key)))));
-        sink.put_header(Header { initial, about: history.about() })
+        sink.put_header(Header { engine: history.engine(), initial, about: history.about() })
     }
 
     fn transaction<S: HistorySink>(&mut self, transaction: TransactionId, sink: &mut S) -> Result<(), S::Error> {
@@ -58,11 +59,18 @@ impl<'a> Teller<'a> {
         sink.put_opening(&Opening { session, id, note: Note::Nothing })?;
         self.events(transaction, sink)?;
         sink.put_ending(&Closing {
-            outcome: history.outcome(transaction).into(),
+            outcome: self.ended(transaction),
             level: history.declared_level(transaction),
             times: history.times(transaction),
             note: kept(history.transaction_note(transaction)),
         })
+    }
+
+    fn ended(&self, transaction: TransactionId) -> Ended<'a> {
+        match self.history.outcome(transaction).into() {
+            Ended::Aborted { by, refused: _ } => Ended::Aborted { by, refused: self.history.refusal(transaction) },
+            ended => ended,
+        }
     }
 
     fn events<S: HistorySink>(&mut self, transaction: TransactionId, sink: &mut S) -> Result<(), S::Error> {
@@ -91,7 +99,10 @@ impl<'a> Teller<'a> {
         let history = self.history;
         let events: Vec<&Event> = scan.events.clone().map(|event| history.event(EventId(event))).collect();
         let (first, last) = (events.first()?, events.last()?);
-        if events.iter().any(|event| event.locking != first.locking || !event.scanned) {
+        let asked = |event: u32| history.asked(EventId(event));
+        if events.iter().any(|event| event.locking != first.locking || !event.scanned)
+            || scan.events.clone().any(|event| asked(event) != asked(scan.events.start))
+        {
             return None;
         }
         let covered = self.ranges.entry(&scan.prefix).or_insert_with(|| coverable(history, &scan.prefix));
@@ -134,6 +145,7 @@ impl<'a> Teller<'a> {
             sealed: None,
             locking: history.event(first).locking,
             except: &[],
+            asked: history.asked(first),
             note: kept(history.event_note(first)),
         };
         sink.put_scan(&spec, &listed)
@@ -141,13 +153,16 @@ impl<'a> Teller<'a> {
 
     fn event<S: HistorySink>(&self, number: EventId, sink: &mut S) -> Result<(), S::Error> {
         let Event { value, key, action, locking, scanned: _ } = *self.history.event(number);
-        let mut derived = String::new();
+        let (mut derived, mut derived_gone) = (String::new(), String::new());
+        let gone = self.history.gone(number).map(|by| self.name(by, &mut derived_gone));
         sink.put_operation(&Operation {
             action,
             key: self.history.key_name(key),
             value: self.content(value),
             from: self.claim(number, &mut derived),
             locking,
+            asked: self.history.asked(number),
+            gone,
             note: kept(self.history.event_note(number)),
         })
     }
@@ -167,14 +182,21 @@ impl<'a> Teller<'a> {
     {
         Some(match self.history.claim(number)? {
             Writer::Initial => ClaimedWriter::Initial,
-            Writer::Transaction(writer) => ClaimedWriter::Transaction(match self.history.transaction_name(writer) {
-                TransactionName::Given(name) => name,
-                name @ TransactionName::Derived { .. } => {
-                    *derived = name.to_string();
-                    Name::from(derived.as_str())
-                }
-            }),
+            Writer::Transaction(writer) => ClaimedWriter::Transaction(self.name(writer, derived)),
         })
+    }
+
+    fn name<'s>(&self, transaction: TransactionId, derived: &'s mut String) -> Name<'s>
+    where
+        'a: 's,
+    {
+        match self.history.transaction_name(transaction) {
+            TransactionName::Given(name) => name,
+            name @ TransactionName::Derived { .. } => {
+                *derived = name.to_string();
+                Name::from(derived.as_str())
+            }
+        }
     }
 }
 

@@ -12,7 +12,7 @@
 
 use super::{Format, WriteError};
 use crate::history::{Action, Event, EventId, History, KeyId, SessionId, TransactionId, Writer};
-use crate::notation::{self, CLAIM, INITIAL};
+use crate::notation::{self, CLAIM, ENGINE, INITIAL};
 use crate::value::{Value, ValueView};
 use rustc_hash::FxHashMap;
 use std::fmt::Write as _;
@@ -37,7 +37,9 @@ struct NotationWriter<'h> {
 impl NotationWriter<'_> {
     fn text(&self) -> String {
         let mut text = String::new();
-        let given: Vec<String> = self.history.keys().filter_map(|key| self.initial(key)).collect();
+        let engine = self.history.engine().map(|engine| format!("{ENGINE}{engine})"));
+        let given: Vec<String> =
+            engine.into_iter().chain(self.history.keys().filter_map(|key| self.initial(key))).collect();
         if !given.is_empty() {
             let _ = writeln!(text, "{}", given.join(" "));
         }
@@ -62,15 +64,20 @@ impl NotationWriter<'_> {
     }
 
     fn event(&self, number: EventId, event: &Event) -> String {
+        let claimed = |writer: Writer| {
+            let value = self.history.show(event.value).to_string();
+            let unclaimed = notation::show_value(self.history, number, event, &value);
+            format!("{unclaimed}{CLAIM}{}", self.name(writer))
+        };
+        if let Some(by) = self.history.gone(number) {
+            return claimed(Writer::Transaction(by));
+        }
         let claim = self.history.claim(number).filter(|_| event.is_read());
         let is_initial = self.history.same(event.value, self.history.initial(event.key));
         let shown = notation::show_event(self.history, number, event);
         match claim {
-            Some(Writer::Initial) if is_initial => shown,
-            Some(claim) if claim == Writer::Initial || !self.writers.only(self.history, event, claim) => {
-                let unclaimed = notation::show_value(self.history, event, &self.history.show(event.value).to_string());
-                format!("{unclaimed}{CLAIM}{}", self.name(claim))
-            }
+            Some(Writer::Initial) if is_initial && !event.value.is_found() => shown,
+            Some(claim) if claim == Writer::Initial || !self.writers.only(self.history, event, claim) => claimed(claim),
             _ => shown,
         }
     }
@@ -137,13 +144,25 @@ fn refuse_other(history: &History, text: &str) -> Result<(), WriteError> {
         notation::parse(text).map_err(|refusal| unsupported(format!("it would not be read back: {refusal}")))?;
     let changed = |number: EventId| {
         let event = history.event(number);
-        let shown = notation::show_value(history, event, &history.show(event.value).to_string());
+        let shown = notation::show_value(history, number, event, &history.show(event.value).to_string());
         unsupported(format!("{} has {shown}, which would be read back as something else", {
             history.transaction_name(history.transaction_of(number))
         }))
     };
     if (history.transaction_count(), history.event_count()) != (again.transaction_count(), again.event_count()) {
         return Err(unsupported("names or texts in it look like the notation".to_owned()));
+    }
+    let refusals = |history: &History| -> Vec<_> {
+        history
+            .refusals
+            .iter()
+            .map(|(transaction, error, statement)| (*transaction, error.clone(), *statement))
+            .collect()
+    };
+    if (history.engine(), refusals(history)) != (again.engine(), refusals(&again)) {
+        return Err(unsupported(
+            "its engine, or the error of a refused transaction, looks like the notation".to_owned(),
+        ));
     }
     for number in (0..history.event_count() as u32).map(EventId) {
         if told(history, number) != told(&again, number) {
@@ -165,7 +184,9 @@ fn told(history: &History, number: EventId) -> impl PartialEq {
     };
     let values = (shown(event.value), shown(history.initial(event.key)));
     let ending = (history.outcome(transaction), history.declared_level(transaction), history.times(transaction));
-    (event.action, event.locking, history.key_name(event.key).to_string(), values, transaction.0, ending)
+    let statement = (history.asked(number), history.gone(number));
+    let key = history.key_name(event.key).to_string();
+    (event.action, event.locking, key, values, statement, transaction.0, ending)
 }
 
 fn is_written(history: &History, key: KeyId) -> bool {

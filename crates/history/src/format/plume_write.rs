@@ -4,7 +4,7 @@
 //! only if they mean the same when read back: Plume takes a written 0 as a sign that 0 is not initial, dbcop does not. Unknown
 //! outcomes are decided as a checker decides them: committed if somebody read from it, aborted if not.
 
-use super::versions::{Origins, losses, natural, refuse_lists, refuse_nothing};
+use super::versions::{Origins, losses, natural, refuse_found_and_gone, refuse_lists, refuse_nothing};
 use super::{Format, WriteError};
 use crate::history::{Action, History, KeyId, Outcome, SessionId, TransactionId, TransactionName};
 use crate::name::Name;
@@ -90,6 +90,7 @@ struct Numbers {
 impl Numbers {
     fn new(history: &History, format: Format) -> Result<Numbers, WriteError> {
         refuse_lists(history, format)?;
+        refuse_found_and_gone(history, format)?;
         let mut losses = losses(history, false);
         let keys = numbered(history.keys().map(|key| Some(history.key_name(key))), "Keys", &mut losses);
         let sessions = history.sessions().map(|session: SessionId| Some(history.session_name(session)));

@@ -179,6 +179,18 @@ pub(super) fn refuse_lists(history: &History, format: Format) -> Result<(), Writ
     Ok(())
 }
 
+/// Refuses reads of which only the presence or the absence of a row is known: no other format has a word for them.
+pub(super) fn refuse_found_and_gone(history: &History, format: Format) -> Result<(), WriteError> {
+    let is_found = |event: &EventId| history.event(*event).value.is_found();
+    let found = (0..history.event_count() as u32).map(EventId).find(|event| is_found(event));
+    let gone = history.all_gone().first().map(|&(event, _)| event);
+    let Some(read) = found.or(gone) else { return Ok(()) };
+    let what = if found.is_some() { "found a row without learning its version" } else { "found that a row was gone" };
+    let reader = history.transaction_name(history.transaction_of(read));
+    let reason = format!("{reader} {what} when it read {}", history.key_name(history.event(read).key));
+    Err(WriteError::Unsupported { format, reason, advice: "write native or notation" })
+}
+
 /// The integer from 0 up to the largest signed one of 64 bits, if the value is one.
 pub(super) fn natural(history: &History, value: Value) -> Option<i64> {
     match history.view(value) {
@@ -211,6 +223,12 @@ pub(super) fn losses(history: &History, carries_times: bool) -> Vec<String> {
             transactions().any(|t| history.outcome(t) == Outcome::AbortedByProgram),
             "Who aborted a transaction is left out, and with it that the reads of those aborted by their program count.",
         ),
+        (history.has_statements(), "What the statements behind the events asked for is left out."),
+        (
+            transactions().any(|t| history.refusal(t).is_some()),
+            "The errors with which the database refused transactions are left out.",
+        ),
+        (history.engine().is_some(), "Which engine the history comes from is left out."),
         (history.about().is_some(), "What the header says about the history is left out."),
     ];
     lost.into_iter().filter(|lost| lost.0).map(|lost| lost.1.to_owned()).collect()

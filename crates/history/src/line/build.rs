@@ -1,8 +1,9 @@
 //! Straight into memory: the history that the lines would be read as, without the lines.
 
-use super::{Closing, Content, Ended, Header, HistorySink, Note, Opening, Operation, ScanSpec, ScannedKey};
+use super::{Closing, Content, Ended, Header, HistorySink, Opening, Operation, ScanSpec, ScannedKey};
 use crate::builder::{HistoryBuilder, Refusal};
 use crate::name::Name;
+use crate::statement::Refused;
 use crate::value::{Value, ValueView, Values};
 
 impl HistorySink for HistoryBuilder {
@@ -12,7 +13,10 @@ impl HistorySink for HistoryBuilder {
     where
         I: Iterator<Item = (Name<'a>, Content<'a>)>,
     {
-        let Header { initial, about } = header;
+        let Header { engine, initial, about } = header;
+        if let Some(engine) = engine {
+            self.engine(engine);
+        }
         for (key, content) in initial.into_iter().flatten() {
             let (key, value) = (self.key(key), taken_in(self.values(), &content));
             self.initial(key, value);
@@ -33,8 +37,7 @@ impl HistorySink for HistoryBuilder {
 
     fn put_operation(&mut self, operation: &Operation<'_, Name<'_>, Content<'_>>) -> Result<(), Refusal> {
         let (key, value) = (self.key(operation.key), taken_in(self.values(), &operation.value));
-        self.operation(operation.numbered(key, value));
-        Ok(())
+        self.operation(operation.numbered(key, value))
     }
 
     fn put_scan(&mut self, scan: &ScanSpec<'_>, listed: &[ScannedKey<'_, Content<'_>>]) -> Result<(), Refusal> {
@@ -52,8 +55,8 @@ impl HistorySink for HistoryBuilder {
     fn put_ending(&mut self, ending: &Closing<'_>) -> Result<(), Refusal> {
         let Closing { outcome, level, times, note } = *ending;
         self.outcome(outcome.outcome());
-        if let Ended::Aborted { by: _, error: Some(error) } = outcome {
-            self.note_transaction(Note::Text("error", error));
+        if let Ended::Aborted { by: _, refused: Some(Refused { error, statement }) } = outcome {
+            self.refused(error, statement);
         }
         if let Some(level) = level {
             self.level(level);
@@ -87,6 +90,7 @@ fn taken_in(values: &mut Values, content: &Content<'_>) -> Value {
 fn copied(values: &mut Values, pool: &Values, value: Value) -> Value {
     match pool.view(value) {
         ValueView::Absent | ValueView::List([]) => Value::ABSENT,
+        ValueView::Found => Value::FOUND,
         ValueView::Integer(number) => values.integer(number),
         ValueView::Real(number) => values.real(number),
         ValueView::Text(text) => values.text(text),

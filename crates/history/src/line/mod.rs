@@ -1,7 +1,7 @@
 //! A history told line by line, as it happens: what the lines are made of, and who takes them.
 //!
 //! ```text
-//!   put_header      {"skew":1,"initial":{"x":0},"about":"two withdrawals"}
+//!   put_header      {"skew":1,"engine":"postgres 15.20","initial":{"x":0},"about":"two withdrawals"}
 //!   put_opening     {"session":"a","id":"t1","ops":[
 //!   put_operation     {"r":"x","v":0,"from":null},
 //!   put_scan          {"scan":"item/","reads":[{"k":"item/3","v":7}]}
@@ -26,6 +26,7 @@ pub use writer::LineWriter;
 use crate::history::{Outcome, Times};
 use crate::level::IsolationLevel;
 use crate::name::Name;
+use crate::statement::Refused;
 use crate::value::{Value, Values};
 use std::borrow::Cow;
 use std::iter::Empty;
@@ -59,6 +60,8 @@ pub trait HistorySink {
 /// The first line.
 #[derive(Clone, Debug)]
 pub struct Header<'a, I> {
+    /// The server that it comes from, such as `postgres 15.20`.
+    pub engine: Option<&'a str>,
     /// Keys and what they hold before everything.
     pub initial: Option<I>,
     /// What the history is about.
@@ -68,7 +71,7 @@ pub struct Header<'a, I> {
 impl<'a> Header<'a, Empty<(Name<'a>, Content<'a>)>> {
     /// A header without initial values.
     pub fn about(about: &'a str) -> Self {
-        Header { initial: None, about: Some(about) }
+        Header { engine: None, initial: None, about: Some(about) }
     }
 }
 
@@ -107,8 +110,8 @@ pub enum Ended<'a> {
     Aborted {
         /// By whom; where a line does not say, by the database.
         by: Option<Aborter>,
-        /// How the database calls what was wrong.
-        error: Option<&'a str>,
+        /// How the database refused it.
+        refused: Option<Refused<'a>>,
     },
     /// The client never learnt.
     Unknown,
@@ -140,8 +143,8 @@ impl From<Outcome> for Ended<'_> {
     fn from(outcome: Outcome) -> Self {
         match outcome {
             Outcome::Committed => Ended::Unsaid,
-            Outcome::AbortedByDatabase => Ended::Aborted { by: None, error: None },
-            Outcome::AbortedByProgram => Ended::Aborted { by: Some(Aborter::Program), error: None },
+            Outcome::AbortedByDatabase => Ended::Aborted { by: None, refused: None },
+            Outcome::AbortedByProgram => Ended::Aborted { by: Some(Aborter::Program), refused: None },
             Outcome::Unknown => Ended::Unknown,
         }
     }

@@ -1,7 +1,8 @@
 //! The bytes of the native format.
 //!
 //! Members come in one order, whoever tells the history, and are put together here and nowhere else. Nothing is gathered for a line but
-//! its bytes: the generator writes millions of transactions through this, and an event costs no allocation.
+//! its bytes: the generator writes millions of transactions through this, and an event costs no allocation. What a transaction goes through is
+//! inlined into the caller, who mostly knows that there is no `from`, no lock and no note.
 
 use super::{
     Aborter, ClaimedWriter, Closing, Content, Ended, Header, HistorySink, Note, Opening, Operation, ScanSpec,
@@ -10,6 +11,7 @@ use super::{
 use crate::history::{Action, Times};
 use crate::json::{push_integer, push_name, push_text, push_value};
 use crate::name::Name;
+use crate::statement::{Asked, Refused, StatementKind};
 use std::convert::Infallible;
 use std::io;
 
@@ -36,6 +38,7 @@ impl LineWriter {
     }
 
     /// Hands whole lines on to a file, once there are enough of them to be worth it.
+    #[inline]
     pub fn hand_on(&mut self, out: &mut dyn io::Write) -> io::Result<()> {
         if self.bytes.len() < CHUNK { Ok(()) } else { self.hand_on_all(out) }
     }
@@ -47,11 +50,13 @@ impl LineWriter {
         Ok(())
     }
 
+    #[inline]
     fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
     /// A comma between the events of a transaction.
+    #[inline]
     fn next_event(&mut self) {
         if self.has_events {
             self.bytes.push(b',');
@@ -69,11 +74,13 @@ impl LineWriter {
         }
     }
 
+    #[inline]
     fn name(&mut self, name: Name<'_>) {
         push_name(&mut self.bytes, name);
     }
 
     /// A key, which is a text in every place of a line.
+    #[inline]
     fn key(&mut self, name: Name<'_>) {
         match name {
             Name::Integer(number) => {
@@ -85,12 +92,34 @@ impl LineWriter {
         }
     }
 
+    #[inline]
     fn key_and_content(&mut self, key: Name<'_>, content: &Content<'_>) {
         self.key(key);
         self.push(b",\"v\":");
         self.content(content);
     }
 
+    /// What its statement asked for, in as few words as say it.
+    fn asked(&mut self, asked: Asked) {
+        let Asked { statement, kind, passed, waited, found: _ } = asked;
+        if statement > 0 {
+            self.push(b",\"s\":");
+            push_integer(&mut self.bytes, statement);
+        }
+        if kind != StatementKind::default() {
+            self.push(b",\"kind\":\"");
+            self.push(kind.name().as_bytes());
+            self.push(b"\"");
+        }
+        if passed {
+            self.push(b",\"passed\":true");
+        }
+        if waited {
+            self.push(b",\"waited\":true");
+        }
+    }
+
+    #[inline]
     fn content(&mut self, content: &Content<'_>) {
         match content {
             Content::Absent => self.push(b"null"),
@@ -106,6 +135,7 @@ impl LineWriter {
         }
     }
 
+    #[inline]
     fn from(&mut self, from: Option<ClaimedWriter<'_>>) {
         match from {
             None => {}
@@ -117,28 +147,34 @@ impl LineWriter {
         }
     }
 
+    #[inline]
     fn lock(&mut self, locking: bool) {
-        self.push(if locking { b",\"lock\":true" } else { b"" });
+        if locking {
+            self.push(b",\"lock\":true");
+        }
     }
 
+    #[inline]
     fn note(&mut self, note: Note<'_>) {
         note.push(&mut self.bytes);
     }
 
+    #[inline]
     fn ended(&mut self, ended: Ended<'_>) {
         match ended {
             Ended::Unsaid => {}
             Ended::Committed => self.push(b",\"outcome\":\"committed\""),
             Ended::Unknown => self.push(b",\"outcome\":\"unknown\""),
-            Ended::Aborted { by, error } => {
+            Ended::Aborted { by, refused } => {
                 self.push(b",\"outcome\":\"aborted\"");
                 match by {
                     None => {}
                     Some(Aborter::Program) => self.push(b",\"by\":\"program\""),
                     Some(Aborter::Database) => self.push(b",\"by\":\"database\""),
                 }
-                if let Some(error) = error {
+                if let Some(Refused { error, statement }) = refused {
                     self.note(Note::Text("error", error));
+                    self.asked(Asked { statement, ..Asked::default() });
                 }
             }
         }
@@ -160,8 +196,12 @@ impl HistorySink for LineWriter {
     where
         I: Iterator<Item = (Name<'a>, Content<'a>)>,
     {
-        let Header { initial, about } = header;
+        let Header { engine, initial, about } = header;
         self.push(b"{\"skew\":1");
+        if let Some(engine) = engine {
+            self.push(b",\"engine\":");
+            push_text(&mut self.bytes, engine);
+        }
         if let Some(initial) = initial {
             self.push(b",\"initial\":{");
             self.separated(initial, |line, (key, content)| {
@@ -179,6 +219,7 @@ impl HistorySink for LineWriter {
         Ok(())
     }
 
+    #[inline]
     fn put_opening(&mut self, opening: &Opening<'_>) -> Result<(), Infallible> {
         let Opening { session, id, note } = *opening;
         self.push(b"{\"session\":");
@@ -193,24 +234,35 @@ impl HistorySink for LineWriter {
         Ok(())
     }
 
+    #[inline]
     fn put_operation(&mut self, operation: &Operation<'_, Name<'_>, Content<'_>>) -> Result<(), Infallible> {
-        let Operation { action, key, value, from, locking, note } = operation;
+        let Operation { action, key, value, from, locking, asked, gone, note } = operation;
         self.next_event();
         self.push(match action {
             Action::Read => b"{\"r\":",
             Action::Write => b"{\"w\":",
             Action::Append => b"{\"a\":",
         });
-        self.key_and_content(*key, value);
+        if asked.found {
+            self.key(*key);
+            self.push(b",\"found\":true");
+        } else {
+            self.key_and_content(*key, value);
+        }
         self.from(*from);
+        if let Some(by) = gone {
+            self.push(b",\"gone\":");
+            self.name(*by);
+        }
         self.lock(*locking);
+        self.asked(*asked);
         self.note(*note);
         self.push(b"}");
         Ok(())
     }
 
     fn put_scan(&mut self, scan: &ScanSpec<'_>, listed: &[ScannedKey<'_, Content<'_>>]) -> Result<(), Infallible> {
-        let ScanSpec { prefix, low, high, sealed, locking, except, note } = *scan;
+        let ScanSpec { prefix, low, high, sealed, locking, except, asked, note } = *scan;
         self.next_event();
         self.push(b"{\"scan\":");
         push_text(&mut self.bytes, prefix);
@@ -233,11 +285,13 @@ impl HistorySink for LineWriter {
             push_integer(&mut self.bytes, sealed);
         }
         self.lock(locking);
+        self.asked(asked);
         self.note(note);
         self.push(b"}");
         Ok(())
     }
 
+    #[inline]
     fn put_ending(&mut self, ending: &Closing<'_>) -> Result<(), Infallible> {
         let Closing { outcome, level, times: Times { begin, end }, note } = *ending;
         self.push(b"]");

@@ -9,6 +9,7 @@
 //! A chooser sees the versions through a [`Reading`]: it asks whether one is allowed only when it would take it, because that
 //! question costs. Each strategy is a page of its own.
 
+mod foretold;
 mod latest;
 mod latest_per_session;
 mod novel;
@@ -16,6 +17,9 @@ mod random;
 mod script;
 mod stalest;
 
+pub use foretold::{
+    Divergence, Foretelling, Foretold, ForetoldRead, ForetoldTransaction, HowDiverged, TransactionPlace,
+};
 pub use latest::Latest;
 pub use latest_per_session::LatestPerSession;
 pub use novel::{Campaign, Novel};
@@ -41,6 +45,12 @@ pub trait Chooser: Send {
         None
     }
 
+    /// A read under a lock got the latest version, about which there is no choice.
+    fn note_locked(&mut self, _read: &LockedRead<'_>) {}
+
+    /// The database refused a transaction of a session that had this many before it.
+    fn note_refused(&mut self, _session: &str, _transaction: u32) {}
+
     /// Whether it also decides for transactions that asked for another chooser: a replay knows what that one chose.
     fn decides_all(&self) -> bool {
         false
@@ -59,6 +69,19 @@ pub enum VersionWriter {
     Initial,
     /// The transaction of a session that has this many before it.
     Transaction(SessionId, u32),
+}
+
+/// A read under a lock, which is of the latest version.
+#[derive(Clone, Copy, Debug)]
+pub struct LockedRead<'a> {
+    /// The name of the session that reads.
+    pub session: &'a str,
+    /// The number of the transaction in its session.
+    pub transaction: u32,
+    /// The name of the key.
+    pub key: &'a str,
+    /// Who wrote the version: the name of the session, and how many transactions of it came before; nothing for the initial one.
+    pub writer: Option<(&'a str, u32)>,
 }
 
 /// Who reads.
@@ -127,6 +150,14 @@ impl Reading<'_> {
         match self.writers[place] {
             VersionWriter::Initial => None,
             VersionWriter::Transaction(session, before) => Some(writer_name((self.reader.names)(session), before)),
+        }
+    }
+
+    /// The same as the name of the writer's session and how many transactions of it came before.
+    pub fn writer(&self, place: usize) -> Option<(&str, u32)> {
+        match self.writers[place] {
+            VersionWriter::Initial => None,
+            VersionWriter::Transaction(session, before) => Some(((self.reader.names)(session), before)),
         }
     }
 

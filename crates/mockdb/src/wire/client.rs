@@ -289,7 +289,7 @@ impl WireClient {
 
     /// Runs a statement to its end, however often it has to wait.
     pub(crate) async fn run(&mut self, prepared: &Prepared, parameters: &[Datum]) -> Result<Answer, Trouble> {
-        self.take_turn().await?;
+        self.take_turn(prepared).await?;
         self.before = self.connection.status();
         let answer = self.until_answered(prepared, parameters).await;
         if let Some(level) = self.connection.take_overruled() {
@@ -301,7 +301,7 @@ impl WireClient {
         self.follow_session();
         if let Some(turnstile) = &self.hall.turnstile {
             // From here on it is the client that lets others wait: a series without its end, an answer that nobody reads.
-            turnstile.rest(self.process, true);
+            turnstile.rest(&self.hall, self.process, true);
         }
         if let Some(gate) = &self.hall.gate {
             if let Ok(Answer::Defined(words)) = &answer {
@@ -329,20 +329,24 @@ impl WireClient {
     }
 
     /// Waits until the next statement may begin; who goes or is cancelled meanwhile does not begin it.
-    async fn take_turn(&mut self) -> Result<(), Trouble> {
+    async fn take_turn(&mut self, prepared: &Prepared) -> Result<(), Trouble> {
         // What was cancelled before it began was another statement.
         self.member.take_cancelled();
         if self.hall.settings.delay.is_none() && self.hall.turnstile.is_none() && self.hall.gate.is_none() {
             return Ok(());
         }
         let (hall, process, session) = (Arc::clone(&self.hall), self.process, self.session);
+        let is_idle = self.connection.status() == Status::Idle && !prepared.uses_storage();
         hall.database.work().store.arrive(session);
         let turn = async move {
             if let Some(longest) = hall.settings.delay {
                 tokio::time::sleep(hall.delay(longest)).await;
             }
-            if let Some(turnstile) = &hall.turnstile {
-                turnstile.enter(process).await;
+            // What is said before a transaction touches anything does not decide about the order.
+            if let Some(turnstile) = hall.turnstile.as_ref().filter(|turnstile| !is_idle || !turnstile.is_prescribed())
+            {
+                let name = hall.database.work().store.session_name(session).to_owned();
+                turnstile.enter(&hall, process, &name).await;
             }
             if let Some(gate) = &hall.gate {
                 let name = hall.database.work().store.session_name(session).to_owned();
@@ -457,7 +461,7 @@ impl WireClient {
             Err(Stop::Error(error)) => Err(error.into()),
             Err(Stop::Interrupted(Interrupt::Wait)) => {
                 if let Some(turnstile) = &self.hall.turnstile {
-                    turnstile.rest(self.process, false);
+                    turnstile.rest(&self.hall, self.process, false);
                 }
                 let awaited = self.hall.database.work().store.awaited(self.connection.id());
                 let patience = match waits.wait {
@@ -490,10 +494,9 @@ impl WireClient {
     /// After a wait for a row, which gave the turn to others: whoever has the row may need it to let go.
     async fn wait_for_turn(&mut self) -> Result<(), Trouble> {
         let hall = Arc::clone(&self.hall);
-        match &hall.turnstile {
-            Some(turnstile) => self.unless_stopped(turnstile.enter(self.process)).await,
-            None => Ok(()),
-        }
+        let Some(turnstile) = &hall.turnstile else { return Ok(()) };
+        let name = hall.database.work().store.session_name(self.session).to_owned();
+        self.unless_stopped(turnstile.enter(&hall, self.process, &name)).await
     }
 
     /// Waits until the statement may be tried again.
@@ -539,7 +542,7 @@ impl WireClient {
             self.portals.clear();
         }
         if let Some(turnstile) = &self.hall.turnstile {
-            turnstile.rest(self.process, status != Status::Idle);
+            turnstile.rest(&self.hall, self.process, status != Status::Idle);
         }
         if let Some(gate) = &self.hall.gate {
             gate.rest(&self.hall, self.process, status != Status::Idle);
@@ -569,7 +572,7 @@ impl Drop for WireClient {
         self.hall.database.take_down(self.session);
         self.connection.disconnect(&mut self.hall.database.work());
         if let Some(turnstile) = &self.hall.turnstile {
-            turnstile.leave(self.process);
+            turnstile.leave(&self.hall, self.process);
         }
         if let Some(gate) = &self.hall.gate {
             gate.leave(&self.hall, self.process);

@@ -72,10 +72,11 @@ impl Hall {
         let turnstile = match &settings.schedule {
             Schedule::Interleaved | Schedule::Steered { .. } => None,
             Schedule::Serial { patience } => Some(Turnstile::new(*patience)),
+            Schedule::Prescribed { patience, turns, wait } => Some(Turnstile::prescribed(*patience, turns, *wait)),
         };
         let gate = match &settings.schedule {
             Schedule::Steered { patience, roll } => Some(Gate::new(*patience, Arc::clone(roll))),
-            Schedule::Interleaved | Schedule::Serial { .. } => None,
+            Schedule::Interleaved | Schedule::Serial { .. } | Schedule::Prescribed { .. } => None,
         };
         let seed = database.store.options().seed;
         let running = Arc::new(Running::default());

@@ -8,7 +8,8 @@
 //!                                     ├── copy       COPY FROM STDIN, TO STDOUT
 //!                                     ├── settings   SET, SHOW, what clients are told of
 //!                                     ├── value      values as text and as bytes
-//!                                     ├── schedule   whose turn it is; gate: where somebody else decides that; attendance: who takes part
+//!                                     ├── schedule   whose turn it is; order: where that is prescribed
+//!                                     ├── gate       where somebody else decides that; attendance: who takes part
 //!                                     ├── desk       where a statement works: short ones at once, long ones aside
 //!                                     └── running    the statements that run, and whether they should stop
 //! ```
@@ -31,6 +32,7 @@ mod gate;
 mod hall;
 mod line;
 pub mod message;
+mod order;
 mod reply;
 mod running;
 mod schedule;
@@ -40,6 +42,7 @@ mod startup;
 mod value;
 
 pub use attendance::{Attendance, Roll};
+pub use order::PrescribedTurn;
 
 use crate::chronicle::Counts;
 use crate::database::Database;
@@ -76,6 +79,15 @@ pub enum Schedule {
         /// How long a client may be silent inside a transaction before the next goes on.
         patience: Duration,
     },
+    /// Whole transactions run one at a time, in this order as far as clients keep to it, and then as they come.
+    Prescribed {
+        /// How long a client may be silent inside a transaction before the next goes on.
+        patience: Duration,
+        /// The order.
+        turns: Arc<[PrescribedTurn]>,
+        /// How long nothing may happen while others wait for whoever is next.
+        wait: Duration,
+    },
     /// Whole transactions run one at a time, in the order that whoever steers the store says.
     Steered {
         /// How long the client whose turn it is may be silent before the run is given up.
@@ -109,6 +121,8 @@ pub struct WireSummary {
     pub divergences: usize,
     /// How often a client lost its turn because it was silent.
     pub passed: u64,
+    /// The turns of a prescribed order that were waited for in vain: a session, and how many of its transactions came before.
+    pub passed_over: Vec<(String, u32)>,
     /// Who took part, where somebody steered.
     pub attendance: Attendance,
 }
@@ -223,6 +237,7 @@ impl RunningServer {
     /// Stops; connections are closed and what they left open is rolled back.
     pub fn stop(mut self) -> WireSummary {
         self.end();
+        let passed_over = self.hall.turnstile.as_ref().map_or_else(Vec::new, schedule::Turnstile::passed_over);
         let attendance = self.hall.gate.as_ref().map(gate::Gate::attendance).unwrap_or_default();
         let Some(database) = self.hall.database.try_work() else {
             return WireSummary {
@@ -230,6 +245,7 @@ impl RunningServer {
                 recording_failure: Some("a statement did not stop when the server did".to_owned()),
                 divergences: 0,
                 passed: 0,
+                passed_over,
                 attendance,
             };
         };
@@ -238,6 +254,7 @@ impl RunningServer {
             recording_failure: database.store.recording_failure().map(str::to_owned),
             divergences: database.store.divergences(),
             passed: self.hall.turnstile.as_ref().map_or(0, schedule::Turnstile::passed),
+            passed_over,
             attendance: Attendance { written_after: database.store.life().is_written_after(), ..attendance },
         }
     }

@@ -32,7 +32,7 @@ fn repeat(test: &mut Test, client: &mut Connection, rounds: usize, script: &[&st
 
 #[test]
 fn what_is_rolled_back_is_forgotten() {
-    for level in Level::of_transactions() {
+    for level in Level::of_papers() {
         let (mut test, mut client) = begin_test(level);
         repeat(&mut test, &mut client, 200, &["BEGIN", "SELECT balance FROM account WHERE id = 1", "ROLLBACK"]);
         repeat(&mut test, &mut client, 200, &["BEGIN", "SELECT sum(balance) FROM account", "ROLLBACK"]);
@@ -46,7 +46,7 @@ fn what_is_rolled_back_is_forgotten() {
 
 #[test]
 fn what_only_reads_is_forgotten() {
-    for level in Level::of_transactions() {
+    for level in Level::of_papers() {
         let (mut test, mut client) = begin_test(level);
         repeat(&mut test, &mut client, 200, &["BEGIN", "SELECT sum(balance) FROM account", "COMMIT"]);
         repeat(&mut test, &mut client, 200, &["SELECT balance FROM account WHERE id = 1"]);
@@ -57,7 +57,7 @@ fn what_only_reads_is_forgotten() {
 /// As suites do that roll back each test to a savepoint of one transaction.
 #[test]
 fn rows_that_a_savepoint_takes_back_are_not_scanned_again() {
-    for level in Level::of_transactions() {
+    for level in Level::of_papers() {
         let (mut test, mut client) = begin_test(level);
         run(&mut test.database, &mut client, "BEGIN").unwrap();
         let insert = "INSERT INTO note (text) VALUES ('a'), ('b')";
@@ -73,7 +73,7 @@ fn rows_that_a_savepoint_takes_back_are_not_scanned_again() {
 /// A row that was taken back can be written again, by its own transaction or by another one.
 #[test]
 fn rows_that_were_taken_back_can_come_into_being_again() {
-    for level in Level::of_transactions() {
+    for level in Level::of_papers() {
         let (mut test, mut client) = begin_test(level);
         let mut other = test.connect("other");
         run(&mut test.database, &mut other, "BEGIN").unwrap();
@@ -94,7 +94,7 @@ fn rows_that_were_taken_back_can_come_into_being_again() {
 /// A console that somebody forgot: it has read, and says nothing more for a long time.
 #[test]
 fn what_happens_beside_an_idle_transaction_is_forgotten() {
-    for level in Level::of_transactions() {
+    for level in Level::of_papers() {
         let (mut test, mut client) = begin_test(level);
         let mut idle = test.connect("idle");
         run(&mut test.database, &mut idle, "BEGIN").unwrap();

@@ -9,10 +9,12 @@
 //! | `leaving` | clients that go, wait, cancel, never read, or make no sense |
 //! | `long` | statements that work for long, or sleep |
 //! | `zones` | the time zone of a connection |
+//! | `foretold` | reads and an order that are foretold |
 //! | `steered` | a database that somebody else steers |
 //! | `ways_in` | startup, passwords, whose turn it is |
 
 mod copy;
+mod foretold;
 mod leaving;
 mod long;
 mod raw;
@@ -26,7 +28,7 @@ mod zones;
 use raw::Raw;
 use skew_check::{Budget, check};
 use skew_mockdb::wire::{RunningServer, Schedule, WireServer, WireSettings};
-use skew_mockdb::{Campaign, ChooserKind, Database, Level, Options, Record, Store, Tape};
+use skew_mockdb::{Campaign, Chooser, ChooserKind, Database, Level, Options, Record, Store, Tape};
 use skew_sql::Catalog;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -49,7 +51,11 @@ impl Served {
     }
 
     fn with(level: Level, chooser: ChooserKind, settings: WireSettings) -> Served {
-        let store = Store::new(Options::new(level, 1), chooser.build(1, &Campaign::default()));
+        Served::choosing(level, chooser.build(1, &Campaign::default()), settings)
+    }
+
+    fn choosing(level: Level, chooser: Box<dyn Chooser>, settings: WireSettings) -> Served {
+        let store = Store::new(Options::new(level, 1), chooser);
         let mut database = Database::new(store, Arc::new(Catalog::default()));
         let tape = Tape::default();
         database.store.start(Record { history: Some(Box::new(tape.clone())), choices: None }, "");

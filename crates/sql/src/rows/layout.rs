@@ -79,6 +79,11 @@ impl Layout {
         }
     }
 
+    /// Whether any table has an index.
+    pub fn has_indexes(&self) -> bool {
+        self.spaces.values().any(|shape| shape.index)
+    }
+
     /// What is known of a space.
     pub fn shape(&self, space: SpaceId) -> Option<&SpaceShape> {
         self.spaces.get(&space)

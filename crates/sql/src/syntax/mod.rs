@@ -11,6 +11,9 @@ mod copy;
 mod guard;
 mod locks;
 mod place;
+mod purpose;
+
+pub use purpose::Purpose;
 
 use place::Cursor;
 use skew_value::{Dialect, Place, SqlError, SqlState};
@@ -19,7 +22,7 @@ use sqlparser::dialect::{MySqlDialect, PostgreSqlDialect};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// How deep the parser itself may go; the guard refuses most of it before.
 const PARSER_DEPTH: usize = 120;
@@ -34,6 +37,8 @@ pub struct Statement {
     prepared: Option<Arc<ast::Statement>>,
     /// Where its `?` stand, in order.
     placeholders: Arc<[(u64, u64)]>,
+    /// Whether it seeks rows in one place, once somebody has asked.
+    one_place: Arc<OnceLock<bool>>,
 }
 
 impl Statement {
@@ -49,7 +54,12 @@ impl Statement {
 
     /// What PREPARE prepares.
     pub(crate) fn prepared(&self) -> Option<Statement> {
-        Some(Statement { ast: Arc::clone(self.prepared.as_ref()?), prepared: None, ..self.clone() })
+        Some(Statement {
+            ast: Arc::clone(self.prepared.as_ref()?),
+            prepared: None,
+            one_place: Arc::default(),
+            ..self.clone()
+        })
     }
 
     /// Where its `?` stand.
@@ -158,7 +168,14 @@ pub(crate) fn parse(dialect: Dialect, text: &str) -> Result<Vec<Statement>, SqlE
             None => with_parser(dialect, part.to_vec(), |parser| parser.parse_statement())?,
         };
         let (ast, prepared) = taken_apart(ast);
-        statements.push(Statement { ast: Arc::new(ast), text: slice.into(), place, prepared, placeholders });
+        statements.push(Statement {
+            ast: Arc::new(ast),
+            text: slice.into(),
+            place,
+            prepared,
+            placeholders,
+            one_place: Arc::default(),
+        });
     }
     Ok(statements)
 }

@@ -22,27 +22,34 @@ impl<'a> Limits<'a> {
     }
 
     pub(super) fn verdict(&self, line: &CertificateLine, level: IsolationLevel) -> Result<Verdict, Problem> {
-        let given = [line.order.is_some(), line.read.is_some(), line.steps.is_some(), line.split.is_some()];
+        let refutation = [line.read.is_some(), line.steps.is_some(), line.split.is_some(), line.alone.is_some()];
+        let given = (line.order.is_some(), refutation);
         let expected = match (line.verdict.as_str(), line.certificate.as_str()) {
-            ("holds", "commit-order") => [true, false, false, false],
-            ("fails", "bad-read") => [false, true, false, false],
-            ("fails", "proof") => [false, false, true, false],
-            ("fails", "split") => [false, false, false, true],
-            ("unknown", "none") => [false; 4],
+            ("holds", "commit-order" | "schedule") => (true, [false; 4]),
+            ("fails", "bad-read") => (false, [true, false, false, false]),
+            ("fails", "proof") => (false, [false, true, false, false]),
+            ("fails", "split") => (false, [false, false, true, false]),
+            ("fails", "alone") => (false, [false, false, false, true]),
+            ("unknown", "none") => (false, [false; 4]),
             (verdict, kind) => {
                 return Err(malformed(format!("a `{kind}` certificate cannot belong to the verdict `{verdict}`")));
             }
         };
         if given != expected {
-            let what = format!("a `{}` certificate has exactly one of order, read, steps and split", line.certificate);
+            let what =
+                format!("a `{}` certificate has exactly one of order, read, steps, split and alone", line.certificate);
             return Err(malformed(what));
         }
         match &line.order {
+            Some(steps) if line.certificate == "schedule" => Ok(Verdict::Holds(self.schedule(steps, &line.choices)?)),
             Some(order) => Ok(Verdict::Holds(self.order(order, &line.choices)?)),
             None if line.certificate == "none" => Ok(Verdict::Unknown),
             None => {
                 let level = line.proved_at.as_deref().map_or(Ok(level), level_named)?;
-                let refutation = self.refutation(line.read.as_ref(), line.steps.as_deref(), line.split.as_deref())?;
+                let refutation = match &line.alone {
+                    Some(transactions) => self.alone(transactions)?,
+                    None => self.refutation(line.read.as_ref(), line.steps.as_deref(), line.split.as_deref())?,
+                };
                 Ok(Verdict::Fails(Anomaly { level, refutation }))
             }
         }
@@ -80,6 +87,20 @@ impl<'a> Limits<'a> {
             return Err(malformed("the choices are not sorted by event, each once".to_owned()));
         }
         Ok(CommitOrder { instants, choices })
+    }
+
+    fn schedule(&self, numbers: &[i64], choices: &[(u64, u64)]) -> Result<CommitOrder, Problem> {
+        let step = |&number: &i64| {
+            let number = u64::try_from(number).map_err(|_| malformed(format!("{number} is no step of a schedule")))?;
+            self.transaction(number).map(Instant::Step)
+        };
+        let instants = numbers.iter().map(step).collect::<Result<_, Problem>>()?;
+        Ok(CommitOrder { instants, ..self.order(&[], choices)? })
+    }
+
+    fn alone(&self, numbers: &[u64]) -> Result<Refutation, Problem> {
+        let transactions = numbers.iter().map(|&number| self.transaction(number)).collect::<Result<_, Problem>>()?;
+        Ok(Refutation::Alone(transactions))
     }
 
     fn refutation(

@@ -38,6 +38,9 @@ pub(super) struct CertificateLine {
     pub(super) steps: Option<Vec<StepLine>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) split: Option<Vec<AnswerLine>>,
+    /// Transactions that are impossible on their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) alone: Option<Vec<u64>>,
 }
 
 #[derive(Serialize, Deserialize, Debug)]
@@ -123,6 +126,7 @@ impl CertificateLine {
             read: None,
             steps: None,
             split: None,
+            alone: None,
         };
         match verdict {
             Verdict::Holds(order) => line.set_order(order),
@@ -136,9 +140,10 @@ impl CertificateLine {
     }
 
     fn set_order(&mut self, order: &CommitOrder) {
-        self.certificate = "commit-order".to_owned();
+        let is_schedule = matches!(order.instants.first(), Some(Instant::Step(_)));
+        self.certificate = if is_schedule { "schedule" } else { "commit-order" }.to_owned();
         let number = |instant: &Instant| match *instant {
-            Instant::Commit(transaction) => transaction_number(transaction) as i64,
+            Instant::Commit(transaction) | Instant::Step(transaction) => transaction_number(transaction) as i64,
             Instant::Begin(transaction) => -(transaction_number(transaction) as i64),
         };
         self.order = Some(order.instants.iter().map(number).collect());
@@ -160,6 +165,10 @@ impl CertificateLine {
                 self.split = Some(answer_lines(answers, history));
                 "split"
             }
+            Refutation::Alone(transactions) => {
+                self.alone = Some(transactions.iter().copied().map(transaction_number).collect());
+                "alone"
+            }
         };
         self.certificate = kind.to_owned();
     }
@@ -174,6 +183,8 @@ fn answer_lines(answers: &[(Assumption, Refutation)], history: &History) -> Vec<
             Refutation::Read(bad) => line.read = Some(bad_read_line(bad)),
             Refutation::Proof(proof) => line.steps = Some(step_lines(proof)),
             Refutation::Split(answers) => line.split = Some(answer_lines(answers, history)),
+            // The levels of the engines are never split.
+            Refutation::Alone(_) => {}
         }
         line
     };

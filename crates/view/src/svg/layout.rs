@@ -15,8 +15,8 @@
 use crate::scene::{Participant, Scene};
 use skew_check::DependencyKind;
 
-pub(super) const LETTER: f64 = 7.8;
-pub(super) const LINE: f64 = 18.0;
+pub(crate) const LETTER: f64 = 7.8;
+pub(crate) const LINE: f64 = 18.0;
 const PADDING: f64 = 12.0;
 const TITLE: f64 = 24.0;
 const ROW_GAP: f64 = 84.0;

@@ -14,18 +14,23 @@ use crate::dot::CASE_COLOURS;
 use crate::picture::Picture;
 use crate::scene::{Arrow, Participant, Scene};
 use crate::words::wrap;
-use layout::{Area, LETTER, LINE, SceneLayout};
+use layout::{Area, SceneLayout};
+pub(crate) use layout::{LETTER, LINE};
 use route::Route;
 use std::fmt::Write as _;
 
 /// The same on dark ground.
 const CASE_COLOURS_AT_NIGHT: [&str; 4] = ["#fb923c", "#60a5fa", "#4ade80", "#c084fc"];
 const NARROWEST: f64 = 720.0;
-const MARGIN: f64 = 24.0;
+pub(crate) const MARGIN: f64 = 24.0;
 
 /// The counterexamples, one below the other.
 pub fn counterexamples(pictures: &[Picture<'_>]) -> String {
-    let drawings: Vec<Drawing> = pictures.iter().map(|&picture| Drawing::new(&Scene::new(picture))).collect();
+    document(&pictures.iter().map(|&picture| Drawing::of_counterexample(picture)).collect::<Vec<Drawing>>())
+}
+
+/// Drawings, one below the other, as a file.
+pub(crate) fn document(drawings: &[Drawing]) -> String {
     let width = drawings.iter().map(|drawing| drawing.width).fold(NARROWEST, f64::max);
     let height = drawings.iter().map(|drawing| drawing.height).sum::<f64>().max(2.0 * MARGIN);
     let mut out = format!(
@@ -35,7 +40,7 @@ pub fn counterexamples(pictures: &[Picture<'_>]) -> String {
         markers(),
     );
     let mut top = 0.0;
-    for drawing in &drawings {
+    for drawing in drawings {
         writeln!(out, "<g transform=\"translate(0 {top:.0})\">\n{}</g>", drawing.elements)
             .expect("writing to a string");
         top += drawing.height;
@@ -87,18 +92,29 @@ fn markers() -> String {
     out
 }
 
-/// One counterexample, with its top at 0.
-struct Drawing {
-    elements: String,
+/// One counterexample or another part of a file, with its top at 0.
+pub(crate) struct Drawing {
+    pub(crate) elements: String,
     width: f64,
-    height: f64,
+    /// How far down it goes so far.
+    pub(crate) height: f64,
 }
 
 impl Drawing {
+    /// A counterexample.
+    pub(crate) fn of_counterexample(picture: Picture<'_>) -> Drawing {
+        Drawing::new(&Scene::new(picture))
+    }
+
+    /// One that is to be filled, at least so wide.
+    pub(crate) fn empty(width: f64) -> Drawing {
+        Drawing { elements: String::new(), width: width.max(NARROWEST), height: MARGIN }
+    }
+
     fn new(scene: &Scene) -> Drawing {
         let layout = SceneLayout::new(scene);
-        let width = layout.width.max(NARROWEST);
-        let mut drawing = Drawing { elements: String::new(), width, height: MARGIN };
+        let mut drawing = Drawing::empty(layout.width);
+        let width = drawing.width;
         drawing.title(scene);
         let (top, left) = (drawing.height, (width - layout.width) / 2.0);
         writeln!(drawing.elements, "<g transform=\"translate({left:.0} {top:.0})\">").expect("writing to a string");
@@ -120,7 +136,8 @@ impl Drawing {
         drawing
     }
 
-    fn text(&mut self, class: &str, (x, y): (f64, f64), text: &str) {
+    /// Text at a place, escaped.
+    pub(crate) fn text(&mut self, class: &str, (x, y): (f64, f64), text: &str) {
         let text = escape(text);
         writeln!(
             self.elements,
@@ -129,10 +146,15 @@ impl Drawing {
         .expect("writing to a string");
     }
 
+    /// A line in large letters.
+    pub(crate) fn heading(&mut self, text: &str) {
+        self.height += LINE;
+        self.text("title", (MARGIN, self.height - 4.0), text);
+    }
+
     fn title(&mut self, scene: &Scene) {
         let [name, words] = &scene.title;
-        self.height += LINE;
-        self.text("title", (MARGIN, self.height - 4.0), name);
+        self.heading(name);
         self.paragraph("faint", 0.0, words);
     }
 

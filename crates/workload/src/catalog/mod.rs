@@ -12,6 +12,7 @@
 //! | [`smallbank`], [`voter`], [`wikipedia`], [`tpcc`] | the workloads of OLTP-Bench that the papers use, with assertions A1 to A17 |
 //! | [`rubis`] | an auction house |
 //! | [`twitter`], [`shopping_cart`], [`courseware`], [`treiber_stack`] | small applications with a fixed harness |
+//! | [`tickets`] | a mutex made of `FOR UPDATE` |
 //! | `shared` | what several of them need |
 //!
 //! The same workload can run on a [`Store`] that is less than a database:
@@ -33,6 +34,7 @@ pub mod shopping_cart;
 pub mod smallbank;
 #[cfg(test)]
 mod tests;
+pub mod tickets;
 pub mod tpcc;
 pub mod treiber_stack;
 pub mod twitter;
@@ -53,7 +55,7 @@ pub struct Entry {
     pub about: &'static str,
     /// How many sessions with how many operations it has when that is fixed, so that nobody tunes it.
     pub harness: Option<Harness>,
-    build: fn(Store) -> Box<dyn Workload>,
+    build: fn(&Requirements) -> Box<dyn Workload>,
 }
 
 /// What a workload may expect besides reads and writes.
@@ -63,14 +65,27 @@ pub struct Entry {
 ///   Database     the second one is refused   drawn outside of transactions, never twice
 ///   Plain        both commit                 the last one and one, read and written as everything else is
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Store {
     /// A database: every real server, and the mock unless it is told otherwise.
+    #[default]
     Database,
     /// Versions of rows and nothing else: the store of the MonkeyDB paper, the mock with plain updates. Keys are not kept unique there,
     /// so TPC-C does not name rows by numbers that two transactions may draw, see [`tpcc::Tpcc::keyed`]; and there is nothing that counts, so
     /// Wikipedia does that itself, see [`wikipedia::Wikipedia::counting`].
     Plain,
+}
+
+/// What is asked of a workload besides its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Requirements {
+    /// What it runs on.
+    pub store: Store,
+    /// Whether every lookup reads the whole table, see [`crate::Options::scan`]. Then tables have as many rows as make a run about as large as
+    /// those of the IsoPredict paper, whose store looks for rows in this way (its Table 3).
+    pub scan: bool,
+    /// Of voter: how many votes a telephone has.
+    pub limit: Option<i64>,
 }
 
 /// The size of a run.
@@ -88,28 +103,28 @@ const SMALL: Option<Harness> = Some(Harness { sessions: 3, operations: 3 });
 impl Entry {
     /// The workload with its default parameters, for a database.
     pub fn workload(&self) -> Box<dyn Workload> {
-        self.workload_on(Store::Database)
+        self.workload_for(&Requirements::default())
     }
 
-    /// The workload with its default parameters, for a store.
-    pub fn workload_on(&self, store: Store) -> Box<dyn Workload> {
-        (self.build)(store)
+    /// The workload that is asked for.
+    pub fn workload_for(&self, required: &Requirements) -> Box<dyn Workload> {
+        (self.build)(required)
     }
 }
 
-const fn entry(name: &'static str, about: &'static str, build: fn(Store) -> Box<dyn Workload>) -> Entry {
+const fn entry(name: &'static str, about: &'static str, build: fn(&Requirements) -> Box<dyn Workload>) -> Entry {
     Entry { name, about, harness: None, build }
 }
 
-const fn small(name: &'static str, about: &'static str, build: fn(Store) -> Box<dyn Workload>) -> Entry {
+const fn small(name: &'static str, about: &'static str, build: fn(&Requirements) -> Box<dyn Workload>) -> Entry {
     Entry { name, about, harness: SMALL, build }
 }
 
-fn registers(_: Store) -> Box<dyn Workload> {
+fn registers(_: &Requirements) -> Box<dyn Workload> {
     Box::new(Registers::new(Parameters::default()))
 }
 
-fn lists(_: Store) -> Box<dyn Workload> {
+fn lists(_: &Requirements) -> Box<dyn Workload> {
     Box::new(Registers::new(Parameters { lists: true, ..Parameters::default() }))
 }
 
@@ -120,18 +135,23 @@ pub const ALL: &[Entry] = &[
     entry("smallbank", "savings and checking accounts; no money is lost (A13)", |_| {
         Box::new(smallbank::SmallBank::default())
     }),
-    entry("voter", "votes by telephone; nobody votes more often than allowed (A14)", |_| {
-        Box::new(voter::Voter::default())
+    entry("voter", "votes by telephone; nobody votes more often than allowed (A14)", |required| {
+        Box::new(voter::Voter::required(required))
     }),
     entry(
         "tpcc",
         "orders, payments and deliveries of a supplier; twelve consistency conditions (A1 to A12)",
-        |store| Box::new(tpcc::Tpcc { keyed: store == Store::Database, ..tpcc::Tpcc::default() }),
+        |required| Box::new(tpcc::Tpcc::required(required)),
     ),
-    entry("wikipedia", "edits of pages; users, history and log agree on how many there were (A15 to A17)", |store| {
-        Box::new(wikipedia::Wikipedia { counting: store == Store::Plain, ..wikipedia::Wikipedia::default() })
-    }),
+    entry(
+        "wikipedia",
+        "edits of pages; users, history and log agree on how many there were (A15 to A17)",
+        |required| Box::new(wikipedia::Wikipedia::required(required)),
+    ),
     entry("rubis", "an auction house; items agree with their bids and sales", |_| Box::new(rubis::Rubis::default())),
+    entry("tickets", "numbers drawn behind a FOR UPDATE of the machine; no number is drawn twice", |_| {
+        Box::new(tickets::Tickets::default())
+    }),
     small("twitter", "tweets and followers; no tweet that was seen is missing later", |_| {
         Box::new(twitter::Twitter::default())
     }),
@@ -153,5 +173,6 @@ pub fn by_name(name: &str) -> Option<Box<dyn Workload>> {
 
 /// The workload with this name and its default parameters, for a store.
 pub fn by_name_on(name: &str, store: Store) -> Option<Box<dyn Workload>> {
-    ALL.iter().find(|entry| entry.name == name).map(|entry| entry.workload_on(store))
+    let required = Requirements { store, ..Requirements::default() };
+    ALL.iter().find(|entry| entry.name == name).map(|entry| entry.workload_for(&required))
 }

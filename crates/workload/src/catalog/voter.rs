@@ -14,6 +14,7 @@
 //!
 //! A14: nobody has more votes than the limit.
 
+use super::Requirements;
 use super::shared::{Sums, all_rows, fresh, nothing_against, required};
 use crate::load::Loader;
 use crate::table::{Table, int, text};
@@ -31,6 +32,10 @@ const VOTES: Table = Table::new(
 /// A telephone number is the area code and seven digits.
 const SUBSCRIBERS: i64 = 10_000_000;
 const AREAS: [(i64, &str); 3] = [(212, "NY"), (312, "IL"), (415, "CA")];
+/// Other area codes begin here.
+const MORE_AREAS: i64 = 500;
+/// How many OLTP-Bench has.
+const ALL_AREAS: i64 = 304;
 
 /// The workload.
 #[derive(Clone, Debug)]
@@ -41,11 +46,13 @@ pub struct Voter {
     pub callers: i64,
     /// How many votes a telephone has.
     pub limit: i64,
+    /// How many area codes there are, at least those of the telephones.
+    pub areas: i64,
 }
 
 impl Default for Voter {
     fn default() -> Voter {
-        Voter { contestants: 6, callers: 1, limit: 2 }
+        Voter { contestants: 6, callers: 1, limit: 2, areas: AREAS.len() as i64 }
     }
 }
 
@@ -58,6 +65,13 @@ struct PhoneCall {
 }
 
 impl Voter {
+    /// The workload that is asked for.
+    pub(super) fn required(required: &Requirements) -> Voter {
+        let usual = Voter::default();
+        let areas = if required.scan { ALL_AREAS } else { usual.areas };
+        Voter { limit: required.limit.unwrap_or(usual.limit), areas, ..usual }
+    }
+
     fn call(&self, random: &mut Random, session: usize, number: u64) -> PhoneCall {
         let caller = random.between(1, self.callers.max(1));
         let (area, _) = AREAS[caller as usize % AREAS.len()];
@@ -91,6 +105,7 @@ impl Workload for Voter {
             loader.insert(&CONTESTANTS, contestant, format!("contestant {contestant}"));
         }
         AREAS.iter().for_each(|(area, state)| loader.insert(&AREA_CODES, *area, *state));
+        (AREAS.len() as i64..self.areas).for_each(|area| loader.insert(&AREA_CODES, MORE_AREAS + area, "XX"));
     }
 
     fn draw(&self, random: &mut Random, session: usize, number: u64) -> Operation {

@@ -34,6 +34,7 @@
 mod edit;
 
 use super::shared::{Arithmetic, Sums, all_rows, differences, fresh, nothing_against, pick};
+use super::{Requirements, Store};
 use crate::load::Loader;
 use crate::table::{Table, int, long_text, text};
 use crate::workload::{Assertion, FinalState, Operation, Workload};
@@ -86,6 +87,9 @@ type Edits = (Sums<i64>, Sums<(i64, i64)>);
 
 const SHARES: [u64; 5] = [10, 10, 20, 20, 40];
 
+/// How many pages there are where every lookup reads all of them.
+const SCANNED_PAGES: i64 = 5;
+
 /// The workload.
 #[derive(Clone, Debug)]
 pub struct Wikipedia {
@@ -131,6 +135,13 @@ fn title(page: i64) -> String {
 }
 
 impl Wikipedia {
+    /// The workload that is asked for.
+    pub(super) fn required(required: &Requirements) -> Wikipedia {
+        let usual = Wikipedia::default();
+        let pages = if required.scan { SCANNED_PAGES } else { usual.pages };
+        Wikipedia { pages, counting: required.store == Store::Plain, ..usual }
+    }
+
     fn call(&self, random: &mut Random) -> WikipediaCall {
         let procedure = pick(random, &SHARES);
         let (user, page) = (random.between(1, self.users.max(1)), random.between(1, self.pages.max(1)));

@@ -11,8 +11,9 @@ mod mysql;
 mod postgres;
 mod postgres_value;
 
+use crate::failure::Objection;
 use crate::{Failure, Row, Url, Value};
-use skew_history::IsolationLevel;
+use skew_history::{EngineLevel, IsolationLevel};
 use skew_value::Dialect;
 use std::time::Duration;
 
@@ -26,6 +27,9 @@ pub trait Connection: Send {
 
     /// Runs a statement with `?` where the arguments go.
     fn execute(&mut self, sql: &str, arguments: &[Value]) -> Result<StatementAnswer, Failure>;
+
+    /// Sends a statement as somebody types it into a terminal: not prepared, without arguments. All values come back as text.
+    fn type_in(&mut self, sql: &str) -> Result<StatementAnswer, Objection>;
 
     /// Runs statements without arguments whose answers nobody needs.
     fn command(&mut self, sql: &str) -> Result<(), Failure>;
@@ -73,6 +77,17 @@ pub(crate) fn level_name(level: IsolationLevel) -> Option<&'static str> {
         ReadCommitted => Some("READ COMMITTED"),
         Snapshot => Some("REPEATABLE READ"),
         Serializable => Some("SERIALIZABLE"),
+        Engine(level) => Some(engine_level_name(level)),
         ReadAtomic | Causal | Prefix | ParallelSnapshot | StrongSnapshot | StrictSerializable | Declared => None,
+    }
+}
+
+fn engine_level_name(level: EngineLevel) -> &'static str {
+    use EngineLevel::*;
+    match level {
+        PostgresReadCommitted | MysqlReadCommitted => "READ COMMITTED",
+        // The snapshot isolation of MariaDB is a setting besides.
+        PostgresRepeatableRead | MysqlRepeatableRead | MysqlSnapshotIsolation => "REPEATABLE READ",
+        PostgresSerializable | MysqlSerializable => "SERIALIZABLE",
     }
 }

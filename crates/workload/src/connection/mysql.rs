@@ -4,12 +4,13 @@
 //! server refuses before we give up the connection.
 
 use super::{Connection, Settings, StatementAnswer, level_name};
+use crate::failure::Objection;
 use crate::value::number_or_text;
 use crate::{Failure, Row, Url, Value};
 use mysql::consts::ColumnType;
 use mysql::prelude::Queryable;
 use mysql::{Conn, DriverError, Error, OptsBuilder, Params};
-use skew_history::IsolationLevel;
+use skew_history::{EngineLevel, IsolationLevel};
 use skew_value::Dialect;
 
 /// How many prepared statements a connection keeps.
@@ -17,7 +18,7 @@ const STATEMENTS: usize = 512;
 
 pub(super) struct MySql {
     connection: Conn,
-    level: Option<&'static str>,
+    level: Option<IsolationLevel>,
     is_mariadb: bool,
 }
 
@@ -78,15 +79,27 @@ impl Connection for MySql {
         Ok(StatementAnswer { affected: affected.max(rows.len() as u64), rows })
     }
 
+    fn type_in(&mut self, sql: &str) -> Result<StatementAnswer, Objection> {
+        let mut result = self.connection.query_iter(sql).map_err(objection)?;
+        let affected = result.affected_rows();
+        let mut rows = Vec::new();
+        for row in result.by_ref() {
+            rows.push(Row(row.map_err(objection)?.unwrap_raw().into_iter().map(typed).collect()));
+        }
+        Ok(StatementAnswer { affected: affected.max(rows.len() as u64), rows })
+    }
+
     fn command(&mut self, sql: &str) -> Result<(), Failure> {
         self.connection.query_drop(sql).map_err(|error| failure(error, sql))
     }
 
     fn begin(&mut self, level: IsolationLevel) -> Result<(), Failure> {
-        let wanted = level_name(level);
-        if let Some(name) = wanted.filter(|_| wanted != self.level) {
+        if let Some(name) = level_name(level).filter(|_| self.level != Some(level)) {
             self.command(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {name}"))?;
-            self.level = wanted;
+            if level == IsolationLevel::Engine(EngineLevel::MysqlSnapshotIsolation) {
+                self.command("SET SESSION innodb_snapshot_isolation = ON")?;
+            }
+            self.level = Some(level);
         }
         self.command("START TRANSACTION")
     }
@@ -123,6 +136,23 @@ fn answered(value: Option<mysql::Value>, kind: ColumnType) -> Value {
             if decimal { number_or_text(&text) } else { Value::Text(text.into_owned()) }
         }
         other => Value::Text(other.as_sql(true)),
+    }
+}
+
+/// A value of a statement that was not prepared: text already.
+fn typed(value: Option<mysql::Value>) -> Value {
+    match value.unwrap_or(mysql::Value::NULL) {
+        mysql::Value::NULL => Value::Null,
+        mysql::Value::Bytes(bytes) => Value::Text(String::from_utf8_lossy(&bytes).into_owned()),
+        other => Value::Text(other.as_sql(true)),
+    }
+}
+
+fn objection(error: Error) -> Objection {
+    let Error::MySqlError(refusal) = error else { return Objection::Lost(error.to_string()) };
+    match Failure::of_mysql(refusal.code, &refusal.state, refusal.message.clone()) {
+        Failure::Lost(why) => Objection::Lost(why),
+        _ => Objection::Refused { code: refusal.code.to_string(), message: refusal.message },
     }
 }
 

@@ -5,6 +5,7 @@
 //! server refuses before.
 
 use super::{Connection, Settings, StatementAnswer, level_name};
+use crate::failure::Objection;
 use crate::{Failure, Row, Url, Value};
 use skew_history::IsolationLevel;
 use skew_value::Dialect;
@@ -12,7 +13,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Config, Error, NoTls, Statement};
+use tokio_postgres::{Client, Config, Error, NoTls, SimpleQueryMessage, SimpleQueryRow, Statement};
 
 pub(super) struct Postgres {
     client: Client,
@@ -102,6 +103,23 @@ impl Connection for Postgres {
         Ok(StatementAnswer { affected: rows.len() as u64, rows })
     }
 
+    fn type_in(&mut self, sql: &str) -> Result<StatementAnswer, Objection> {
+        let typing = self.client.simple_query(sql);
+        let said = match self.runtime.block_on(async { tokio::time::timeout(self.timeout, typing).await }) {
+            Ok(said) => said.map_err(|error| objection(&error))?,
+            Err(_) => return Err(Objection::Lost(format!("no answer within {} s", self.timeout.as_secs_f64()))),
+        };
+        let mut answer = StatementAnswer::default();
+        for message in said {
+            match message {
+                SimpleQueryMessage::Row(row) => answer.rows.push(typed(&row)),
+                SimpleQueryMessage::CommandComplete(count) => answer.affected = count,
+                _ => {}
+            }
+        }
+        Ok(answer)
+    }
+
     fn command(&mut self, sql: &str) -> Result<(), Failure> {
         wait(&self.runtime, self.timeout, sql, self.client.batch_execute(sql))
     }
@@ -147,9 +165,24 @@ fn numbered(sql: &str) -> String {
     text
 }
 
+/// A row of a statement that was not prepared: text already.
+fn typed(row: &SimpleQueryRow) -> Row {
+    Row((0..row.len()).map(|place| Value::from(row.get(place))).collect())
+}
+
+fn objection(error: &Error) -> Objection {
+    let Some(refusal) = error.as_db_error() else { return Objection::Lost(error.to_string()) };
+    let (code, message) = (refusal.code().code().to_owned(), refusal.message().to_owned());
+    match Failure::of_postgres(&code, message.clone()) {
+        Failure::Lost(why) => Objection::Lost(why),
+        _ => Objection::Refused { code, message },
+    }
+}
+
 fn failure(error: &Error, sql: &str) -> Failure {
     if let Some(refusal) = error.as_db_error() {
-        return Failure::of_postgres(refusal.code().code(), format!("{}: {sql}", refusal.message()));
+        let message = format!("{}: {sql}", refusal.message());
+        return Failure::of_postgres_constraint(refusal.code().code(), refusal.constraint(), message);
     }
     let mut message = error.to_string();
     if let Some(cause) = std::error::Error::source(error) {

@@ -2,35 +2,40 @@
 //!
 //! ```text
 //!   select(&ACCOUNTS, 7, &["balance"])                    SELECT ver, balance FROM skew_accounts WHERE id = 7
-//!     {"r":"accounts/7","v":0}
+//!     {"r":"accounts/7","v":0,"s":1}
 //!   update(&ACCOUNTS, 7, "balance = balance + ?", 10)     UPDATE skew_accounts SET balance = balance + 10, prev = ver, ver = … WHERE id = 7
-//!     {"r":"accounts/7","v":0,"lock":true},{"w":"accounts/7","v":1000000001}
+//!     {"r":"accounts/7","v":0,"lock":true,"s":2,"kind":"update"},{"w":"accounts/7","v":1000000001,"s":2,"kind":"update"}
 //! ```
 //!
-//! | method | events |
-//! |---|---|
-//! | `select`, `select_for_update` | a read of the version, or of absence |
-//! | `scan`, `scan_for_update` | a read per row that came back |
-//! | `update`, `update_returning`, `update_if`, `update_where` | a locking read of what was replaced, a write |
-//! | `overwrite` | a write: what was replaced does not matter |
-//! | `insert` | a write |
-//! | `delete`, `delete_where` | a locking read of what was deleted, a write of absence |
-//! | `append`, `read_list` | an append; a read of a list |
-//! | `query` | none |
+//! | method | events | kind |
+//! |---|---|---|
+//! | `select`, `select_for_update` | a read of the version, or of absence | select, for-update |
+//! | `scan`, `scan_for_update` | a read per row that came back | the same |
+//! | `update`, `update_returning`, `update_if`, `update_where` | a read of what was replaced, a write; of no row, by its key, a read of absence | update |
+//! | `overwrite` | a write: what was replaced does not matter; of no row a read of absence | update |
+//! | `insert` | a read of absence, a write; of a row that is there a read that only found it | insert |
+//! | `delete`, `delete_where` | a read of what was deleted, a write of absence; of no row, by its key, a read of absence | delete |
+//! | `append`, `read_list` | an append; a read of a list | update, select |
+//! | `query` | none | |
+//!
+//! Each of them can be told to read the whole table first, see `whole`. All events of a statement have its number.
 //!
 //! What was locked is read in its latest version, on the engines that this is for. What is *not there* cannot be locked on all
-//! of them, so absence is always an ordinary read. After the first failure every further call fails in the same way: no server
+//! of them: `record` says what becomes of absence. Rows that an UPDATE looked at and passed over are left out, since no server tells which these were.
+//! After the first failure every further call fails in the same way: no server
 //! goes on with such a transaction in a way that programs agree on.
 
 mod list;
 mod read;
 #[cfg(test)]
 mod tests;
+mod whole;
 mod write;
 
 pub use read::FoundRow;
+pub(crate) use whole::Lookups;
 
-use crate::connection::Connection;
+use crate::connection::{Connection, StatementAnswer};
 use crate::record::Events;
 use crate::table::{Names, Table};
 use crate::{Failure, Row, Value, Values};
@@ -88,6 +93,8 @@ pub struct Transaction<'a> {
     notes: &'a mut Notes,
     events: Events,
     failure: Option<Failure>,
+    /// By their keys, unless a run wants otherwise.
+    pub(crate) lookups: Lookups,
 }
 
 impl<'a> Transaction<'a> {
@@ -98,7 +105,7 @@ impl<'a> Transaction<'a> {
         notes: &'a mut Notes,
         events: Events,
     ) -> Transaction<'a> {
-        Transaction { connection, names, versions, notes, events, failure: None }
+        Transaction { connection, names, versions, notes, events, failure: None, lookups: Lookups::default() }
     }
 
     /// What is spoken, for the few statements that differ.
@@ -110,11 +117,28 @@ impl<'a> Transaction<'a> {
     pub fn query(&mut self, sql: &str, arguments: impl Values) -> Result<Vec<Row>, Failure> {
         self.notes.unrecorded += 1;
         let sql = self.names.expand(sql);
-        Ok(self.run(&sql, &arguments.values())?.rows)
+        let rows = self.run(&sql, &arguments.values())?.rows;
+        self.note_look("");
+        Ok(rows)
     }
 
-    /// Runs a statement, unless one has failed already.
-    fn run(&mut self, sql: &str, arguments: &[Value]) -> Result<crate::connection::StatementAnswer, Failure> {
+    /// A SELECT was sent that left no event. That it was sent matters where the first one decides what the others see.
+    fn note_look(&mut self, table: &str) {
+        if self.dialect() == Dialect::MySql {
+            self.events.looked(table);
+        }
+    }
+
+    /// Runs the next statement of the program, unless one has failed already.
+    fn run(&mut self, sql: &str, arguments: &[Value]) -> Result<StatementAnswer, Failure> {
+        if self.failure.is_none() {
+            self.events.next_statement();
+        }
+        self.send(sql, arguments)
+    }
+
+    /// Sends what belongs to the statement before, unless one has failed already.
+    fn send(&mut self, sql: &str, arguments: &[Value]) -> Result<StatementAnswer, Failure> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }

@@ -1,15 +1,16 @@
 //! Changes: every one writes a fresh version and says which one it replaced.
 //!
 //! PostgreSQL tells what was replaced with `RETURNING prev`. MySQL and MariaDB have no such thing for updates, but a transaction sees
-//! its own row, and `prev` stands in it; so one more SELECT by key tells the same, whatever the level.
+//! its own row, and `prev` stands in it; so one more SELECT by key tells the same, whatever the level. That one locks what is locked
+//! already: a plain SELECT might be the first of its transaction, and decide what the others see.
 //!
-//! A change that finds no row leaves no event. It may have looked at the latest version, as locking reads do, or at the one that its
-//! level shows; nothing tells which, and a read that claims the wrong one would accuse the server.
+//! A change by key that finds no row has read that there is none. When a server has looked, its level says.
 
 use super::read::{FoundRow, split};
 use super::{Transaction, check_key, joined, selected, version_of, without_first};
 use crate::table::Table;
 use crate::{Failure, Row, Value, Values};
+use skew_history::StatementKind::{Delete, ForUpdate, Select, Update};
 use skew_value::Dialect;
 
 impl Transaction<'_> {
@@ -34,9 +35,10 @@ impl Transaction<'_> {
         columns: &[&str],
     ) -> Result<Option<Row>, Failure> {
         let key = key.values();
+        self.first_look(table)?;
         let row = self.replace(table, &key, ("", &[]), (set, &arguments.values()), columns)?;
         if row.is_none() {
-            self.notes.unrecorded += 1;
+            self.events.read(&table.key_name(&key), None, Update);
         }
         Ok(row)
     }
@@ -54,10 +56,11 @@ impl Transaction<'_> {
     ) -> Result<bool, Failure> {
         let key = key.values();
         let (only, change) = (condition_arguments.values(), set_arguments.values());
+        self.first_look(table)?;
         if self.replace(table, &key, (condition, &only), (set, &change), &[])?.is_some() {
             return Ok(true);
         }
-        self.select_row(table, &key, &[], false)?;
+        self.select_row(table, &key, &[], Select)?;
         Ok(false)
     }
 
@@ -80,13 +83,13 @@ impl Transaction<'_> {
             Dialect::Postgres => self.run(&format!("{sql} RETURNING {list}"), &arguments)?.rows.into_iter().next(),
             Dialect::MySql if self.run(&sql, &arguments)?.affected == 0 => None,
             Dialect::MySql => {
-                self.run(&format!("SELECT {list} FROM {name} WHERE {by_key}"), key)?.rows.into_iter().next()
+                self.send(&format!("SELECT {list} FROM {name} WHERE {by_key} FOR UPDATE"), key)?.rows.into_iter().next()
             }
         };
         let Some(row) = row else { return Ok(None) };
         let key_name = table.key_name(key);
-        self.events.read(&key_name, version_of(&row, 0)?, true);
-        self.events.write(&key_name, Some(version));
+        self.events.read(&key_name, version_of(&row, 0)?, Update);
+        self.events.write(&key_name, Some(version), Update);
         Ok(Some(without_first(row, 1)))
     }
 
@@ -101,15 +104,16 @@ impl Transaction<'_> {
     ) -> Result<bool, Failure> {
         let key = key.values();
         check_key(table, &key)?;
+        self.first_look(table)?;
         let (version, name) = (self.versions.next(), self.names.table(table));
         let sql = format!("UPDATE {name} SET {set}, prev = ver, ver = ? WHERE {}", table.key_condition());
         let arguments = joined(&[&arguments.values(), &[Value::Int(version)], &key]);
         let there = self.run(&sql, &arguments)?.affected > 0;
         let key_name = table.key_name(&key);
         if there {
-            self.events.write(&key_name, Some(version));
+            self.events.write(&key_name, Some(version), Update);
         } else {
-            self.notes.unrecorded += 1;
+            self.events.read(&key_name, None, Update);
         }
         Ok(there)
     }
@@ -123,8 +127,9 @@ impl Transaction<'_> {
         (set, set_arguments): (&str, impl Values),
     ) -> Result<Vec<Vec<Value>>, Failure> {
         let (only, change) = (condition_arguments.values(), set_arguments.values());
+        self.first_look(table)?;
         if self.dialect() == Dialect::MySql {
-            let found = self.scan_rows(table, condition, &only, &[], true)?;
+            let found = self.scan_rows(table, condition, &only, &[], ForUpdate)?;
             let keys: Vec<Vec<Value>> = found.into_iter().map(|found| found.key).collect();
             for key in &keys {
                 self.replace(table, key, ("", &[]), (set, &change), &[])?;
@@ -136,7 +141,8 @@ impl Transaction<'_> {
         let list = format!("prev, {}", table.key_list());
         let sql = format!("UPDATE {name} SET {set}, prev = ver, ver = ? WHERE {condition} RETURNING {list}");
         let rows = self.run(&sql, &joined(&[&change, &[Value::Int(version)], &only]))?.rows;
-        Ok(rows.into_iter().map(|row| self.replaced(table, row, Some(version)).key).collect())
+        let rows = self.in_order(table, "", rows);
+        Ok(rows.into_iter().map(|row| self.replaced(table, row, Some(version))).collect())
     }
 
     /// A new row: its key, then all other columns in the order of the table.
@@ -147,20 +153,26 @@ impl Transaction<'_> {
         let columns: Vec<&str> = table.key.iter().chain(table.columns).map(|column| column.name).collect();
         let places = vec!["?"; columns.len() + 1].join(", ");
         let sql = format!("INSERT INTO {} ({}, ver) VALUES ({places})", self.names.table(table), columns.join(", "));
-        self.run(&sql, &joined(&[&key, &values.values(), &[Value::Int(version)]]))?;
-        self.events.write(&table.key_name(&key), Some(version));
-        Ok(())
+        let inserted = self.run(&sql, &joined(&[&key, &values.values(), &[Value::Int(version)]]));
+        match &inserted {
+            Ok(_) => self.events.insert(&table.key_name(&key), version),
+            Err(Failure::Duplicate) => self.events.duplicate(&table.key_name(&key)),
+            Err(_) => {}
+        }
+        inserted.map(|_| ())
     }
 
     /// Deletes the row with this key; whether there was one.
     pub fn delete(&mut self, table: &Table, key: impl Values) -> Result<bool, Failure> {
         let key = key.values();
         check_key(table, &key)?;
-        if self.delete_rows(table, &table.key_condition(), &key)?.is_empty() {
-            self.notes.unrecorded += 1;
-            return Ok(false);
+        self.first_look(table)?;
+        let is_there = !self.delete_rows(table, &table.key_condition(), &key)?.is_empty();
+        if !is_there {
+            let kind = if self.connection.returns_deleted() { Delete } else { ForUpdate };
+            self.events.read(&table.key_name(&key), None, kind);
         }
-        Ok(true)
+        Ok(is_there)
     }
 
     /// Deletes all rows that fulfil a condition; their keys.
@@ -171,33 +183,53 @@ impl Transaction<'_> {
         arguments: impl Values,
     ) -> Result<Vec<Vec<Value>>, Failure> {
         self.notes.scans += 1;
+        self.first_look(table)?;
         let condition = self.names.expand(condition);
         self.delete_rows(table, &condition, &arguments.values())
     }
 
     fn delete_rows(&mut self, table: &Table, condition: &str, arguments: &[Value]) -> Result<Vec<Vec<Value>>, Failure> {
-        let (name, list) = (self.names.table(table), format!("ver, {}", table.key_list()));
-        let rows = if self.connection.returns_deleted() {
-            self.run(&format!("DELETE FROM {name} WHERE {condition} RETURNING {list}"), arguments)?.rows
-        } else {
-            let rows = self.run(&format!("SELECT {list} FROM {name} WHERE {condition} FOR UPDATE"), arguments)?.rows;
-            // One by one: a row that came after the look fulfils the condition too, and nobody would know that it was deleted.
-            for row in &rows {
-                let (found, _) = split(table, row.clone());
-                self.run(&format!("DELETE FROM {name} WHERE {}", table.key_condition()), &found.key)?;
-            }
-            rows
-        };
+        let name = self.names.table(table);
+        if !self.connection.returns_deleted() {
+            return self.delete_one_by_one(table, condition, arguments);
+        }
+        let list = format!("ver, {}", table.key_list());
+        let rows = self.run(&format!("DELETE FROM {name} WHERE {condition} RETURNING {list}"), arguments)?.rows;
+        let rows = self.in_order(table, "", rows);
         self.notes.deletions += rows.len() as u64;
-        Ok(rows.into_iter().map(|row| self.replaced(table, row, None).key).collect())
+        Ok(rows.into_iter().map(|row| self.replaced(table, row, None)).collect())
     }
 
-    /// The events of a change that answered with what it replaced.
-    fn replaced(&mut self, table: &Table, row: Row, version: Option<i64>) -> FoundRow {
+    /// Locks the rows first, and deletes those: one that came after the look fulfils the condition too, and nobody would know that it was
+    /// deleted.
+    fn delete_one_by_one(
+        &mut self,
+        table: &Table,
+        condition: &str,
+        arguments: &[Value],
+    ) -> Result<Vec<Vec<Value>>, Failure> {
+        let (name, list) = (self.names.table(table), format!("ver, {}", table.key_list()));
+        let rows = self.run(&format!("SELECT {list} FROM {name} WHERE {condition} FOR UPDATE"), arguments)?.rows;
+        let rows = self.in_order(table, "", rows);
+        let found: Vec<(FoundRow, Option<i64>)> = rows.into_iter().map(|row| split(table, row)).collect();
+        for (found, version) in &found {
+            self.events.read(&table.key_name(&found.key), *version, ForUpdate);
+        }
+        for (found, version) in &found {
+            self.run(&format!("DELETE FROM {name} WHERE {}", table.key_condition()), &found.key)?;
+            self.events.read(&table.key_name(&found.key), *version, Delete);
+            self.events.write(&table.key_name(&found.key), None, Delete);
+        }
+        self.notes.deletions += found.len() as u64;
+        Ok(found.into_iter().map(|(found, _)| found.key).collect())
+    }
+
+    /// The events of a change that answered with what it replaced; the key.
+    fn replaced(&mut self, table: &Table, row: Row, version: Option<i64>) -> Vec<Value> {
         let (found, previous) = split(table, row);
-        let key_name = table.key_name(&found.key);
-        self.events.read(&key_name, previous, true);
-        self.events.write(&key_name, version);
-        found
+        let (key_name, kind) = (table.key_name(&found.key), if version.is_some() { Update } else { Delete });
+        self.events.read(&key_name, previous, kind);
+        self.events.write(&key_name, version, kind);
+        found.key
     }
 }

@@ -4,17 +4,21 @@
 //! | module | holds that |
 //! |---|---|
 //! | `catalog` | at serializable every assertion of every workload holds |
+//! | `engines` | what clients record is what their server can show at its level, whatever they ask for |
 //! | `faults` | servers that are killed or stand still break no promise, and the run ends with a report |
 //! | `levels` | PostgreSQL keeps what its levels promise, MariaDB does not, and the recorded histories show it |
 //! | `promises` | the same over thousands of transactions of every workload |
+//! | `screenplays` | interleavings are forced, waits seen, deadlocks and lost connections survived |
 //! | `statements` | every method of a transaction does and records what it says, on both servers |
 //! | `running` | tables that are there are left alone; a run can be stopped; a lost server ends it |
 
 mod catalog;
+mod engines;
 mod faults;
 mod levels;
 mod promises;
 mod running;
+mod screenplays;
 mod statements;
 
 use skew_check::{Budget, Verdict, check};

@@ -60,7 +60,20 @@ impl Arguments {
         let is_baseline = self.algorithm == AlgorithmArgument::Dfs;
         let in_parts = self.resume.is_some() || self.split.is_some() || self.part.is_some() || !self.merge.is_empty();
         let is_replay = self.replay.is_some();
+        let of_engine = self.level.iter().any(|level| level.of_engine().is_some());
         let refusals = [
+            (
+                of_engine && in_parts,
+                "at the level of an engine a program is explored in one go: it cannot be interrupted or split",
+            ),
+            (
+                of_engine && is_baseline,
+                "--algorithm dfs is for levels of the papers: at that of an engine every schedule is explored",
+            ),
+            (
+                of_engine && self.base.is_some(),
+                "--base is for levels of the papers: that of an engine is explored as it is",
+            ),
             (self.init.is_some(), "--init is for commands: a program has its tables and rows in its file"),
             (is_baseline && in_parts, "--algorithm dfs explores in one go: it cannot be interrupted or split"),
             (is_baseline && self.jobs > 1, "--algorithm dfs explores with one thread"),

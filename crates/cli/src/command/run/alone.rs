@@ -1,4 +1,4 @@
-//! One run: a line of progress, the report, and the verdicts that `--check` asks for.
+//! One run: a line of progress, the report, whether the server kept its promise, and the verdicts that `--check` asks for.
 
 use super::Arguments;
 use crate::clock;
@@ -7,7 +7,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
 use skew_campaign::Checked;
-use skew_campaign::driven::{DriveCampaign, DrivenRun, json_of_run, milliseconds, told_run};
+use skew_campaign::driven::{DriveCampaign, DrivenRun, LevelPromise, json_of_run, milliseconds, told_run};
 use skew_check::Budget;
 use skew_history::History;
 use skew_history::format::{self, Source};
@@ -20,31 +20,19 @@ pub(super) fn run(
     campaign: &DriveCampaign<'_>,
     console: &mut Console,
 ) -> Result<Exit, Complaint> {
-    let ran = watched(arguments, campaign, console)?;
+    let ran = watched(campaign, is_asked(arguments, campaign), console)?;
     let mut exit = Exit::from(ran.conclusion());
-    let is_checked = !arguments.check.is_empty() && !clock::is_stopped();
-    let checked = if is_checked { Some(check(arguments, &ran)?) } else { None };
-    if !is_checked && !arguments.check.is_empty() {
+    let answers = match is_asked(arguments, campaign) && !clock::is_stopped() {
+        true => Some(Answers::new(arguments, campaign, &ran)?),
+        false => None,
+    };
+    if answers.is_none() && is_asked(arguments, campaign) {
         console.note("the history is not checked: the run was stopped");
     }
-    if let Some((_, checked)) = &checked {
-        exit.combine(checked.conclusion().into());
+    if let Some(answers) = &answers {
+        exit.combine(answers.exit(arguments));
     }
-    let record = arguments.record_file(ran.seed).map(|path| path.to_string_lossy().into_owned());
-    // How the user knows the history.
-    let name = record.clone().unwrap_or_else(|| "the recorded run".to_owned());
-    let verdicts = checked.as_ref().map(|(history, checked)| checked.report(&name, history));
-    match arguments.format {
-        Format::Human => {
-            console.say(&told_run(campaign, &ran, console.palette));
-            if let Some(verdicts) = &verdicts {
-                console.say(&format!("\n{}", verdicts.human(console.palette)));
-            }
-        }
-        Format::Json => {
-            console.result(&format!("{}\n", json_of_run(campaign, &ran, verdicts.as_ref(), record)));
-        }
-    }
+    show(arguments, campaign, (&ran, answers.as_ref()), console);
     match (&ran.report.end, ran.recording_complaint()) {
         (End::Failed(why), None) => console.note(&format!("{why}; what was recorded up to then is a valid history")),
         (End::Failed(why), Some(_)) => console.note(why),
@@ -59,7 +47,7 @@ pub(super) fn run(
 }
 
 /// Runs with a line of progress.
-fn watched(arguments: &Arguments, campaign: &DriveCampaign<'_>, console: &mut Console) -> Result<DrivenRun, Complaint> {
+fn watched(campaign: &DriveCampaign<'_>, keeps_history: bool, console: &mut Console) -> Result<DrivenRun, Complaint> {
     let (began, all) = (Instant::now(), campaign.operations());
     let shows = console.shows_progress();
     let console = RefCell::new(console);
@@ -73,22 +61,80 @@ fn watched(arguments: &Arguments, campaign: &DriveCampaign<'_>, console: &mut Co
         console.borrow_mut().progress(&line);
     };
     let progress: Option<&dyn Fn(&Progress)> = if shows { Some(&draw) } else { None };
-    let ran = campaign.drive_once(!arguments.check.is_empty(), progress);
+    let ran = campaign.drive_once(keeps_history, progress);
     console.borrow_mut().progress("");
     ran
 }
 
-fn check(arguments: &Arguments, ran: &DrivenRun) -> Result<(History, Checked), Complaint> {
-    let source = Source { name: "the recorded run", bytes: ran.history.as_bytes() };
-    let history = format::read(&[source], format::Format::Native).map_err(|error| Complaint::of_file(&error))?;
-    let levels = arguments.levels_for(&history);
+/// Whether somebody wants to know something of the history.
+fn is_asked(arguments: &Arguments, campaign: &DriveCampaign<'_>) -> bool {
+    campaign.promised().is_some() || !arguments.check.is_empty()
+}
+
+/// What the checker says about the history of the run.
+struct Answers {
+    history: History,
+    /// Whether the server kept what its level promises.
+    promise: Option<LevelPromise>,
+    /// What `--check` asks for.
+    checked: Option<Checked>,
+}
+
+impl Answers {
+    fn new(arguments: &Arguments, campaign: &DriveCampaign<'_>, ran: &DrivenRun) -> Result<Answers, Complaint> {
+        let source = Source { name: "the recorded run", bytes: ran.history.as_bytes() };
+        let history = format::read(&[source], format::Format::Native).map_err(|error| Complaint::of_file(&error))?;
+        let budget = Budget { stop: Some(clock::stop_flag()), ..Budget::steps(arguments.budget) };
+        let promise = campaign.promised().map(|level| LevelPromise::new(&history, level, budget));
+        let checked = if arguments.check.is_empty() { None } else { Some(check(arguments, &history, budget)?) };
+        Ok(Answers { history, promise, checked })
+    }
+
+    fn exit(&self, arguments: &Arguments) -> Exit {
+        let mut exit = Exit::Holds;
+        if let Some(promise) = &self.promise {
+            exit.combine(promise.conclusion().into());
+        }
+        if let Some(checked) = &self.checked {
+            exit.combine(checked.conclusion_about(|level| arguments.counts(level)).into());
+        }
+        exit
+    }
+}
+
+fn check(arguments: &Arguments, history: &History, budget: Budget<'_>) -> Result<Checked, Complaint> {
+    let levels = arguments.levels_for(history);
     if let Some((level, why)) =
-        levels.iter().find_map(|level| skew_check::cannot_ask(&history, *level).map(|why| (level, why)))
+        levels.iter().find_map(|level| skew_check::cannot_ask(history, *level).map(|why| (level, why)))
     {
         let what = format!("{level} cannot be checked: {why}");
         return Err(Complaint::new("--check", what, "ask for another level"));
     }
-    let budget = Budget { stop: Some(clock::stop_flag()), ..Budget::steps(arguments.budget) };
-    let checked = Checked::new(&history, &levels, skew_check::Options::default(), budget, true);
-    Ok((history, checked))
+    Ok(Checked::new(history, &levels, skew_check::Options::default(), budget, true))
+}
+
+/// Shows what came of the run and what was asked about it.
+fn show(
+    arguments: &Arguments,
+    campaign: &DriveCampaign<'_>,
+    (ran, answers): (&DrivenRun, Option<&Answers>),
+    console: &mut Console,
+) {
+    let record = arguments.record_file(ran.seed).map(|path| path.to_string_lossy().into_owned());
+    // How the user knows the history.
+    let name = record.clone().unwrap_or_else(|| "the recorded run".to_owned());
+    let promise = answers.and_then(|answers| answers.promise.as_ref());
+    let verdicts = answers.and_then(|answers| Some(answers.checked.as_ref()?.report(&name, &answers.history)));
+    match arguments.format {
+        Format::Human => {
+            let promise = promise.map(|promise| promise.human(console.palette)).unwrap_or_default();
+            console.say(&format!("{}{promise}", told_run(campaign, ran, console.palette)));
+            if let Some(verdicts) = &verdicts {
+                console.say(&format!("\n{}", verdicts.human(console.palette)));
+            }
+        }
+        Format::Json => {
+            console.result(&format!("{}\n", json_of_run(campaign, ran, promise, verdicts.as_ref(), record)));
+        }
+    }
 }

@@ -5,10 +5,13 @@
 //!                                 └── many runs: a seed and fresh tables each    runs
 //! ```
 //!
-//! A seed gives the same requests. What they meet is up to the server, so a second run with the same seed may end otherwise.
+//! A seed gives the same requests. What they meet is up to the server, so a second run with the same seed may end otherwise, unless there is one
+//! transaction at a time (`--serial`).
 
 mod alone;
+mod level;
 mod own;
+mod predict;
 mod registers;
 mod runs;
 
@@ -19,15 +22,17 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
 use crate::output::{RecordErrors, RecordKeeper};
+use level::LevelArgument;
 use own::OwnArguments;
 use registers::RegistersArguments;
 use runs::Histories;
 use skew_campaign::Moment;
 use skew_campaign::driven::{DriveCampaign, DriveSettings, MockSettings, WorkloadChoice};
 use skew_history::History;
-use skew_history::level::{IsolationLevel, listed};
+use skew_history::level::IsolationLevel;
 use skew_mockdb::ChooserKind;
-use skew_workload::{BadUrl, Names, Url, catalog};
+use skew_predict::Strategy;
+use skew_workload::{BadUrl, Names, Turns, Url, catalog};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -40,10 +45,11 @@ const RETRIES: u32 = 10;
 #[command(
     after_help = "Examples (on a mock database that is as weak as causal allows; on a PostgreSQL; on three nodes; on three of its own):\n  \
     skew run smallbank --level causal --runs 20\n  \
-    skew run tpcc --db postgres://postgres@127.0.0.1:5432/postgres --check serializable\n  \
+    skew run tpcc --db postgres://postgres@127.0.0.1:5432/postgres --level repeatable-read\n  \
     skew run registers --db mysql://root@127.0.0.1:3306/test --db mysql://root@127.0.0.1:3307/test --record run.jsonl\n  \
     skew run registers --up galera --fault partition --check snapshot\n\n\
-    Exit codes: 0 everything asked holds, 1 an assertion or a level fails, 2 bad usage or input, 3 inconclusive"
+    Exit codes: 0 the server kept its promise and everything asked holds, 1 an assertion or a level fails,\n\
+    2 bad usage or input, 3 inconclusive"
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -64,12 +70,23 @@ pub(crate) struct Arguments {
     /// How many transactions each of them does [default: 100; 3 for the small applications]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     transactions: Option<u64>,
+    /// One transaction at a time, whose, the seed decides: the same seed gives the same history, byte for byte. On the mock database its reads
+    /// are ordinary ones, of the latest version, unless --chooser says otherwise
+    #[arg(long)]
+    serial: bool,
+    /// Every lookup of a row reads every row of its table first, as the store of the papers does; with tables as large as theirs
+    #[arg(long)]
+    scan: bool,
+    /// Of voter: how many votes a telephone has [default: 2]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    limit: Option<u64>,
     /// Where chance begins; run n has seed N + n
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
-    /// The level that transactions ask for: rc, si or ser; the mock database has all seven
-    #[arg(short, long, default_value = "serializable", value_name = "LEVEL")]
-    level: IsolationLevel,
+    /// The level that transactions ask for. On a server read-committed, repeatable-read or serializable, or one of its own such as
+    /// postgres:repeatable-read; the mock database has the seven of the papers [default: serializable; of a cluster repeatable-read]
+    #[arg(short, long, value_name = "LEVEL")]
+    level: Option<LevelArgument>,
     /// How many runs, each with fresh tables
     #[arg(long, default_value_t = 1, value_name = "M", value_parser = clap::value_parser!(u64).range(1..))]
     runs: u64,
@@ -84,9 +101,10 @@ pub(crate) struct Arguments {
     /// is wrong from the start ends it in any case
     #[arg(long, value_enum, default_value_t = RecordErrors::Stop)]
     record_errors: RecordErrors,
-    /// Check the history: levels, `levels` for the seven, `all` for the strong ones too; of several runs, one level
+    /// Check the history besides: levels, `levels` for the seven of the papers, `all` for the strong ones too; of several runs, one level. On a
+    /// server `levels` and `all` say nothing by the exit code about levels above the one that was asked for
     #[arg(long, value_delimiter = ',', value_name = "LEVEL")]
-    check: Vec<Asked>,
+    check: Vec<AskedLevels>,
     /// How often a transaction that the database refused is tried again
     #[arg(long, default_value_t = RETRIES, value_name = "N")]
     retries: u32,
@@ -114,15 +132,27 @@ pub(crate) struct Arguments {
     /// Of the mock: whether a read chooses the version of a row, or of each cell of it
     #[arg(long, value_enum, default_value_t = GranularityArgument::Row, conflicts_with_all = ["servers", "up"])]
     granularity: GranularityArgument,
-    /// Of the mock: which version a read returns: random, latest, stalest, latest-per-session or novel
-    #[arg(long, default_value = "random", value_name = "NAME", conflicts_with_all = ["servers", "up"])]
-    chooser: ChooserKind,
+    /// Of the mock: which version a read returns: random, latest, stalest, latest-per-session or novel [default: random; latest with --serial]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["servers", "up"])]
+    chooser: Option<ChooserKind>,
     /// Of the mock: the axioms alone, so that at read-committed a session need not see its own commits
     #[arg(long, conflicts_with_all = ["servers", "up"])]
     bare: bool,
     /// Of the mock: when its clock starts, of which every transaction takes a second
     #[arg(long, default_value_t = Moment::USUAL, value_name = "TIME", conflicts_with_all = ["servers", "up"])]
     clock: Moment,
+    /// On the mock: run once with ordinary reads, one transaction at a time, predict what could have been instead, and make that again
+    #[arg(long, conflicts_with_all = ["servers", "up", "runs", "jobs", "chooser", "check", "record", "serial"])]
+    predict: bool,
+    /// With --predict: exact, exact-strict, exact-relaxed, approx-strict or approx-relaxed
+    #[arg(long, default_value = "exact", value_name = "NAME", requires = "predict")]
+    strategy: Strategy,
+    /// With --predict: how many runs may be made again
+    #[arg(long, default_value_t = 50, value_name = "N", requires = "predict")]
+    replays: u64,
+    /// With --predict: how many stepping stones are taken one after the other, where no prediction makes an assertion fail
+    #[arg(long, default_value_t = 2, value_name = "N", requires = "predict")]
+    stones: usize,
     #[command(flatten)]
     own: OwnArguments,
     #[command(flatten)]
@@ -131,7 +161,7 @@ pub(crate) struct Arguments {
 
 /// What is asked of a history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Asked {
+enum AskedLevels {
     /// One level.
     Level(IsolationLevel),
     /// The seven.
@@ -152,16 +182,17 @@ fn patience(text: &str) -> Result<Duration, String> {
     if time < Duration::from_secs(2) { Err("a server needs at least 2s".to_owned()) } else { Ok(time) }
 }
 
-impl FromStr for Asked {
+impl FromStr for AskedLevels {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Asked, String> {
+    fn from_str(text: &str) -> Result<AskedLevels, String> {
         match text {
-            "all" => Ok(Asked::All),
-            "levels" => Ok(Asked::Seven),
-            level => {
-                level.parse().map(Asked::Level).map_err(|error: <IsolationLevel as FromStr>::Err| error.to_string())
-            }
+            "all" => Ok(AskedLevels::All),
+            "levels" => Ok(AskedLevels::Seven),
+            level => level
+                .parse()
+                .map(AskedLevels::Level)
+                .map_err(|error: <IsolationLevel as FromStr>::Err| error.to_string()),
         }
     }
 }
@@ -187,6 +218,9 @@ impl Replayed for Arguments {
         "heal",
         "sessions",
         "transactions",
+        "serial",
+        "scan",
+        "limit",
         "retries",
         "patience",
         "updates",
@@ -210,6 +244,7 @@ impl Replayed for Arguments {
         // Without their passwords, which the user has to add.
         ("servers", |url| url.parse::<Url>().ok().map(|url| quote(&url.to_string()))),
         ("heal", own::written),
+        ("level", level::written),
         ("check", |level| level.parse::<IsolationLevel>().ok().map(|level| level.to_string())),
     ];
 }
@@ -243,6 +278,7 @@ impl Arguments {
             clock::stop_after(limit);
         }
         match self.is_campaign() {
+            _ if self.predict => predict::run(self, &campaign, console),
             true => runs::run(self, &campaign, console),
             false => alone::run(self, &campaign, console),
         }
@@ -254,8 +290,10 @@ impl Arguments {
             sessions: self.sessions,
             transactions: self.transactions,
             registers: self.registers.choice(),
-            level: self.level,
+            level: self.level(),
             mock: self.is_mock().then(|| self.updates.into()),
+            scan: self.scan,
+            limit: self.limit,
         }
     }
 
@@ -264,8 +302,8 @@ impl Arguments {
             seed: self.seed,
             runs: self.runs,
             jobs: self.jobs,
-            level: self.level,
-            against: if let [Asked::Level(level)] = self.check.as_slice() { Some(*level) } else { None },
+            level: self.level(),
+            against: if let [AskedLevels::Level(level)] = self.check.as_slice() { Some(*level) } else { None },
             budget: self.budget,
             retries: self.retries,
             patience: self.patience,
@@ -274,16 +312,24 @@ impl Arguments {
             mock: MockSettings {
                 updates: self.updates.into(),
                 granularity: self.granularity.into(),
-                chooser: self.chooser,
+                chooser: self.chooser(),
                 bare: self.bare,
                 clock: self.clock,
             },
             own: self.own.servers(),
+            order: if self.serial { Turns::BySeed } else { Turns::AsTheyCome },
+            scan: self.scan,
         }
     }
 
+    /// What a run in turns is wanted for is a recording of an ordinary run.
+    fn chooser(&self) -> ChooserKind {
+        let usual = if self.serial || self.predict { ChooserKind::Latest } else { ChooserKind::Random };
+        self.chooser.unwrap_or(usual)
+    }
+
     /// Whether the run has no server but the mock database of this process.
-    fn is_mock(&self) -> bool {
+    pub(super) fn is_mock(&self) -> bool {
         self.servers.is_empty() && !self.own.is_wanted()
     }
 
@@ -304,9 +350,9 @@ impl Arguments {
         let mut levels = Vec::new();
         for asked in &self.check {
             match asked {
-                Asked::Level(level) => levels.push(*level),
-                Asked::Seven => levels.extend(IsolationLevel::of_transactions()),
-                Asked::All => levels.extend(skew_check::levels_to_ask(history)),
+                AskedLevels::Level(level) => levels.push(*level),
+                AskedLevels::Seven => levels.extend(IsolationLevel::of_papers()),
+                AskedLevels::All => levels.extend(skew_check::papers_levels_to_ask(history)),
             }
         }
         let mut each = Vec::new();
@@ -320,15 +366,16 @@ impl Arguments {
 
     fn refuse_nonsense(&self) -> Result<(), Complaint> {
         let refuse = |what: String, advice: &str| Err(Complaint::new("skew run", what, advice));
-        if !self.level.is_of_transactions() {
-            let levels = listed(IsolationLevel::of_transactions().map(IsolationLevel::short), "or");
-            return refuse(format!("no transaction runs at {}", self.level), &format!("use {levels}"));
+        self.refuse_level()?;
+        if self.predict && self.level().implies(IsolationLevel::Serializable) {
+            let what = format!("nothing could be predicted at {}, because all its runs are serializable", self.level());
+            return refuse(what, "give a weaker --level, such as causal or read-committed");
         }
-        if self.is_campaign() && !matches!(self.check.as_slice(), [] | [Asked::Level(_)]) {
+        if self.is_campaign() && !matches!(self.check.as_slice(), [] | [AskedLevels::Level(_)]) {
             let what = "several runs are compared with one level".to_owned();
             return refuse(what, "give --check one level, or record the runs and use `skew check`");
         }
-        if self.is_campaign() && self.chooser == ChooserKind::Novel {
+        if self.is_campaign() && self.chooser() == ChooserKind::Novel {
             let what = "what novel chooses depends on the runs before, so that no run could be had again by its seed";
             return refuse(what.to_owned(), "use another --chooser, or one run");
         }
@@ -338,11 +385,14 @@ impl Arguments {
     /// The command that makes the requests of one run again.
     pub(super) fn replay(&self, seed: u64) -> String {
         let mut line = self.given.line();
-        line.insist("level");
+        match self.level {
+            Some(_) => line.insist("level"),
+            None => line.set("level", self.named_level()),
+        }
         if !self.own.is_cluster() {
             line.without("nodes");
         }
-        if !matches!(self.check.as_slice(), [Asked::Level(_)]) {
+        if !matches!(self.check.as_slice(), [AskedLevels::Level(_)]) {
             line.without("check");
         }
         if !self.servers.is_empty() {

@@ -11,6 +11,7 @@ use crate::clock;
 use crate::command::up::Kind;
 use crate::input::Complaint;
 use skew_campaign::driven::OwnServers;
+use skew_value::Dialect;
 use skew_workload::{Fault, Lasting};
 
 /// The arguments about servers of one's own.
@@ -73,6 +74,14 @@ impl OwnArguments {
             return refuse(what, "use one --fault and one run, or give --heal a time");
         }
         Ok(())
+    }
+
+    /// What they speak, where there are any.
+    pub(super) fn dialect(&self) -> Option<Dialect> {
+        self.up.map(|kind| match kind {
+            Kind::Postgres => Dialect::Postgres,
+            Kind::Mariadb | Kind::Galera => Dialect::MySql,
+        })
     }
 
     /// Whether there are nodes.

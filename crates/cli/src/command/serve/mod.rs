@@ -4,6 +4,7 @@
 //!   skew serve                    listens, says where, serves until Ctrl-C            alone
 //!   skew serve --http             the same for keys and values over HTTP              http
 //!   skew serve -- command         a fresh database for every run of the command       runs
+//!   skew serve --predict -- command   one passing run in, a failing one out           predict
 //! ```
 //!
 //! Everything that was recorded up to any moment is a valid history, so nothing has to be finished, and a server that is killed leaves a
@@ -11,6 +12,7 @@
 
 mod alone;
 mod http;
+mod predict;
 mod runs;
 
 use super::program::UpdatesArgument;
@@ -40,7 +42,9 @@ const BUDGET: u64 = 1_000_000;
     skew serve --level causal --port 5433 --record run.jsonl\n  \
     skew serve --http --level causal --record run.jsonl\n  \
     curl -d '{\"session\":\"ann\",\"key\":\"x\",\"value\":1}' http://127.0.0.1:PORT/put\n\n\
-    Exit codes: 0 the server was stopped, or every run of the command went well; 1 a run failed; 2 bad usage or input; 3 interrupted")]
+    Exit codes: 0 the server was stopped, or every run of the command went well; 1 a run failed; 2 bad usage or input; 3 interrupted\n\
+    With --predict: 0 no run that could have been fails; 1 one does, or the recorded one is bad already; 2 bad usage or input; \
+    3 interrupted, or not all could be tried")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     given: Given<Arguments>,
@@ -60,7 +64,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     insecure: bool,
     #[arg(short, long, value_name = "LEVEL",
-        help = format!("How weak the database is: {} [default: what clients ask for; causal with --http]", spellings(IsolationLevel::of_transactions())))]
+        help = format!("How weak the database is: {} [default: what clients ask for; causal with --http]", spellings(IsolationLevel::of_papers())))]
     level: Option<IsolationLevel>,
     /// Where chance begins [default: 1, or that of --replay]
     #[arg(long, value_name = "N")]
@@ -88,7 +92,7 @@ pub(crate) struct Arguments {
     /// Whether statements run as they arrive, or whole transactions one at a time
     #[arg(long, value_enum, default_value_t = ScheduleArgument::Interleaved, conflicts_with = "http")]
     schedule: ScheduleArgument,
-    /// With --schedule serial: after so long a silence inside a transaction the next goes on
+    /// With --schedule serial or --predict: when a transaction has been silent for this long, the next one goes on
     #[arg(long, default_value = "1s", value_parser = clock::parse_duration, value_name = "TIME")]
     patience: Duration,
     /// Before every statement a pause of chance, at most so long
@@ -129,10 +133,25 @@ pub(crate) struct Arguments {
     /// Give up the check of a run after so many steps of search
     #[arg(long, default_value_t = BUDGET, value_name = "STEPS")]
     budget: u64,
+    /// Run the command once with ordinary reads, predict from that run others in which it may fail, and make those again
+    #[arg(long, requires = "command", conflicts_with_all = ["runs", "jobs", "replay", "seed", "chooser", "record", "choices", "schedule", "delay", "abort_rate", "stop_at_first"])]
+    predict: bool,
+    /// With --predict: how often the command may run again
+    #[arg(long, default_value_t = 50, value_name = "N", requires = "predict")]
+    replays: u64,
+    /// With --predict: how many stepping stones are taken one after the other, where no prediction makes the command fail
+    #[arg(long, default_value_t = 2, value_name = "N", requires = "predict")]
+    stones: usize,
+    /// With --predict: keep failing runs in this folder, for --foretold
+    #[arg(long, value_name = "DIR", requires = "predict")]
+    save: Option<PathBuf>,
+    /// Let each read return what it returns in this history, in the same order of transactions
+    #[arg(long, value_name = "FILE", requires = "command", conflicts_with_all = ["predict", "runs", "jobs", "replay", "seed", "chooser", "record", "choices", "schedule", "delay", "abort_rate", "stop_at_first"])]
+    foretold: Option<PathBuf>,
     /// With --http: how long a request waits for a lock
     #[arg(long, default_value = "10s", value_parser = clock::parse_duration, value_name = "TIME")]
     lock_wait: Duration,
-    /// With --http: after so long a silence a transaction is rolled back
+    /// With --http: a transaction that has been silent for this long is rolled back
     #[arg(long, default_value = "60s", value_parser = clock::parse_duration, value_name = "TIME")]
     idle: Duration,
     /// Tell what happens, on standard error; RUST_LOG says more exactly what
@@ -166,6 +185,10 @@ impl Replayed for Arguments {
         ("record_errors", SHOWN),
         ("choices", SHOWN),
         ("verbose", SHOWN),
+        ("predict", "a failing run is made again by itself"),
+        ("replays", "only of --predict"),
+        ("stones", "only of --predict"),
+        ("save", SHOWN),
     ];
     const ORDER: &'static [&'static str] = &[
         "level",
@@ -200,6 +223,7 @@ impl Arguments {
         let served = self.refuse_nonsense().and_then(|()| match self.http {
             true => http::serve(&self, console),
             false if self.command.is_empty() => alone::serve(&self, console),
+            false if self.predict || self.foretold.is_some() => predict::serve(&self, console),
             false => runs::serve(&self, console),
         });
         console.conclude(served)
@@ -268,6 +292,16 @@ impl Arguments {
         line.end()
     }
 
+    /// The command that makes a foretold run again.
+    fn foretold_command(&self, file: &Path) -> String {
+        let mut line = self.given.line();
+        line.set("level", self.level.unwrap_or(IsolationLevel::ReadCommitted));
+        // What the command asks the clock has the same answers.
+        line.set("clock", self.time_begins());
+        line.set("foretold", file.to_string_lossy());
+        line.end()
+    }
+
     /// The choices to make again, if there are any.
     fn log(&self) -> Result<Option<ChoiceLog>, Complaint> {
         self.replay_file().map(read_log).transpose()
@@ -304,9 +338,18 @@ impl Arguments {
 
     fn refuse_nonsense(&self) -> Result<(), Complaint> {
         let refuse = |what: String, advice: &str| Err(Complaint::new("skew serve", what, advice));
-        if let Some(level) = self.level.filter(|level| !level.is_of_transactions()) {
-            let levels = listed(IsolationLevel::of_transactions().map(IsolationLevel::short), "or");
+        if let Some(level) = self.level.filter(|level| !level.is_of_papers()) {
+            let levels = listed(IsolationLevel::of_papers().map(IsolationLevel::short), "or");
             return refuse(format!("{level} is not a level that can be served"), &format!("use {levels}"));
+        }
+        let against = self.against.unwrap_or(IsolationLevel::Serializable);
+        if self.predict && self.level.is_some_and(|level| level.implies(against)) {
+            let what = format!("nothing could be predicted, because the database keeps {against} itself");
+            return refuse(what, "give a weaker --level, such as causal or read-committed");
+        }
+        if self.predict && !against.is_of_papers() {
+            let levels = listed(IsolationLevel::of_papers().map(IsolationLevel::short), "or");
+            return refuse(format!("--against {against}: a predicted run has no times"), &format!("use {levels}"));
         }
         if !(0.0..=1.0).contains(&self.abort_rate) {
             return refuse(format!("--abort-rate {} is not a share", self.abort_rate), "use a number from 0 to 1");
@@ -349,7 +392,7 @@ fn start_logging(verbose: bool) {
 }
 
 /// Reads the SQL of `--init`.
-pub(super) fn initial(path: Option<&Path>) -> Result<Initial, Complaint> {
+pub(crate) fn initial(path: Option<&Path>) -> Result<Initial, Complaint> {
     let read = |path: &Path| Ok((path.to_string_lossy().into_owned(), read_text(path)?));
     path.map(read).transpose()
 }

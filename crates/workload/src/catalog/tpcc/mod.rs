@@ -30,6 +30,7 @@ mod order;
 mod pay;
 
 use super::shared::{Arithmetic, fresh};
+use super::{Requirements, Store};
 use crate::load::Loader;
 use crate::table::{Table, int, long_text, text};
 use crate::workload::{Assertion, FinalState, Operation, Workload};
@@ -84,6 +85,9 @@ const WITH_KEYS: [Table; 9] =
     [WAREHOUSE, DISTRICT, CUSTOMER, HISTORY, KEYED.orders, KEYED.new_orders, KEYED.lines, ITEM, STOCK];
 const WITHOUT: [Table; 9] =
     [WAREHOUSE, DISTRICT, CUSTOMER, HISTORY, LOOSE.orders, LOOSE.new_orders, LOOSE.lines, ITEM, STOCK];
+
+/// How many items there are where every lookup reads all of them.
+const SCANNED_ITEMS: i64 = 5;
 
 /// The workload.
 #[derive(Clone, Debug)]
@@ -165,6 +169,13 @@ impl Workload for Tpcc {
 }
 
 impl Tpcc {
+    /// The workload that is asked for.
+    pub(super) fn required(required: &Requirements) -> Tpcc {
+        let usual = Tpcc::default();
+        let items = if required.scan { SCANNED_ITEMS } else { usual.items };
+        Tpcc { keyed: required.store == Store::Database, items, ..usual }
+    }
+
     fn book(&self) -> &'static book::Book {
         if self.keyed { &KEYED } else { &LOOSE }
     }

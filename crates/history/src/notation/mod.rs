@@ -19,17 +19,33 @@
 //!   b: w(x,7)
 //!   c: r(x,7)<-a#0
 //! ```
+//!
+//! For the levels of engines, an event may say right behind its bracket what its statement asked for: `@2:update` is the second
+//! statement of the transaction, an UPDATE; `@2:update,waited` and `@2:update,passed` say more, `@2` less. A read of `found` saw a row
+//! whose version is not known, a read of `gone` found nothing because of somebody. Behind the `!` of a refused transaction may stand its
+//! error and the statement. The server stands in front, with the initial values.
+//!
+//! ```text
+//!   engine(postgres 15.20) init(x,5)
+//!   a: w(x,nil)@1:delete w(x,7)@2:insert | r(x,found)@1:insert
+//!   b: r(x,gone)@1:update,waited<-a#0 !40001@2
+//! ```
+
+mod asked;
 
 use crate::builder::{ClaimedWriter, HistoryBuilder, Place, Problem, Refusal, ScanSpec, ScannedKey};
 use crate::history::{Action, Event, EventId, History, Outcome, SessionId, Times, TransactionId, Writer};
 use crate::level::IsolationLevel;
 use crate::name::Name;
+use crate::statement::Asked;
 use crate::value::Value;
 use std::fmt::Write as _;
 
 /// What an initial value begins with, and a claim.
 pub(crate) const INITIAL: &str = "init(";
 pub(crate) const CLAIM: &str = "<-";
+/// What the server's name begins with.
+pub(crate) const ENGINE: &str = "engine(";
 
 const ADVICE: &str = "write a session per line, like `a: r(x,init) w(x,1) | r(x,1)`";
 
@@ -55,7 +71,7 @@ fn parse_session(builder: &mut HistoryBuilder, text: &str, named: bool) -> Resul
     if text.is_empty() {
         return Ok(());
     }
-    if text.starts_with(INITIAL) {
+    if text.starts_with(INITIAL) || text.starts_with(ENGINE) {
         return NotationReader { builder, rest: text }.initial();
     }
     let (name, rest) = split_name(text);
@@ -99,9 +115,9 @@ impl<'b> NotationReader<'_, 'b> {
     fn transaction(&mut self) -> Result<(), Refusal> {
         while !self.rest.is_empty() {
             if self.skip("!!") {
-                self.builder.outcome(Outcome::AbortedByProgram);
+                self.aborted(Outcome::AbortedByProgram)?;
             } else if self.skip("!") {
-                self.builder.outcome(Outcome::AbortedByDatabase);
+                self.aborted(Outcome::AbortedByDatabase)?;
             } else if self.skip("?") {
                 self.builder.outcome(Outcome::Unknown);
             } else if self.skip("@") {
@@ -118,6 +134,11 @@ impl<'b> NotationReader<'_, 'b> {
     fn initial(&mut self) -> Result<(), Refusal> {
         if self.builder.has_transactions() {
             return Err(self.refuse("initial values stand in front of all transactions".to_owned()));
+        }
+        if self.skip(ENGINE) {
+            let engine = self.until(')')?;
+            self.builder.engine(engine);
+            self.rest = self.rest.trim_start();
         }
         while self.skip(INITIAL) {
             let inside = self.until(')')?;
@@ -180,8 +201,10 @@ impl<'b> NotationReader<'_, 'b> {
         };
         let inside = self.until(')')?;
         let (key, value) = self.key_and_value(inside)?;
-        let (mut value, initial) = self.value(value)?;
-        if action != Action::Read && (initial || locking || value.is_list()) {
+        let word = value.trim();
+        let (found, gone) = (word == "found", word == "gone");
+        let (mut value, initial) = if found || gone { (Value::ABSENT, false) } else { self.value(value)? };
+        if action != Action::Read && (initial || locking || found || gone || value.is_list()) {
             return Err(self.refuse(format!("`({inside})` is something that only a read can have")));
         }
         if action == Action::Append && value.is_absent() {
@@ -192,28 +215,38 @@ impl<'b> NotationReader<'_, 'b> {
             value = self.builder.given_initial(key);
         }
         self.builder.event(Event { locking, ..Event::new(action, key, value) });
+        let asked = Asked { found, ..self.asked()? };
+        self.builder.asked(asked)?;
         if initial {
             self.builder.claim(ClaimedWriter::Initial);
         }
-        self.claim(action == Action::Read && !initial)
+        match self.claim() {
+            None if gone => Err(self.refuse(format!("`({inside})` does not say by whom, as in `r(x,gone)<-a#0`"))),
+            None => Ok(()),
+            Some(writer) if action != Action::Read || initial || writer.is_empty() => {
+                Err(self.refuse(format!("`{CLAIM}{writer}` does not stand behind a read")))
+            }
+            Some(by) if gone => self.builder.gone(by.into()),
+            Some("init") => {
+                self.builder.claim(ClaimedWriter::Initial);
+                Ok(())
+            }
+            Some(writer) => {
+                self.builder.claim(ClaimedWriter::Transaction(writer.into()));
+                Ok(())
+            }
+        }
     }
 
     /// Who wrote what was read, if that is said.
-    fn claim(&mut self, may_be: bool) -> Result<(), Refusal> {
+    fn claim(&mut self) -> Option<&'b str> {
         if !self.skip(CLAIM) {
-            return Ok(());
+            return None;
         }
         let end = self.rest.find([' ', '|']).unwrap_or(self.rest.len());
         let (writer, rest) = self.rest.split_at(end);
-        if !may_be || writer.is_empty() {
-            return Err(self.refuse(format!("`{CLAIM}{writer}` does not stand behind a read")));
-        }
         self.rest = rest;
-        self.builder.claim(match writer {
-            "init" => ClaimedWriter::Initial,
-            writer => ClaimedWriter::Transaction(Name::from(writer)),
-        });
-        Ok(())
+        Some(writer)
     }
 
     fn scan(&mut self, locking: bool) -> Result<(), Refusal> {
@@ -235,7 +268,9 @@ impl<'b> NotationReader<'_, 'b> {
             let writer = initial.then_some(ClaimedWriter::Initial);
             reads.push(ScannedKey { key, value, writer });
         }
-        self.builder.scan(ScanSpec { prefix: prefix.trim(), locking, except: &except, ..ScanSpec::default() }, &reads)
+        let asked = self.asked()?;
+        let spec = ScanSpec { prefix: prefix.trim(), locking, except: &except, asked, ..ScanSpec::default() };
+        self.builder.scan(spec, &reads)
     }
 
     /// The value, and whether it is the initial version.
@@ -351,6 +386,9 @@ pub(crate) fn write_ending(history: &History, transaction: TransactionId, out: &
         Outcome::AbortedByProgram => " !!",
         Outcome::Unknown => " ?",
     });
+    if let Some(refused) = history.refusal(transaction) {
+        out.push_str(&asked::show_refused(refused));
+    }
     if let Some(level) = history.declared_level(transaction) {
         write!(out, " @{level}").expect("writing to a string");
     }
@@ -364,20 +402,29 @@ pub(crate) fn write_ending(history: &History, transaction: TransactionId, out: &
 /// An event as the notation writes it.
 pub fn show_event(history: &History, number: EventId, event: &Event) -> String {
     let initial = event.is_read() && history.claim(number) == Some(Writer::Initial);
-    let value = if initial { "init".to_owned() } else { history.show(event.value).to_string() };
-    show_value(history, event, &value)
+    let value =
+        if initial && !event.value.is_found() { "init".to_owned() } else { history.show(event.value).to_string() };
+    let shown = show_value(history, number, event, &value);
+    match history.gone(number) {
+        Some(by) => {
+            let session = history.session_name(history.session_of(by));
+            format!("{shown}{CLAIM}{session}#{}", history.position_in_session(by))
+        }
+        None => shown,
+    }
 }
 
-/// An event of a value that is given as text.
-pub(crate) fn show_value(history: &History, event: &Event, value: &str) -> String {
+/// An event of a value that is given as text, and what its statement asked for.
+pub(crate) fn show_value(history: &History, number: EventId, event: &Event, value: &str) -> String {
     let Event { value: _, key, action, locking, scanned: _ } = *event;
+    let value = if history.gone(number).is_some() { "gone" } else { value };
     let action = match (action, locking) {
         (Action::Read, false) => "r",
         (Action::Read, true) => "lock r",
         (Action::Write, _) => "w",
         (Action::Append, _) => "append",
     };
-    format!("{action}({},{value})", history.key_name(key))
+    format!("{action}({},{value}){}", history.key_name(key), asked::show(history.asked(number)))
 }
 
 #[cfg(test)]
@@ -392,6 +439,48 @@ mod tests {
     fn what_is_written_reads_back() {
         let text = "a: r(x,init) w(x,1) | r(x,1) @snapshot\nb: lock r(x,nil) w(y,\"z\") ! | append(l,1) ?\nc: r(l,[1 2]) !! @3..9\n";
         assert_eq!(round(text), text);
+    }
+
+    #[test]
+    fn statements_refusals_and_the_server_read_back() {
+        let text = concat!(
+            "a: w(x,nil)@1:delete w(x,7)@2:insert w(y,1)@:update | r(x,found)@1:insert r(y,init)@1,passed @snapshot\n",
+            "b: r(x,gone)@1:update,waited<-a#0 r(y,1)@3 !40001@2 @1..2 | lock r(x,7)@7:for-key-share,passed,waited !!\"a b\" | !1213\n",
+        );
+        let history = parse(&format!("engine(postgres 15.20) init(x,5)\n{text}")).unwrap();
+        assert_eq!(write(&history), text);
+        assert_eq!(history.engine(), Some("postgres 15.20"));
+        assert_eq!(history.gone(EventId(5)), Some(TransactionId(0)));
+        assert!(history.event(EventId(3)).value.is_found());
+        let refused: Vec<_> = history.transactions().map(|transaction| history.refusal(transaction)).collect();
+        let refused: Vec<_> = refused.into_iter().flatten().map(|refused| (refused.error, refused.statement)).collect();
+        assert_eq!(refused, [("40001", 2), ("a b", 0), ("1213", 0)]);
+    }
+
+    #[test]
+    fn a_scan_says_what_its_statement_asked_for_of_every_key() {
+        let text = "a: scan(p/: p/2=5)@1:for-update ; b: w(p/10,1) w(p/2,5)";
+        assert_eq!(round(text).lines().next(), Some("a: r(p/2,5)@1:for-update r(p/10,nil)@1:for-update"));
+    }
+
+    #[test]
+    fn what_cannot_be_asked_is_refused() {
+        for (text, expected) in [
+            ("r(x,1)@0", "statements are numbered from 1"),
+            ("r(x,1)@2:look", "`look` is no kind of statement"),
+            ("r(x,1)@2:update,slow", "`,slow` is neither"),
+            ("r(x,1)@2 r(x,1)@1", "statement 1 stands behind statement 2"),
+            ("r(x,1)@2 scan(y/:)@1", "statement 1 stands behind statement 2"),
+            ("r(x,gone)@1:update", "does not say by whom"),
+            ("r(x,gone)@1:update<-b#0 ; b: w(x,1)", "which does not delete it"),
+            ("w(x,found)", "something that only a read can have"),
+            ("w(x,1) !\"40001", "does not end with a quote"),
+            ("w(x,1) !40001@0", "statements are numbered from 1"),
+            ("w(x,1) @2:update", "neither a level nor times"),
+        ] {
+            let refusal = parse(text).unwrap_err();
+            assert!(refusal.to_string().starts_with("line 1: ") && refusal.to_string().contains(expected), "{refusal}");
+        }
     }
 
     #[test]

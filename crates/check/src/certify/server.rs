@@ -1,0 +1,145 @@
+//! The levels of the engines, re-checked by the definition itself.
+//!
+//! That one server can show a history is shown by a schedule: all moments of all transactions in a row, which the definition looks through. That it
+//! cannot is shown by a few transactions of which the definition says so. For that they have to be *closed*: if the whole history were possible,
+//! so would be its closed parts.
+//!
+//! ```text
+//!   t1: UPDATE x      t2: SELECT x (t1's)      t3: SELECT x (t1's)          {t2} needs t1; {t1, t2} is closed
+//! ```
+
+use crate::commit_order::{CommitOrder, Instant};
+use crate::levels::on_server;
+use crate::spec;
+use rustc_hash::FxHashSet;
+use skew_history::{
+    Action, EngineLevel, Event, EventId, History, IsolationLevel, KeyId, Outcome, StatementKind, TransactionId, Writer,
+};
+
+/// More transactions than this are too many for the definition.
+const MOST: usize = 63;
+
+/// Whether an order of moments shows that one server can show a history.
+pub(super) fn justifies(order: &CommitOrder, history: &History, levels: &[EngineLevel]) -> bool {
+    let step = |instant: &Instant| match *instant {
+        Instant::Step(transaction) => Some(transaction),
+        Instant::Begin(_) | Instant::Commit(_) => None,
+    };
+    let steps: Option<Vec<TransactionId>> = order.instants.iter().map(step).collect();
+    steps.is_some_and(|steps| spec::came_about(history, levels, &steps, &order.choices))
+}
+
+/// Whether these transactions, on their own, are more than one server can show.
+pub(super) fn refutes(transactions: &[TransactionId], history: &History, level: IsolationLevel) -> bool {
+    let exist = transactions.iter().all(|transaction| transaction.index() < history.transaction_count());
+    if !exist || transactions.len() > MOST {
+        return false;
+    }
+    let alone: FxHashSet<TransactionId> = transactions.iter().copied().collect();
+    let Some(levels) = on_server(history, level) else { return false };
+    let needs = Needs::new(history, &levels);
+    let is_closed = alone.iter().all(|&transaction| needs.of(transaction).is_subset(&alone));
+    is_closed && {
+        let (part, origin) = history.restrict(&events_of(history, &alone));
+        let levels: Vec<EngineLevel> = origin.iter().map(|transaction| levels[transaction.index()]).collect();
+        !spec::allows_engine_levels(&part, &levels, true)
+    }
+}
+
+/// The events of some transactions.
+pub(crate) fn events_of(history: &History, transactions: &FxHashSet<TransactionId>) -> Vec<EventId> {
+    let kept = history.transactions().filter(|transaction| transactions.contains(transaction));
+    kept.flat_map(|transaction| history.event_range(transaction)).map(EventId).collect()
+}
+
+/// What transactions need, so that they mean the same without the others.
+pub(crate) struct Needs<'h> {
+    history: &'h History,
+    levels: &'h [EngineLevel],
+    /// Per key who touches it.
+    touching: Vec<Vec<TransactionId>>,
+    /// Keys that somebody changes without having read them.
+    blind: FxHashSet<KeyId>,
+}
+
+impl<'h> Needs<'h> {
+    pub(crate) fn new(history: &'h History, levels: &'h [EngineLevel]) -> Needs<'h> {
+        let mut touching: Vec<Vec<TransactionId>> = vec![Vec::new(); history.key_count()];
+        let mut blind = FxHashSet::default();
+        for transaction in history.transactions() {
+            let mut known: FxHashSet<KeyId> = FxHashSet::default();
+            for event in history.events_of(transaction) {
+                if known.insert(event.key) {
+                    touching[event.key.index()].push(transaction);
+                    if !event.is_read() {
+                        blind.insert(event.key);
+                    }
+                }
+            }
+        }
+        Needs { history, levels, touching, blind }
+    }
+
+    /// Whoever touches a key that some of these touch.
+    pub(crate) fn neighbours(&self, transactions: &FxHashSet<TransactionId>) -> Vec<TransactionId> {
+        let events = transactions.iter().flat_map(|&one| self.history.events_of(one));
+        let keys: FxHashSet<KeyId> = events.map(|event| event.key).collect();
+        keys.into_iter().flat_map(|key| self.touching[key.index()].iter().copied()).collect()
+    }
+
+    /// A transaction with everybody that it needs.
+    pub(crate) fn of(&self, transaction: TransactionId) -> FxHashSet<TransactionId> {
+        let mut needed: FxHashSet<TransactionId> = FxHashSet::default();
+        let mut pending = vec![transaction];
+        while let Some(next) = pending.pop() {
+            if needed.insert(next) {
+                for (number, event) in self.history.numbered_events_of(next) {
+                    pending.extend(self.of_event(next, number, event).into_iter().filter(|one| !needed.contains(one)));
+                }
+            }
+        }
+        needed
+    }
+
+    fn of_event(&self, transaction: TransactionId, number: EventId, event: &Event) -> Vec<TransactionId> {
+        let asked = self.history.asked(number);
+        let level = self.levels[transaction.index()];
+        let looks_for_rows =
+            !matches!(asked.kind, StatementKind::Select | StatementKind::Insert | StatementKind::Upsert);
+        let is_search = event.is_read() && looks_for_rows;
+        // Which row it was depends on everybody who came before, and whom it waited for on everybody.
+        let all = level == EngineLevel::PostgresReadCommitted && is_search && self.blind.contains(&event.key)
+            || level == EngineLevel::MysqlReadCommitted && asked.waited;
+        let others = self.touching[event.key.index()].iter().copied().filter(|&other| other != transaction);
+        others.filter(|&other| all || self.matters(level, number, event, other)).collect()
+    }
+
+    /// Whether an event may be about what another transaction wrote to the key.
+    fn matters(&self, level: EngineLevel, number: EventId, event: &Event, other: TransactionId) -> bool {
+        let mut writes =
+            self.history.events_of(other).iter().filter(|write| write.key == event.key && !write.is_read());
+        let may_be_read = matches!(self.history.outcome(other), Outcome::Committed | Outcome::Unknown);
+        if !may_be_read {
+            return false;
+        }
+        let is_snapshot = matches!(level, EngineLevel::PostgresRepeatableRead | EngineLevel::PostgresSerializable);
+        if !event.is_read() {
+            // After an own INSERT the snapshot still has no row.
+            return is_snapshot && writes.next_back().is_some_and(|last| last.value.is_absent());
+        }
+        let is_claimed = match self.history.claim(number) {
+            None => true,
+            Some(Writer::Initial) => event.value.is_list(),
+            Some(Writer::Transaction(writer)) => writer == other || event.value.is_list(),
+        };
+        let is_gone = self.history.gone(number);
+        let returns = |write: &Event| match write.action {
+            Action::Append => self.history.elements(event.value).contains(&write.value),
+            _ => self.history.may_return(event.value, write.value),
+        };
+        match is_gone {
+            Some(by) => by == other,
+            None => is_claimed && writes.any(returns),
+        }
+    }
+}

@@ -1,0 +1,701 @@
+//! What is certain about the moments of a history, and which orders are open.
+//!
+//! ```text
+//!   SELECT x; UPDATE x twice, both SELECTs from the initial state, at PostgreSQL's repeatable read
+//!
+//!   S1 → C2, S2 → C1          each snapshot is before the other's change
+//!   t1 before t2: C1 → S2     who changes what changed since its snapshot is refused: a cycle with S2 → C1
+//!   t2 before t1: C2 → S1     a cycle with S1 → C2
+//! ```
+//!
+//! Two transactions that lock a key against each other hold their locks one after the other, on all keys in the same order, because each keeps
+//! them to its end: so one variable per pair is enough. Not all pairs need one: who reads a version under a lock it keeps stands right behind the
+//! writer of that version.
+//!
+//! All that is said here is necessary, so what it contradicts is impossible. What depends on more than pairs (blind writes of rows that come and go;
+//! whom a statement of InnoDB had waited for) is left out, and looked at when an order is found.
+
+use super::holders::{Certainty, HeldLock, HolderId, Holders, LockHolder};
+use super::looks::{Deed, EngineLook, Looks, Moment};
+use super::nodes::{Marks, Nodes};
+use super::reads::{EngineRead, ReadWay, Reader, Reads, own_reads};
+use crate::clock::Clocks;
+use crate::graph::{Cycle, Graph, Node};
+use crate::resolve::{INITIAL, PackedWriter, Resolved};
+use rustc_hash::FxHashMap;
+use skew_history::{EngineLevel, KeyId, Outcome, StatementKind, TransactionId};
+use std::cell::Cell;
+
+/// Two who lock something against each other, in no known order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) enum Pair {
+    /// Two transactions, the smaller number first.
+    Kept(TransactionId, TransactionId),
+    /// A lock that is let go at once, and one that is kept.
+    Glance(HolderId, HolderId),
+}
+
+/// An edge.
+pub(super) type NodePair = (Node, Node);
+
+/// An edge, and why it is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct PuzzleEdge {
+    pub(super) from: Node,
+    pub(super) to: Node,
+    pub(super) because: Because,
+}
+
+/// Why one moment comes before another. Reads are given by their numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Because {
+    /// Somebody had committed what was read.
+    ReadsFrom { read: u32, writer: TransactionId },
+    /// Somebody overwrote what was read.
+    Overwrites { read: u32, writer: PackedWriter, later: TransactionId },
+    /// One locked a key before the other, who had to wait for it or, after a change, is refused.
+    Locks { key: KeyId, first: TransactionId, second: TransactionId },
+    /// The row that was locked had been inserted before the statement began.
+    WasThere { read: u32, inserter: TransactionId },
+    /// The row was there when the statement began, and gone or changed when it had waited.
+    Waited { read: u32, by: TransactionId },
+    /// The versions of one are before those of the other.
+    Versions { first: TransactionId, second: TransactionId },
+}
+
+impl PuzzleEdge {
+    pub(super) fn ends(&self) -> NodePair {
+        (self.from, self.to)
+    }
+}
+
+/// A history at levels of an engine, as a graph with open pairs.
+pub(super) struct Puzzle<'a, 'h> {
+    pub(super) resolved: &'a Resolved<'h>,
+    levels: &'a [EngineLevel],
+    pub(super) looks: Looks,
+    pub(super) holders: Holders,
+    pub(super) reads: Reads,
+    pub(super) nodes: Nodes,
+    pub(super) graph: Graph,
+    /// The graph in topological order, as of the last sort.
+    pub(super) order: Vec<Node>,
+    /// Per holder the reads of its version, by their numbers, as far as they are certain.
+    readers: Readers,
+    pub(super) open: Vec<Pair>,
+    /// The orders of pairs that were open: as they stand, or not.
+    pub(super) found: FxHashMap<Pair, bool>,
+    /// Whether something is left out that might matter.
+    leaves_out: Cell<bool>,
+}
+
+/// The certain reads of every version.
+struct Readers {
+    starts: Vec<u32>,
+    reads: Vec<u32>,
+    initial_starts: Vec<u32>,
+    initial: Vec<u32>,
+}
+
+/// Somebody with a read that nothing explains.
+pub(super) struct NoWay(pub(super) TransactionId);
+
+impl<'a, 'h> Puzzle<'a, 'h> {
+    /// The certain part; a read that nothing explains is an error.
+    pub(super) fn new(
+        resolved: &'a Resolved<'h>,
+        levels: &'a [EngineLevel],
+        real_time: bool,
+    ) -> Result<Puzzle<'a, 'h>, NoWay> {
+        let looks = Looks::new(resolved, levels);
+        let holders = Holders::new(resolved, &looks, levels, &own_reads(resolved, &looks));
+        let reads = Reader { resolved, levels, looks: &looks, holders: &holders }.reads();
+        if let Some(read) = reads.all.iter().find(|read| reads.ways(read).is_empty()) {
+            return Err(NoWay(read.transaction));
+        }
+        let marks = marks(resolved, levels, &looks, &holders, &reads);
+        let is_serial = levels.contains(&EngineLevel::PostgresSerializable);
+        let nodes = Nodes::new(resolved, &looks, &marks, real_time, is_serial);
+        let readers = Readers::new(resolved, &holders, &reads);
+        let graph = Graph::new(nodes.chains.clone());
+        let mut puzzle = Puzzle {
+            resolved,
+            levels,
+            looks,
+            holders,
+            reads,
+            nodes,
+            graph,
+            order: Vec::new(),
+            readers,
+            open: Vec::new(),
+            found: FxHashMap::default(),
+            leaves_out: Cell::new(false),
+        };
+        puzzle.add_certain();
+        Ok(puzzle)
+    }
+
+    /// Whether nothing that matters is left out.
+    pub(super) fn says_all(&self) -> bool {
+        !self.leaves_out.get()
+    }
+
+    /// The transactions of nodes, each once.
+    pub(super) fn transactions_of(&self, nodes: impl IntoIterator<Item = Node>) -> Vec<TransactionId> {
+        let of_node = |node: Node| {
+            let moment = self.nodes.moments(node).next();
+            let at_moment = moment.map(|moment| self.looks.transaction_at(Moment::new(moment)));
+            at_moment.or_else(|| self.nodes.serial_at(node, self.resolved.transaction_count()))
+        };
+        let mut transactions: Vec<TransactionId> = nodes.into_iter().filter_map(of_node).collect();
+        transactions.sort_unstable();
+        transactions.dedup();
+        transactions
+    }
+
+    /// Sorts the graph anew.
+    pub(super) fn sort(&mut self) -> Result<(), Cycle> {
+        self.graph.index();
+        self.order = self.graph.topological_order()?;
+        Ok(())
+    }
+
+    pub(super) fn clocks(&self) -> Clocks {
+        Clocks::new(&self.graph, &self.order)
+    }
+
+    /// The edges of real time, which are there without a reason to tell.
+    pub(super) fn graph_edges(&self) -> impl Iterator<Item = NodePair> + '_ {
+        let is_instant = |node: Node| self.transactions_of([node]).is_empty();
+        self.graph.edges().iter().copied().filter(move |&(from, to)| is_instant(from) || is_instant(to))
+    }
+
+    /// Whether a node is where a transaction takes its snapshot, before it does anything.
+    pub(super) fn is_begin(&self, node: Node, transaction: TransactionId) -> bool {
+        let first = self.looks.first_plain_read(transaction);
+        node == self.nodes.of(self.looks.begin(transaction))
+            || self.level(transaction) == EngineLevel::MysqlSnapshotIsolation
+                && first.is_some_and(|first| node == self.nodes.of(first))
+    }
+
+    fn add_certain(&mut self) {
+        let edges = self.certain();
+        edges.into_iter().for_each(|edge| self.graph.add(edge.from, edge.to));
+        self.nodes.add_real_time(self.resolved, &self.looks, &mut self.graph);
+    }
+
+    /// What certain reads and lists say.
+    pub(super) fn certain(&self) -> Vec<PuzzleEdge> {
+        let mut edges = Vec::new();
+        for number in 0..self.reads.all.len() as u32 {
+            if let [only] = *self.reads.ways(self.read(number)) {
+                self.way_brings(number, only, &mut edges);
+            }
+        }
+        self.list_orders(&mut edges);
+        edges
+    }
+
+    fn list_orders(&self, edges: &mut Vec<PuzzleEdge>) {
+        for (key, order, unread) in self.resolved.lists.orders() {
+            let mut add = |first: TransactionId, second: TransactionId| {
+                if let (Some(one), Some(other)) = (self.holders.find(first, key), self.holders.find(second, key)) {
+                    edges.extend(self.order_brings(one, other));
+                    self.serial_edge(first, second, Because::Versions { first, second }, edges);
+                }
+            };
+            order.windows(2).for_each(|pair| add(pair[0], pair[1]));
+            if let Some(&last) = order.last() {
+                unread.iter().for_each(|&later| add(last, later));
+            }
+        }
+    }
+
+    fn level(&self, transaction: TransactionId) -> EngineLevel {
+        self.levels[transaction.index()]
+    }
+
+    pub(super) fn end(&self, transaction: TransactionId) -> Node {
+        self.nodes.of(self.looks.end(transaction))
+    }
+
+    /// A read by its number.
+    pub(super) fn read(&self, number: u32) -> &EngineRead {
+        &self.reads.all[number as usize]
+    }
+
+    /// What a way to read brings, whoever else changes the key.
+    pub(super) fn way_brings(&self, number: u32, way: ReadWay, edges: &mut Vec<PuzzleEdge>) {
+        let read = self.read(number);
+        let look = read.look.map(|look| &self.looks.all[look as usize]);
+        match (way, look) {
+            (ReadWay::Latest(writer), look) => {
+                self.latest_brings(number, writer, edges);
+                if let Some(look) = look.filter(|look| self.searches_at_read_committed(look)) {
+                    self.search_brings(number, writer, look, edges);
+                }
+            }
+            (ReadWay::Deleted(by), Some(look)) => {
+                let (end, because) = (self.end(by), Because::Waited { read: number, by });
+                edges.push(PuzzleEdge { from: self.nodes.of(look.start), to: end, because });
+                edges.push(PuzzleEdge { from: end, to: self.nodes.of(look.held), because });
+                match self.read_before_change(by, read.key) {
+                    Some(before) => self.was_there(number, before, look.start, edges),
+                    None => self.leaves_out.set(true),
+                }
+            }
+            (ReadWay::Deleted(_), None) => {}
+            (ReadWay::WaitedFor(holder), _) => {
+                self.leaves_out.set(true);
+                let holder = self.holders.get(holder);
+                let end = self.nodes.of(holder.release);
+                let waiting = self.holders.find(read.transaction, read.key);
+                let conflict = waiting.and_then(|waiting| waiting.first_conflict(holder)).unwrap_or(read.at);
+                let because = Because::Waited { read: number, by: holder.transaction };
+                edges.push(PuzzleEdge { from: end, to: self.nodes.of(conflict), because });
+                edges.push(PuzzleEdge { from: self.nodes.of(read.at.previous()), to: end, because });
+            }
+        }
+    }
+
+    /// Who wrote the latest version had committed by then.
+    fn latest_brings(&self, number: u32, writer: PackedWriter, edges: &mut Vec<PuzzleEdge>) {
+        let read = self.read(number);
+        let Some(writer) = writer.transaction() else { return };
+        let because = Because::ReadsFrom { read: number, writer };
+        let at = self.nodes.of(read.at);
+        let holder = read.holder.map(|holder| self.holders.get(holder));
+        let early = holder.and_then(|holder| self.not_changed_since(holder));
+        let to = early.map_or(at, |early| self.nodes.of(early).min(at));
+        edges.push(PuzzleEdge { from: self.end(writer), to, because });
+        if self.is_noted(read, writer.into()) {
+            self.serial_edge(writer, read.transaction, because, edges);
+        }
+    }
+
+    /// What PostgreSQL's read committed locks was there when the statement began; what it looked at again had changed since.
+    fn search_brings(&self, number: u32, writer: PackedWriter, look: &EngineLook, edges: &mut Vec<PuzzleEdge>) {
+        let Deed::Read { absent: false, passed, waited } = look.deed else { return };
+        if passed && !waited {
+            return;
+        }
+        self.was_there(number, writer, look.start, edges);
+        if let (true, Some(by)) = (passed, writer.transaction()) {
+            let because = Because::Waited { read: number, by };
+            edges.push(PuzzleEdge { from: self.nodes.of(look.start), to: self.end(by), because });
+        }
+    }
+
+    fn searches_at_read_committed(&self, look: &EngineLook) -> bool {
+        look.is_search() && self.level(look.transaction) == EngineLevel::PostgresReadCommitted
+    }
+
+    /// Before which moment of its transaction all changes must be that are before a holder: else it is refused.
+    fn not_changed_since(&self, holder: &LockHolder) -> Option<Moment> {
+        match self.level(holder.transaction) {
+            EngineLevel::PostgresRepeatableRead | EngineLevel::PostgresSerializable => {
+                let updates =
+                    !holder.begins_with_insertion() && (holder.is_kept || holder.kind == StatementKind::Upsert);
+                updates.then(|| self.looks.begin(holder.transaction))
+            }
+            EngineLevel::MysqlSnapshotIsolation => {
+                let plain = self.looks.first_plain_read(holder.transaction)?;
+                holder.locks.iter().any(|lock| lock.moment > plain).then_some(plain)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whom a transaction read from under its lock before it changed a key, where that is certain.
+    fn read_before_change(&self, transaction: TransactionId, key: KeyId) -> Option<PackedWriter> {
+        let mine = self.reads.all.partition_point(|read| read.transaction < transaction);
+        let mine = self.reads.all[mine..].iter().take_while(|read| read.transaction == transaction);
+        let is_meant =
+            |read: &&EngineRead| read.key == key && read.holder.is_some_and(|holder| self.holders.get(holder).is_kept);
+        match self.reads.ways(mine.into_iter().find(is_meant)?) {
+            [ReadWay::Latest(writer)] => Some(*writer),
+            _ => None,
+        }
+    }
+
+    /// The row that a version belongs to was inserted before a moment, as far as it is certain which insertion that was.
+    fn was_there(&self, read: u32, writer: PackedWriter, moment: Moment, edges: &mut Vec<PuzzleEdge>) {
+        let key = self.read(read).key;
+        let mut version = writer;
+        // Who read and changed it before whom: never round, or there is a cycle anyway.
+        for _ in 0..=self.holders.kept_on(key).len() {
+            let Some(transaction) = version.transaction() else { return };
+            let changes = self.holders.find(transaction, key).and_then(|holder| holder.changes);
+            match changes.map(|changes| changes.begins_a_row) {
+                Some(Certainty::Yes) => {
+                    let because = Because::WasThere { read, inserter: transaction };
+                    return edges.push(PuzzleEdge { from: self.end(transaction), to: self.nodes.of(moment), because });
+                }
+                Some(Certainty::No) if !self.may_be_absent(key) => return,
+                Some(Certainty::No) => match self.read_before_change(transaction, key) {
+                    Some(before) => version = before,
+                    None => return self.leaves_out.set(true),
+                },
+                Some(Certainty::Perhaps) | None => return self.leaves_out.set(true),
+            }
+        }
+    }
+
+    /// Whether there ever may be no row under a key.
+    fn may_be_absent(&self, key: KeyId) -> bool {
+        let leaves_nothing = |&holder: &HolderId| {
+            let deletes = self.holders.get(holder).changes.map(|changes| changes.deletes);
+            deletes.is_some_and(|deletes| deletes != Certainty::No)
+        };
+        self.resolved.history.initial(key).is_absent() || self.holders.kept_on(key).iter().any(leaves_nothing)
+    }
+
+    /// What it brings that somebody overwrites what a read returned.
+    pub(super) fn overwrite_brings(
+        &self,
+        number: u32,
+        writer: PackedWriter,
+        later: &LockHolder,
+        edges: &mut Vec<PuzzleEdge>,
+    ) {
+        let read = self.read(number);
+        if later.transaction == read.transaction {
+            return;
+        }
+        let because = Because::Overwrites { read: number, writer, later: later.transaction };
+        let holder = read.holder.map(|holder| self.holders.get(holder));
+        let kept_off = holder.and_then(|holder| Some((holder.release, later.first_conflict(holder)?)));
+        let (from, to) = kept_off.unwrap_or((read.at, self.looks.end(later.transaction)));
+        edges.push(PuzzleEdge { from: self.nodes.of(from), to: self.nodes.of(to), because });
+        if self.is_noted(read, writer) {
+            self.serial_edge(read.transaction, later.transaction, because, edges);
+        }
+    }
+
+    /// What it means for the moments that one holder of a key is before another.
+    fn order_brings(&self, one: &LockHolder, other: &LockHolder) -> Option<PuzzleEdge> {
+        let conflict = other.first_conflict(one)?;
+        let first = other.locks.first()?;
+        let noticed = |lock: &HeldLock| lock.strength.changes && first.strength.conflicts(lock.strength);
+        let is_refused = match self.level(other.transaction) {
+            EngineLevel::MysqlSnapshotIsolation => one.changes.is_some(),
+            _ => one.changes.is_some() && one.locks.iter().any(noticed),
+        };
+        let early = self.not_changed_since(other).filter(|_| is_refused);
+        let to = early.map_or(conflict, |early| early.min(conflict));
+        let because = Because::Locks { key: one.key, first: one.transaction, second: other.transaction };
+        Some(PuzzleEdge { from: self.nodes.of(one.release), to: self.nodes.of(to), because })
+    }
+
+    /// The earliest moment at which a holder may have to have waited for others.
+    fn earliest(&self, holder: &LockHolder) -> Node {
+        let first = holder.locks[0].moment;
+        self.nodes.of(self.not_changed_since(holder).map_or(first, |early| early.min(first)))
+    }
+
+    /// Whether PostgreSQL's serializable is asked of a transaction.
+    fn is_serial(&self, transaction: TransactionId) -> bool {
+        let outcome = self.resolved.history.outcome(transaction);
+        self.level(transaction) == EngineLevel::PostgresSerializable
+            && matches!(outcome, Outcome::Committed | Outcome::Unknown)
+    }
+
+    fn serial_edge(&self, one: TransactionId, other: TransactionId, because: Because, edges: &mut Vec<PuzzleEdge>) {
+        if let (Some(from), Some(to)) = (self.nodes.serial(one), self.nodes.serial(other))
+            && self.is_serial(one)
+            && self.is_serial(other)
+        {
+            edges.push(PuzzleEdge { from, to, because });
+        }
+    }
+
+    /// Whether PostgreSQL's serializable takes notice of a read: not of a row that is in the way of an INSERT, unless who wrote it had
+    /// itself looked for it.
+    fn is_noted(&self, read: &EngineRead, writer: PackedWriter) -> bool {
+        let Some(look) = read.look.map(|look| &self.looks.all[look as usize]) else { return false };
+        let Deed::Read { absent, .. } = look.deed else { return false };
+        match look.kind {
+            StatementKind::Upsert => absent || look.changes_it,
+            StatementKind::Insert if !absent => writer.transaction().is_some_and(|writer| {
+                let looked = |other: &EngineLook| {
+                    let inserts = matches!(other.kind, StatementKind::Insert | StatementKind::Upsert);
+                    other.key == look.key && !other.is_change() && !inserts
+                };
+                self.looks.of(writer).iter().any(looked)
+            }),
+            _ => true,
+        }
+    }
+
+    /// Finds the open pairs, and adds what follows from what is known.
+    pub(super) fn construct(&mut self, clocks: &Clocks) {
+        let (edges, open) = self.constructed(clocks);
+        self.open = open;
+        edges.into_iter().for_each(|edge| self.graph.add(edge.from, edge.to));
+    }
+
+    /// What follows from what is known, and the open pairs.
+    pub(super) fn constructed(&self, clocks: &Clocks) -> (Vec<PuzzleEdge>, Vec<Pair>) {
+        let mut edges = Vec::new();
+        let mut open = Vec::new();
+        for key in self.resolved.history.keys() {
+            self.construct_key(key, clocks, &mut edges, &mut open);
+        }
+        open.sort_unstable();
+        open.dedup();
+        (edges, open)
+    }
+
+    fn construct_key(&self, key: KeyId, clocks: &Clocks, edges: &mut Vec<PuzzleEdge>, open: &mut Vec<Pair>) {
+        let kept = self.holders.kept_on(key);
+        let runs = self.runs(kept);
+        let mut later: Vec<HolderId> = Vec::new();
+        for (place, &number) in kept.iter().enumerate() {
+            let holder = self.holders.get(number);
+            later.clear();
+            for run in &runs {
+                let known_after = match run.contains(&place) {
+                    true => place + 1,
+                    false => self.window(holder, &kept[run.clone()], clocks, open) + run.start,
+                };
+                self.first_changes(&kept[known_after..run.end], &mut later);
+            }
+            if holder.changes.is_some() {
+                self.later_ones(holder, &later, edges);
+                self.overwritten(self.readers.of_holder(number), holder.transaction.into(), &mut later, clocks, edges);
+            }
+        }
+        later.clear();
+        runs.iter().for_each(|run| self.first_changes(&kept[run.clone()], &mut later));
+        self.overwritten(self.readers.of_initial(key), INITIAL, &mut later, clocks, edges);
+        self.glances(key, kept, open);
+    }
+
+    /// The first of these that changes the key for others, and the first that is asked to be serializable.
+    fn first_changes(&self, run: &[HolderId], later: &mut Vec<HolderId>) {
+        let changing = || run.iter().copied().filter(|&one| self.holders.get(one).changes.is_some());
+        let first = changing().next();
+        later.extend(first);
+        if self.nodes.serial(TransactionId(0)).is_some() {
+            let serial = changing().find(|&one| self.is_serial(self.holders.get(one).transaction));
+            later.extend(serial.filter(|&serial| first != Some(serial)));
+        }
+    }
+
+    fn later_ones(&self, holder: &LockHolder, later: &[HolderId], edges: &mut Vec<PuzzleEdge>) {
+        for &other in later {
+            let (first, second) = (holder.transaction, self.holders.get(other).transaction);
+            self.serial_edge(first, second, Because::Versions { first, second }, edges);
+        }
+    }
+
+    /// What it brings that some of the later ones, which are known, overwrote what was read. At the levels without a second graph the first ones
+    /// are enough: the others follow.
+    fn overwritten(
+        &self,
+        reads: &[u32],
+        writer: PackedWriter,
+        later: &mut Vec<HolderId>,
+        clocks: &Clocks,
+        edges: &mut Vec<PuzzleEdge>,
+    ) {
+        if !reads.is_empty() && self.nodes.serial(TransactionId(0)).is_none() {
+            self.keep_first(later, clocks);
+        }
+        for &read in reads {
+            later.iter().for_each(|&other| self.overwrite_brings(read, writer, self.holders.get(other), edges));
+        }
+    }
+
+    /// Drops those that are known to be after another one.
+    fn keep_first(&self, later: &mut Vec<HolderId>, clocks: &Clocks) {
+        let is_after = |first: HolderId, other: HolderId| {
+            let (release, earliest) = (self.holders.get(first).release, self.earliest(self.holders.get(other)));
+            clocks.reaches(&self.nodes.chains, self.nodes.of(release), earliest)
+        };
+        let mut kept = 0;
+        while kept < later.len() {
+            let first = later[kept];
+            let before = later[..kept].iter().filter(|&&one| !is_after(first, one)).count();
+            later.retain(|&other| other == first || !is_after(first, other));
+            kept = before + 1;
+        }
+    }
+
+    /// Notes the open pairs of a holder with those of another session; how many of them are known to be before it or open.
+    fn window(&self, holder: &LockHolder, run: &[HolderId], clocks: &Clocks, open: &mut Vec<Pair>) -> usize {
+        let chains = &self.nodes.chains;
+        let earliest = self.earliest(holder);
+        let known_before =
+            |&other: &HolderId| clocks.reaches(chains, self.nodes.of(self.holders.get(other).release), earliest);
+        let release = self.nodes.of(holder.release);
+        let not_after = |&other: &HolderId| !clocks.reaches(chains, release, self.earliest(self.holders.get(other)));
+        let before = run.partition_point(known_before);
+        let after = before + run[before..].partition_point(not_after);
+        for &other in &run[before..after] {
+            let other = self.holders.get(other);
+            if holder.transaction < other.transaction && self.is_open(holder, other) {
+                open.push(Pair::Kept(holder.transaction, other.transaction));
+            }
+        }
+        after
+    }
+
+    /// Whether the order of two has to be searched for: they conflict, and neither stands where its read says.
+    fn is_open(&self, one: &LockHolder, other: &LockHolder) -> bool {
+        let is_placed = |reader: &LockHolder, changer: &LockHolder| {
+            changer.changes.is_some() && reader.changes.is_none() && reader.has_read
+        };
+        let both_change = one.changes.is_some() && other.changes.is_some();
+        let is_placed = is_placed(one, other) || is_placed(other, one);
+        one.first_conflict(other).is_some() && (both_change || !is_placed)
+    }
+
+    /// The open pairs of the glances at a key: those with whoever locks it and does not change it for others.
+    fn glances(&self, key: KeyId, kept: &[HolderId], open: &mut Vec<Pair>) {
+        for &glance in self.holders.glances_on(key) {
+            let looking = self.holders.get(glance);
+            for &other in kept {
+                let holder = self.holders.get(other);
+                let is_placed = holder.changes.is_some() && looking.has_read;
+                let is_own = holder.transaction == looking.transaction;
+                if !is_own && !is_placed && holder.first_conflict(looking).is_some() {
+                    open.push(Pair::Glance(glance, other));
+                }
+            }
+        }
+    }
+
+    /// The holders of each session, which are neighbours.
+    fn runs(&self, holders: &[HolderId]) -> Vec<std::ops::Range<usize>> {
+        let session = |holder: HolderId| self.resolved.session(self.holders.get(holder).transaction);
+        let mut runs = Vec::new();
+        let mut start = 0;
+        for run in holders.chunk_by(|&one, &other| session(one) == session(other)) {
+            runs.push(start..start + run.len());
+            start += run.len();
+        }
+        runs
+    }
+
+    /// Everything that the order of a pair brings: as it stands, or the other way round.
+    pub(super) fn pair_brings(&self, pair: Pair, as_it_stands: bool, edges: &mut Vec<PuzzleEdge>) {
+        match pair {
+            Pair::Kept(one, other) if as_it_stands => self.kept_brings(one, other, edges),
+            Pair::Kept(one, other) => self.kept_brings(other, one, edges),
+            Pair::Glance(one, other) => {
+                let (glance, holder) = (self.holders.get(one), self.holders.get(other));
+                let conflict = holder.first_conflict(glance).unwrap_or(holder.release);
+                let (looked, locked) = (self.nodes.of(glance.release), self.nodes.of(conflict));
+                let (key, mut pair) = (glance.key, [glance.transaction, holder.transaction]);
+                let (from, to) = if as_it_stands { (looked, locked) } else { (self.nodes.of(holder.release), looked) };
+                if !as_it_stands {
+                    pair.reverse();
+                }
+                let because = Because::Locks { key, first: pair[0], second: pair[1] };
+                edges.push(PuzzleEdge { from, to, because });
+            }
+        }
+    }
+
+    fn kept_brings(&self, first: TransactionId, second: TransactionId, edges: &mut Vec<PuzzleEdge>) {
+        let (one, other) = (self.holders.kept_by(first), self.holders.kept_by(second));
+        let (fewer, many) = if one.len() <= other.len() { (one, second) } else { (other, first) };
+        for holder in fewer {
+            let Some(counterpart) = self.holders.find(many, holder.key) else { continue };
+            let (one, other) = if many == second { (holder, counterpart) } else { (counterpart, holder) };
+            edges.extend(self.order_brings(one, other));
+            if one.changes.is_some() && other.changes.is_some() {
+                self.serial_edge(first, second, Because::Versions { first, second }, edges);
+                for &read in self.readers.of_transaction(&self.holders, first, holder.key) {
+                    self.overwrite_brings(read, first.into(), other, edges);
+                }
+            }
+        }
+    }
+}
+
+/// Where edges may start and end.
+fn marks(resolved: &Resolved<'_>, levels: &[EngineLevel], looks: &Looks, holders: &Holders, reads: &Reads) -> Marks {
+    let mut marks = Marks::new(looks.moment_count());
+    for transaction in resolved.transactions().filter(|&transaction| resolved.counts(transaction)) {
+        marks.enter(looks.begin(transaction));
+        marks.enter(looks.end(transaction));
+        marks.leave(looks.end(transaction));
+        if levels[transaction.index()] == EngineLevel::MysqlSnapshotIsolation {
+            looks.first_plain_read(transaction).into_iter().for_each(|moment| marks.enter(moment));
+        }
+    }
+    for holder in &holders.all {
+        holder.locks.iter().for_each(|lock| marks.enter(lock.moment));
+        marks.leave(holder.release);
+    }
+    for read in &reads.all {
+        marks.enter(read.at);
+        let is_kept_off = read.holder.is_some_and(|holder| !holders.get(holder).has_gap());
+        if !is_kept_off {
+            marks.leave(read.at);
+        }
+        if reads.ways(read).iter().any(|way| matches!(way, ReadWay::WaitedFor(_))) {
+            marks.leave(read.at.previous());
+        }
+        if let Some(look) = read.look.map(|look| &looks.all[look as usize])
+            && look.is_search()
+            && levels[look.transaction.index()] == EngineLevel::PostgresReadCommitted
+        {
+            marks.enter(look.start);
+            let was_asked_again = matches!(look.deed, Deed::Read { passed: true, waited: true, .. });
+            if was_asked_again || reads.ways(read).iter().any(|way| matches!(way, ReadWay::Deleted(_))) {
+                marks.leave(look.start);
+                marks.enter(look.held);
+            }
+        }
+    }
+    marks
+}
+
+impl Readers {
+    fn new(resolved: &Resolved<'_>, holders: &Holders, reads: &Reads) -> Readers {
+        let mut of_holder: Vec<Vec<u32>> = vec![Vec::new(); holders.all.len()];
+        let mut of_key: Vec<Vec<u32>> = vec![Vec::new(); resolved.history.key_count()];
+        for (number, read) in reads.all.iter().enumerate() {
+            let [ReadWay::Latest(writer)] = reads.ways(read) else { continue };
+            match writer.transaction() {
+                None => of_key[read.key.index()].push(number as u32),
+                Some(writer) => {
+                    if let Some(holder) = holders.number(writer, read.key) {
+                        of_holder[holder.index()].push(number as u32);
+                    }
+                }
+            }
+        }
+        let (starts, reads) = flat(of_holder);
+        let (initial_starts, initial) = flat(of_key);
+        Readers { starts, reads, initial_starts, initial }
+    }
+
+    fn of_holder(&self, holder: HolderId) -> &[u32] {
+        &self.reads[self.starts[holder.index()] as usize..self.starts[holder.index() + 1] as usize]
+    }
+
+    fn of_transaction(&self, holders: &Holders, writer: TransactionId, key: KeyId) -> &[u32] {
+        holders.number(writer, key).map_or(&[], |holder| self.of_holder(holder))
+    }
+
+    fn of_initial(&self, key: KeyId) -> &[u32] {
+        let at = key.index();
+        &self.initial[self.initial_starts[at] as usize..self.initial_starts[at + 1] as usize]
+    }
+}
+
+fn flat(rows: Vec<Vec<u32>>) -> (Vec<u32>, Vec<u32>) {
+    let mut starts = Vec::with_capacity(rows.len() + 1);
+    starts.push(0);
+    let mut all = Vec::new();
+    for row in rows {
+        all.extend(row);
+        starts.push(all.len() as u32);
+    }
+    (starts, all)
+}

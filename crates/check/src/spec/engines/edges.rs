@@ -1,0 +1,284 @@
+//! What follows for moments once the lock order of a key is known: who read what when, and what a level adds.
+//!
+//! | what | edges |
+//! |---|---|
+//! | a read at N of the version of a | C_a → N, and N → C_b for every b that changes the key later |
+//! | a row that was locked, or passed over after a wait: PostgreSQL's read committed | it was there when the statement started |
+//! | a row that was waited for and is deleted, or *gone*: PostgreSQL's read committed | i → C_b → i′, and it was there at i |
+//! | first updater wins: PostgreSQL's repeatable read | C_a → S for every a that changed before what is locked |
+//! | an own row beside that of the snapshot: the same | the snapshot has none, unless it was returned, too |
+//! | snapshot isolation: MariaDB | C_a → the first plain read, for every a that changed before what is locked after it |
+//!
+//! Some of this can have come about in one of several ways: a *choice* is a list of edges for each.
+
+use super::lock_order::Holder;
+use super::locks::Mode;
+use super::order::{MomentOrder, MomentPair, StoryMoment};
+use super::story::{Deed, From, Story, Touch};
+use skew_history::{EngineLevel, StatementKind};
+
+/// Several ways, each with its edges.
+pub(super) type Choice = Vec<Vec<MomentPair>>;
+
+/// A key with its lock order.
+pub(super) struct Ordered<'a> {
+    story: &'a Story<'a>,
+    key: usize,
+    /// In lock order.
+    holders: Vec<&'a Holder<'a>>,
+    /// Who changes the key, in order.
+    pub(super) versions: Vec<usize>,
+}
+
+impl<'a> Ordered<'a> {
+    pub(super) fn new(story: &'a Story<'a>, key: usize, holders: &'a [Holder<'a>], order: &[usize]) -> Ordered<'a> {
+        let holders: Vec<&Holder> = order.iter().map(|&one| &holders[one]).collect();
+        let versions = holders.iter().filter(|one| one.changes(story)).map(|one| one.transaction).collect();
+        Ordered { story, key, holders, versions }
+    }
+
+    /// Whether some way to take all choices leaves an order that `test` accepts. Nothing is possible when a version is where it cannot be.
+    pub(super) fn some_way(&self, order: &MomentOrder, test: &mut dyn FnMut(&MomentOrder) -> bool) -> bool {
+        self.agrees_with_lists() && self.choices().is_some_and(|choices| take(&choices, order, test))
+    }
+
+    pub(super) fn agrees_with_lists(&self) -> bool {
+        let row = &self.story.appenders[self.key];
+        row.iter().eq(self.versions.iter().take(row.len()))
+    }
+
+    /// What has to be, each in one of several ways. Nothing when a version is where it cannot be.
+    pub(super) fn choices(&self) -> Option<Vec<Choice>> {
+        let mut choices = Vec::new();
+        for touch in self.story.touches_of(self.key) {
+            if let Deed::Read { from, absent, passed, waited } = touch.deed {
+                match from {
+                    From::Own => {}
+                    From::Gone(by) => choices.push(vec![self.waited_for_deletion(touch, by)?]),
+                    From::Version(writer) => choices.push(self.read(touch, writer, absent, passed && waited)?),
+                }
+            }
+        }
+        for (place, holder) in self.holders.iter().enumerate() {
+            choices.push(vec![self.level_adds(place, holder)?]);
+            choices.extend(self.waits(place, holder));
+        }
+        choices.extend(self.own_rows_beside());
+        Some(choices)
+    }
+
+    fn level(&self, transaction: usize) -> EngineLevel {
+        self.story.transactions[transaction].level
+    }
+
+    fn end(&self, transaction: usize) -> StoryMoment {
+        self.story.transactions[transaction].end
+    }
+
+    /// The place of a version; the initial one is before all.
+    fn place(&self, writer: Option<usize>) -> Option<usize> {
+        writer.map_or(Some(0), |writer| self.versions.iter().position(|&one| one == writer).map(|place| place + 1))
+    }
+
+    fn read(&self, touch: &Touch, writer: Option<usize>, absent: bool, asked_again: bool) -> Option<Choice> {
+        let level = self.level(touch.transaction);
+        let place = self.place(writer)?;
+        if touch.beside_own && !self.has_rows_beside(touch.transaction) {
+            return None;
+        }
+        let at_read_committed = level == EngineLevel::PostgresReadCommitted;
+        let is_search = !matches!(touch.kind, StatementKind::Select | StatementKind::Insert | StatementKind::Upsert);
+        if !at_read_committed || !is_search {
+            return Some(vec![self.read_at(self.moment_of(touch), touch.transaction, place)]);
+        }
+        let Deed::Read { passed, .. } = touch.deed else { return None };
+        if absent {
+            let found_none = self.read_at(touch.start, touch.transaction, place);
+            let deleted_since = writer.and_then(|writer| self.waited_for_deletion(touch, writer));
+            return Some([Some(found_none), deleted_since].into_iter().flatten().collect());
+        }
+        if passed && !asked_again {
+            return Some(vec![self.read_at(touch.start, touch.transaction, place)]);
+        }
+        let mut edges = self.read_at(touch.held, touch.transaction, place);
+        edges.extend(self.was_there_before(place, touch.start));
+        if asked_again {
+            edges.push((touch.start, self.end(writer?)));
+        }
+        Some(vec![edges])
+    }
+
+    /// When a read looked; what is special about searches at PostgreSQL's read committed is for others.
+    fn moment_of(&self, touch: &Touch) -> StoryMoment {
+        let teller = &self.story.transactions[touch.transaction];
+        let Deed::Read { absent, passed, .. } = touch.deed else { return touch.moment };
+        let is_insert = matches!(touch.kind, StatementKind::Insert | StatementKind::Upsert);
+        let is_plain = touch.kind == StatementKind::Select;
+        match teller.level {
+            EngineLevel::PostgresReadCommitted if is_plain => touch.start,
+            EngineLevel::PostgresReadCommitted => touch.moment,
+            EngineLevel::PostgresRepeatableRead | EngineLevel::PostgresSerializable => {
+                let finds_no_row = !is_insert && (absent || passed);
+                let is_key_share = matches!(touch.kind, StatementKind::ForKeyShare | StatementKind::ForeignKey);
+                if is_plain || finds_no_row || is_key_share { teller.begin } else { touch.moment }
+            }
+            EngineLevel::MysqlReadCommitted if is_plain => touch.start,
+            EngineLevel::MysqlRepeatableRead | EngineLevel::MysqlSnapshotIsolation if is_plain => {
+                teller.first_plain_read.unwrap_or(touch.start)
+            }
+            EngineLevel::MysqlReadCommitted
+            | EngineLevel::MysqlRepeatableRead
+            | EngineLevel::MysqlSnapshotIsolation
+            | EngineLevel::MysqlSerializable => touch.moment,
+        }
+    }
+
+    /// C_a → N, and N → C_b for every b that changes the key later.
+    fn read_at(&self, moment: StoryMoment, reader: usize, place: usize) -> Vec<MomentPair> {
+        let before = self.versions[..place].last().map(|&writer| (self.end(writer), moment));
+        let later = self.versions[place..].iter().filter(|&&other| other != reader);
+        before.into_iter().chain(later.map(|&other| (moment, self.end(other)))).collect()
+    }
+
+    /// The row that a version belongs to was inserted before a moment.
+    fn was_there_before(&self, place: usize, moment: StoryMoment) -> Option<MomentPair> {
+        let born = (1..=place).rev().find(|&place| self.begins_a_row(place))?;
+        Some((self.end(self.versions[born - 1]), moment))
+    }
+
+    /// Whether the version at a place is of another row than the one before it.
+    fn begins_a_row(&self, place: usize) -> bool {
+        let mut is_absent = self.leaves_nothing(place - 1);
+        let mut begins = false;
+        for absent in self.changes_of(self.versions[place - 1]) {
+            begins |= is_absent && !absent;
+            is_absent = absent;
+        }
+        begins
+    }
+
+    /// Whether the version at a place is that there is no row.
+    fn leaves_nothing(&self, place: usize) -> bool {
+        match place.checked_sub(1) {
+            None => self.story.is_absent_at_first(self.key),
+            Some(before) => self.changes_of(self.versions[before]).last().unwrap_or(false),
+        }
+    }
+
+    /// Whether a row is there or not, after each change of a transaction.
+    fn changes_of(&self, transaction: usize) -> impl Iterator<Item = bool> {
+        let touches = self.story.touches_of(self.key).filter(move |touch| touch.transaction == transaction);
+        touches.filter_map(|touch| if let Deed::Change { absent } = touch.deed { Some(absent) } else { None })
+    }
+
+    /// i → C_b → i′: the statement had found a row which b then deleted. Nothing when there was none.
+    fn waited_for_deletion(&self, touch: &Touch, by: usize) -> Option<Vec<MomentPair>> {
+        let place = self.place(Some(by))?;
+        let deletes = !self.leaves_nothing(place - 1) && self.changes_of(by).any(|absent| absent);
+        if !deletes || self.level(touch.transaction) != EngineLevel::PostgresReadCommitted {
+            return None;
+        }
+        let waited = [(touch.start, self.end(by)), (self.end(by), touch.held)];
+        Some(waited.into_iter().chain(self.was_there_before(place - 1, touch.start)).collect())
+    }
+
+    /// What the level of a holder adds. Nothing when it cannot have been at its place.
+    fn level_adds(&self, place: usize, holder: &Holder) -> Option<Vec<MomentPair>> {
+        let changed = || {
+            let earlier = self.holders[..place].iter();
+            earlier.filter(|one| one.transaction != holder.transaction && one.changes(self.story))
+        };
+        // What is locked is the last version before the lock.
+        let last = changed().next_back().map(|one| one.transaction);
+        let is_last = |touch: &&Touch| match touch.deed {
+            Deed::Read { from: From::Version(writer), .. } => writer == last,
+            _ => true,
+        };
+        if !holder.touches.iter().all(is_last) {
+            return None;
+        }
+        let teller = &self.story.transactions[holder.transaction];
+        let first = holder.locks.first()?;
+        let edges = match teller.level {
+            EngineLevel::PostgresRepeatableRead | EngineLevel::PostgresSerializable => {
+                let is_upsert = holder.touches[0].kind == StatementKind::Upsert;
+                let updates = first.mode != Mode::Insertion && (!holder.is_glance || is_upsert);
+                let conflicting = changed()
+                    .filter(|one| updates && one.locks.iter().any(|lock| lock.changes && first.conflicts(lock)));
+                conflicting.map(|one| (one.release, teller.begin)).collect()
+            }
+            EngineLevel::MysqlSnapshotIsolation => {
+                let is_after = |plain: &StoryMoment| holder.locks.iter().any(|lock| lock.moment > *plain);
+                let plain = teller.first_plain_read.filter(is_after);
+                plain.into_iter().flat_map(|plain| changed().map(move |one| (one.release, plain))).collect()
+            }
+            _ => Vec::new(),
+        };
+        Some(edges)
+    }
+
+    /// InnoDB's read committed keeps the lock of a row that does not qualify only if it was waited for: somebody held it until then, or had
+    /// asked for it before and was refused.
+    fn waits(&self, place: usize, holder: &Holder) -> Vec<Choice> {
+        if self.level(holder.transaction) != EngineLevel::MysqlReadCommitted {
+            return Vec::new();
+        }
+        let waited = |touch: &&&Touch| matches!(touch.deed, Deed::Read { passed: true, waited: true, .. });
+        let earlier = self.holders[..place].iter().filter(|one| one.transaction != holder.transaction);
+        let conflicting = earlier.filter(|one| holder.first_conflict(one).is_some());
+        // Nobody overtakes: who had the lock in between has asked for it before.
+        let asked = conflicting.clone().flat_map(|one| one.new_locks().map(move |lock| (one, lock)));
+        let asked = asked.filter(|(_, lock)| lock.mode != Mode::Gap);
+        let asked: Vec<StoryMoment> = asked.map(|(one, lock)| one.asked_after(lock)).collect();
+        let until = |touch: &Touch, moment: StoryMoment| {
+            asked.iter().chain([&(touch.moment - 1)]).map(|&before| (before, moment)).collect::<Vec<MomentPair>>()
+        };
+        let wait = |touch: &&Touch| {
+            let for_lock = conflicting.clone().filter(|one| !one.is_glance).map(|one| until(touch, one.release));
+            let refused = self.story.refused_over(self.key).filter(|&one| one != holder.transaction);
+            let for_request =
+                refused.map(|one| [until(touch, self.end(one)), vec![(self.end(one), touch.moment)]].concat());
+            for_lock.chain(for_request).collect()
+        };
+        holder.touches.iter().filter(waited).map(wait).collect()
+    }
+
+    /// After an own INSERT, PostgreSQL's repeatable read still looks at the snapshot: it has no row, unless it was returned, too.
+    fn own_rows_beside(&self) -> Vec<Choice> {
+        let mut choices = Vec::new();
+        for (transaction, teller) in self.story.transactions.iter().enumerate() {
+            if self.has_rows_beside(transaction) && self.looks_after_own_insert(transaction) {
+                let absences = (0..=self.versions.len()).filter(|&place| self.leaves_nothing(place));
+                let absences = absences.filter(|&place| self.versions[..place].last() != Some(&transaction));
+                choices.push(absences.map(|place| self.read_at(teller.begin, transaction, place)).collect());
+            }
+        }
+        choices
+    }
+
+    /// Whether a transaction may have a row of its own beside that of its snapshot: its first change of the key is an INSERT.
+    fn has_rows_beside(&self, transaction: usize) -> bool {
+        let repeatable = [EngineLevel::PostgresRepeatableRead, EngineLevel::PostgresSerializable];
+        let first = self.touches_from_first_change(transaction).next();
+        let inserts = |kind| matches!(kind, StatementKind::Insert | StatementKind::Upsert);
+        repeatable.contains(&self.level(transaction))
+            && first.is_some_and(|first| inserts(first.kind) && !first.found_row)
+    }
+
+    /// Whether a transaction looks for rows under a key after its first change, and is not told of one of the snapshot.
+    fn looks_after_own_insert(&self, transaction: usize) -> bool {
+        let looks = |touch: &&Touch| !matches!(touch.kind, StatementKind::Insert | StatementKind::Upsert);
+        let looking: Vec<&Touch> = self.touches_from_first_change(transaction).filter(looks).collect();
+        looking.iter().any(|touch| !looking.iter().any(|other| other.start == touch.start && other.beside_own))
+    }
+
+    fn touches_from_first_change(&self, transaction: usize) -> impl Iterator<Item = &Touch> {
+        let own = self.story.touches_of(self.key).filter(move |touch| touch.transaction == transaction);
+        own.skip_while(|touch| !matches!(touch.deed, Deed::Change { .. }))
+    }
+}
+
+fn take(choices: &[Choice], order: &MomentOrder, test: &mut dyn FnMut(&MomentOrder) -> bool) -> bool {
+    let Some((first, rest)) = choices.split_first() else { return test(order) };
+    first.iter().any(|edges| order.clone().with(edges).is_some_and(|order| take(rest, &order, test)))
+}

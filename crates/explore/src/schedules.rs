@@ -1,0 +1,368 @@
+//! The levels of the engines: every schedule of a program on a server, and of those that come to the same only one.
+//!
+//! ```text
+//!   Search ──> ServerSearch ──> steps of sessions: snapshot, lock, wait, refusal, end ──> what all have told ──> Node
+//! ```
+//!
+//! **Why not by swaps.** The search by swaps needs that a pending transaction can always go on, reading from its own past. Locks break
+//! that, at read committed, too. Let t hold y, and v have committed after it waited for y; v has also locked x, at a moment before one that
+//! t has seen. If t now wants x, it can neither be before v (v had x before t went on) nor after it (v waited for t):
+//!
+//! ```text
+//!   v:  SELECT z and lock x    · lock y ·  commit           v.1 ──> C_w ──> t.1 ──> C_t ──> v.2 ──> C_v
+//!   w:  UPDATE z
+//!   t:  SELECT z from w        · lock y · lock x ?          C_t ──> v.1 and C_v ──> t.3 both close a cycle: a deadlock
+//! ```
+//!
+//! Nor are locks that leave no trace in what is read (FOR UPDATE) swapped by anybody. So here a run is made as a server makes it, step by
+//! step, and who is refused is part of it. The models of the servers are those that the definition is held against in `skew-check`, which
+//! were compared with live servers; `tests/engines` holds these here against those.
+//!
+//! **Each history once.** Steps that may be exchanged ([`StepAccess`]) are tried in one order only: a session that has been tried at a state
+//! *sleeps* below the others there until one of them does something that matters to it (Godefroid's sleep sets):
+//!
+//! ```text
+//!   a: lock x  ·  b: lock y       a first: everything.   b first: a sleeps, because lock y does not matter to it, until b wants x
+//! ```
+//!
+//! What then still comes twice, because nobody has seen the difference, is known by a fingerprint of 16 bytes per history: this is all that
+//! grows with their number. The stack holds a state per step and sibling. Fingerprints are why such a search is not split over threads.
+
+use crate::error::ExploreError;
+use crate::explorable::{Explorable, TransactionEnd};
+use crate::ordered::Ordered;
+use crate::outline::Outline;
+use crate::requests::{Interrupt, Requests};
+use crate::runner::{Node, Runner};
+use crate::server::access::StepAccess;
+use crate::server::database::ServerState;
+use crate::server::outcome::ServerRun;
+use crate::server::told::ToldEnd;
+use crate::server::turn::{Dialogue, Permit, ServerTurn, TurnPoint};
+use crate::set::{Number, Set};
+use rustc_hash::FxHashSet;
+use skew_history::{Engine, EngineLevel};
+use skew_sql::RowKey;
+use std::sync::Arc;
+
+/// A state of the server and of its clients.
+struct ServerNode<L> {
+    database: ServerState,
+    /// By number.
+    dialogues: Vec<Arc<Dialogue>>,
+    stands: Vec<TurnPoint>,
+    /// What those leave who have come to their end, and whether they commit.
+    endings: Vec<Option<(bool, Arc<L>)>>,
+    left: Vec<Option<Arc<L>>>,
+    over: Set,
+    /// Those that are over, in the order in which they ended.
+    order: Vec<Number>,
+    /// Who took the steps that lead here.
+    steps: Vec<Number>,
+    /// Those who waited when somebody was refused because of that.
+    needed: Set,
+    /// Whether its last step shows that it comes to the same as another schedule.
+    in_vain: bool,
+    /// Who need not take a step here, because that was tried where it came to the same.
+    asleep: Vec<(Number, Arc<StepAccess>)>,
+    share: f64,
+}
+
+impl<L> Clone for ServerNode<L> {
+    fn clone(&self) -> ServerNode<L> {
+        ServerNode {
+            database: self.database.clone(),
+            dialogues: self.dialogues.clone(),
+            stands: self.stands.clone(),
+            endings: self.endings.clone(),
+            left: self.left.clone(),
+            over: self.over,
+            order: self.order.clone(),
+            steps: self.steps.clone(),
+            needed: self.needed,
+            in_vain: self.in_vain,
+            asleep: self.asleep.clone(),
+            share: self.share,
+        }
+    }
+}
+
+/// A state after one more step, and what that step had to do with others.
+type Next<L> = (ServerNode<L>, StepAccess);
+
+/// What a search on a server has come across.
+pub(crate) enum Met<L> {
+    /// A run.
+    Run(Node<L>),
+    /// Nothing that was not met before; which part of the whole it is.
+    Nothing(f64),
+}
+
+/// An exploration of schedules, on its way.
+pub(crate) struct ServerSearch<L> {
+    stack: Vec<ServerNode<L>>,
+    known: FxHashSet<u128>,
+}
+
+impl<L> ServerSearch<L> {
+    /// A search of nothing yet.
+    pub(crate) fn new() -> ServerSearch<L> {
+        ServerSearch { stack: Vec::new(), known: FxHashSet::default() }
+    }
+
+    /// Begins with the whole.
+    pub(crate) fn add_whole<P: Explorable<Left = L> + ?Sized>(&mut self, runner: &Runner<'_, P>) {
+        self.stack.push(root(&runner.outline));
+    }
+
+    /// Begins with one schedule: the sessions take these steps, and then the run is over.
+    pub(crate) fn add_steps<P: Explorable<Left = L> + ?Sized>(
+        &mut self,
+        runner: &mut Runner<'_, P>,
+        steps: &[Number],
+    ) -> Result<(), ExploreError> {
+        let mut node = root(&runner.outline);
+        for &number in steps {
+            let active = active(&runner.outline, &node);
+            node = stand_up(runner, node, &active)?;
+            let is_active = active.contains(&number);
+            let next = if is_active { step(runner, &node, number)? } else { None };
+            node = next.ok_or(ExploreError::ForeignSubtree)?.0;
+        }
+        self.stack.push(node);
+        Ok(())
+    }
+
+    /// The steps that lead to what waits.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (&[Number], f64)> {
+        self.stack.iter().map(|node| (&node.steps[..], node.share))
+    }
+
+    /// Goes on until something is met; nothing when all is done.
+    pub(crate) fn next<P: Explorable<Left = L> + ?Sized>(
+        &mut self,
+        runner: &mut Runner<'_, P>,
+    ) -> Result<Option<Met<L>>, ExploreError> {
+        let Some(node) = self.stack.pop() else { return Ok(None) };
+        let active = active(&runner.outline, &node);
+        if active.is_empty() {
+            return Ok(Some(self.finished(runner, node)));
+        }
+        let share = node.share;
+        let mut children = children(runner, node, &active)?;
+        if children.is_empty() {
+            return Ok(Some(Met::Nothing(share)));
+        }
+        let part = share / children.len() as f64;
+        children.iter_mut().for_each(|child| child.share = part);
+        self.stack.extend(children.into_iter().rev());
+        Ok(Some(Met::Nothing(0.0)))
+    }
+
+    /// A run that is over, if it was not met before. One that is known and left other rows is met again.
+    fn finished<P: Explorable<Left = L> + ?Sized>(&mut self, runner: &Runner<'_, P>, node: ServerNode<L>) -> Met<L> {
+        let ServerNode { database, dialogues, left, order, steps, share, .. } = node;
+        let told = dialogues.iter().map(|dialogue| dialogue.told.clone()).collect();
+        let mut run = ServerRun::new(told, order, steps, database.versions(), &runner.keys);
+        run.is_again = !self.known.insert(run.fingerprint(&runner.keys, false));
+        if !self.known.insert(run.fingerprint(&runner.keys, true)) {
+            return Met::Nothing(share);
+        }
+        let history = run.ordered(&runner.outline, &runner.keys);
+        Met::Run(Node { history, left, share, server: Some(Arc::new(run)) })
+    }
+}
+
+/// Nothing has begun.
+fn root<L>(outline: &Outline) -> ServerNode<L> {
+    let count = outline.count() + 1;
+    let level = |number: usize| outline.levels[number].of_engine().unwrap_or(EngineLevel::PostgresReadCommitted);
+    ServerNode {
+        database: ServerState::new((0..count).map(level).collect()),
+        dialogues: vec![Arc::default(); count],
+        stands: vec![TurnPoint::Unknown; count],
+        endings: (0..count).map(|_| None).collect(),
+        left: (0..count).map(|_| None).collect(),
+        over: Set::EMPTY,
+        order: Vec::new(),
+        steps: Vec::new(),
+        needed: Set::EMPTY,
+        in_vain: false,
+        asleep: Vec::new(),
+        share: 1.0,
+    }
+}
+
+/// Of each session the transaction that is under way or next.
+fn active<L>(outline: &Outline, node: &ServerNode<L>) -> Vec<Number> {
+    let is_active =
+        |&number: &Number| !node.over.contains(number) && (outline.session_past(number) - node.over).is_empty();
+    outline.numbers().filter(is_active).collect()
+}
+
+/// The states that steps lead to which have to be tried.
+fn children<P: Explorable + ?Sized>(
+    runner: &mut Runner<'_, P>,
+    node: ServerNode<P::Left>,
+    active: &[Number],
+) -> Result<Vec<ServerNode<P::Left>>, ExploreError> {
+    let node = stand_up(runner, node, active)?;
+    let mut tried = node.asleep.clone();
+    let mut children = Vec::new();
+    for &number in active.iter().filter(|&&number| !node.asleep.iter().any(|asleep| asleep.0 == number)) {
+        let Some((mut child, access)) = step(runner, &node, number)? else { continue };
+        if child.in_vain {
+            continue;
+        }
+        let sleeps = |(_, other): &&(Number, Arc<StepAccess>)| other.may_be_exchanged(&access, &runner.keys);
+        child.asleep = tried.iter().filter(sleeps).cloned().collect();
+        tried.push((number, Arc::new(access)));
+        children.push(child);
+    }
+    Ok(children)
+}
+
+/// Runs those that have not begun up to their first point, which is no step yet.
+fn stand_up<P: Explorable + ?Sized>(
+    runner: &mut Runner<'_, P>,
+    mut node: ServerNode<P::Left>,
+    active: &[Number],
+) -> Result<ServerNode<P::Left>, ExploreError> {
+    for &number in active {
+        if node.stands[number as usize] == TurnPoint::Unknown {
+            node = execute(runner, node, number, Permit::Spent)?.0;
+        }
+    }
+    Ok(node)
+}
+
+/// One step of a transaction; nothing if it has to wait.
+fn step<P: Explorable + ?Sized>(
+    runner: &mut Runner<'_, P>,
+    node: &ServerNode<P::Left>,
+    number: Number,
+) -> Result<Option<Next<P::Left>>, ExploreError> {
+    let mut next = node.clone();
+    next.steps.push(number);
+    let want = match node.stands[number as usize] {
+        TurnPoint::Open | TurnPoint::Unknown => return execute(runner, next, number, Permit::Pass).map(Some),
+        TurnPoint::End => return Ok(Some(end(next, number))),
+        TurnPoint::Lock(want) => want,
+    };
+    if next.database.blockers(number, &want, &runner.keys).is_empty() {
+        return execute(runner, next, number, Permit::Pass).map(Some);
+    }
+    if !node.database.waits(number) {
+        next.database.wait(number, &want, &runner.keys);
+        return Ok(Some((next, StepAccess { touches: vec![want.key], ..StepAccess::default() })));
+    }
+    if !is_deadlocked(&mut next, number, runner) {
+        return Ok(None);
+    }
+    let code = match runner.outline.levels[number as usize].of_engine().map(EngineLevel::engine) {
+        Some(Engine::Mysql) => "1213",
+        _ => "40P01",
+    };
+    let waits =
+        |&other: &Number| matches!(node.stands[other as usize], TurnPoint::Lock(_)) && !node.over.contains(other);
+    next.needed |= runner.outline.numbers().filter(waits).collect();
+    execute(runner, next, number, Permit::Refuse(code)).map(Some)
+}
+
+/// Whether somebody waits for itself, by way of others who wait.
+fn is_deadlocked<P: Explorable + ?Sized>(
+    node: &mut ServerNode<P::Left>,
+    number: Number,
+    runner: &Runner<'_, P>,
+) -> bool {
+    let (mut reached, mut open) = (Set::EMPTY, vec![number]);
+    while let Some(one) = open.pop() {
+        let TurnPoint::Lock(want) = node.stands[one as usize] else { continue };
+        if node.over.contains(one) || !node.database.waits(one) {
+            continue;
+        }
+        for other in node.database.blockers(one, &want, &runner.keys).iter() {
+            if other == number {
+                return true;
+            }
+            if !reached.contains(other) {
+                reached.insert(other);
+                open.push(other);
+            }
+        }
+    }
+    false
+}
+
+/// A transaction ends as its program has it.
+fn end<L>(mut node: ServerNode<L>, number: Number) -> Next<L> {
+    let (touches, touches_ranges) = (node.database.touched(number), node.database.touched_ranges(number));
+    let mut access = StepAccess { touches, touches_ranges, ..StepAccess::default() };
+    let dialogue = Arc::make_mut(&mut node.dialogues[number as usize]);
+    let (commits, left) = match node.endings[number as usize].take() {
+        Some((commits, left)) => (commits, Some(left)),
+        None => (false, None),
+    };
+    match commits {
+        true => {
+            access.changes = dialogue.told.changes();
+            node.database.commit(number, &dialogue.told);
+        }
+        false => node.database.forget(number),
+    }
+    dialogue.told.end = Some(if commits { ToldEnd::Committed } else { ToldEnd::RolledBack });
+    node.left[number as usize] = left;
+    node.over.insert(number);
+    node.order.push(number);
+    (node, access)
+}
+
+/// Runs the program of a transaction from its start to the next point, or to its refusal.
+fn execute<P: Explorable + ?Sized>(
+    runner: &mut Runner<'_, P>,
+    mut node: ServerNode<P::Left>,
+    number: Number,
+    permit: Permit,
+) -> Result<Next<P::Left>, ExploreError> {
+    let outline = Arc::clone(&runner.outline);
+    let place = outline.places[number as usize];
+    let is_first = outline.session_past(number).is_empty();
+    let before = if is_first { None } else { node.left[number as usize - 1].clone() };
+    let touched = (node.database.touched(number), node.database.touched_ranges(number));
+    let dialogue = Arc::make_mut(&mut node.dialogues[number as usize]);
+    let (program, mut unused) = (runner.program, Ordered::new(0));
+    let names = |key: &RowKey| program.key_name(key);
+    let turn = ServerTurn::new(number, &mut node.database, dialogue, permit);
+    let mut requests = Requests::on_server(turn, &mut unused, &mut runner.keys, &outline, &names);
+    let ending = program.run(place, before.as_deref(), &mut requests);
+    let asked = requests.taken(ending.is_ok())?;
+    let failed = |message: String| {
+        let transaction = outline.transaction_name(number);
+        Err(ExploreError::Failed { transaction, message })
+    };
+    let ending = match ending {
+        Err(Interrupt::Failed(message)) => return failed(message),
+        Err(Interrupt::Waiting) if asked.stands.is_none() && asked.refused.is_none() => {
+            return failed("it was interrupted, but not by a request that waits".to_owned());
+        }
+        Err(_) => None,
+        Ok(TransactionEnd { commits, left }) => Some((commits, Arc::new(left))),
+    };
+    let mut access = asked.access;
+    node.in_vain = asked.waited_in_vain && !node.needed.contains(number);
+    node.needed = node.needed - Set::only(number);
+    if let Some((statement, code)) = asked.refused {
+        node.database.forget(number);
+        access.touches.extend(touched.0);
+        access.touches_ranges.extend(touched.1);
+        access.is_refused = true;
+        Arc::make_mut(&mut node.dialogues[number as usize]).told.end = Some(ToldEnd::Refused(statement, code));
+        node.left[number as usize] = ending.map(|(_, left)| left);
+        node.over.insert(number);
+        node.order.push(number);
+    } else {
+        node.stands[number as usize] = asked.stands.unwrap_or(TurnPoint::End);
+        node.endings[number as usize] = ending;
+    }
+    Ok((node, access))
+}

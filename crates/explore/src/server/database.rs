@@ -1,0 +1,206 @@
+//! One server, of one of the two kinds.
+
+use super::innodb::Innodb;
+use super::postgres::PostgresServer;
+use super::told::ToldTransaction;
+use super::turn::{Asking, RowAnswer, Want};
+use crate::keys::{KeyNumber, Keys};
+use crate::set::{Number, Set};
+use skew_history::{Engine, EngineLevel};
+use skew_sql::{Fits, KeyRange, Row};
+use std::sync::Arc;
+
+/// The state of a server.
+#[derive(Clone, Debug)]
+pub(crate) enum ServerState {
+    Postgres(PostgresServer),
+    Innodb(Innodb),
+}
+
+impl ServerState {
+    /// Before anything; the levels of all transactions by number, that of t0 means nothing.
+    pub(crate) fn new(levels: Vec<EngineLevel>) -> ServerState {
+        match levels.last().map(|level| level.engine()) {
+            Some(Engine::Mysql) => ServerState::Innodb(Innodb::new(levels)),
+            _ => {
+                let repeatable = levels.into_iter().map(|level| level != EngineLevel::PostgresReadCommitted).collect();
+                ServerState::Postgres(PostgresServer::new(repeatable))
+            }
+        }
+    }
+
+    /// Whether plain reads of a transaction lock.
+    pub(crate) fn locks_all(&self, one: Number) -> bool {
+        matches!(self, ServerState::Innodb(innodb) if innodb.locks_all(one))
+    }
+
+    /// Whether a plain read needs a snapshot that is not taken yet.
+    pub(crate) fn needs_snapshot(&self, one: Number, statement: u32) -> bool {
+        match self {
+            ServerState::Postgres(postgres) => postgres.needs_snapshot(one, statement),
+            ServerState::Innodb(innodb) => innodb.needs_view(one, statement),
+        }
+    }
+
+    /// Takes it; says whether it serves later statements, too.
+    pub(crate) fn take_snapshot(&mut self, one: Number, statement: u32) -> bool {
+        match self {
+            ServerState::Postgres(postgres) => {
+                postgres.take_snapshot(one, statement);
+                postgres.is_repeatable(one)
+            }
+            ServerState::Innodb(innodb) => {
+                innodb.make_view(one, statement);
+                innodb.is_repeatable(one)
+            }
+        }
+    }
+
+    /// Whether one snapshot serves all plain reads of a transaction.
+    pub(crate) fn is_repeatable(&self, one: Number) -> bool {
+        match self {
+            ServerState::Postgres(postgres) => postgres.is_repeatable(one),
+            ServerState::Innodb(innodb) => innodb.is_repeatable(one),
+        }
+    }
+
+    pub(crate) fn select(&mut self, asking: &mut Asking<'_>, key: KeyNumber) -> Option<Row> {
+        match self {
+            ServerState::Postgres(postgres) => postgres.select(asking, key),
+            ServerState::Innodb(innodb) => innodb.select(asking, key),
+        }
+    }
+
+    pub(crate) fn latest(&mut self, one: Number, key: KeyNumber, keys: &Keys) -> Option<Row> {
+        match self {
+            ServerState::Postgres(postgres) => postgres.latest(one, key, keys),
+            ServerState::Innodb(innodb) => innodb.latest(one, key, keys),
+        }
+    }
+
+    /// Whether statements that lock look at a snapshot first.
+    pub(crate) fn looks_before_it_locks(&self) -> bool {
+        matches!(self, ServerState::Postgres(_))
+    }
+
+    /// Looks at a row that is sought, and locks it if that is asked for: [`RowAnswer::Later`] if there is something to lock and it is not.
+    pub(crate) fn seek(
+        &mut self,
+        asking: &mut Asking<'_>,
+        key: KeyNumber,
+        fits: &mut Fits<'_>,
+        may_lock: bool,
+    ) -> RowAnswer {
+        match self {
+            ServerState::Postgres(postgres) => postgres.seek(asking, key, fits, may_lock),
+            ServerState::Innodb(_) if !may_lock => RowAnswer::Later,
+            ServerState::Innodb(innodb) => {
+                let waited = innodb.waits(asking.one);
+                innodb.seek(asking, key, fits, waited)
+            }
+        }
+    }
+
+    pub(crate) fn check(&mut self, asking: &mut Asking<'_>, key: KeyNumber, want: Want) -> RowAnswer {
+        match self {
+            ServerState::Postgres(postgres) => postgres.check(asking, key, want),
+            ServerState::Innodb(innodb) => innodb.check(asking, key, want),
+        }
+    }
+
+    pub(crate) fn write(
+        &mut self,
+        asking: &mut Asking<'_>,
+        key: KeyNumber,
+        value: Option<Row>,
+        is_blind: bool,
+    ) -> RowAnswer {
+        match self {
+            ServerState::Postgres(postgres) => postgres.write(asking, key, value, is_blind),
+            ServerState::Innodb(innodb) => innodb.write(asking, key, value, is_blind),
+        }
+    }
+
+    /// Who keeps somebody from going on.
+    pub(crate) fn blockers(&mut self, one: Number, want: &Want, keys: &Keys) -> Set {
+        match self {
+            ServerState::Postgres(postgres) => postgres.blockers(one, want, keys),
+            ServerState::Innodb(innodb) => innodb.blockers(one, want, keys),
+        }
+    }
+
+    /// Whether it is told that somebody waits. PostgreSQL lets anybody overtake, so who cannot go on waits.
+    pub(crate) fn waits(&self, one: Number) -> bool {
+        match self {
+            ServerState::Postgres(_) => true,
+            ServerState::Innodb(innodb) => innodb.waits(one),
+        }
+    }
+
+    pub(crate) fn wait(&mut self, one: Number, want: &Want, keys: &Keys) {
+        if let ServerState::Innodb(innodb) = self {
+            innodb.wait(one, want, keys);
+        }
+    }
+
+    pub(crate) fn go_on(&mut self, one: Number) {
+        if let ServerState::Innodb(innodb) = self {
+            innodb.go_on(one);
+        }
+    }
+
+    pub(crate) fn keep_gap(&mut self, one: Number, range: &KeyRange) {
+        if let ServerState::Innodb(innodb) = self {
+            innodb.keep_gap(one, range);
+        }
+    }
+
+    /// The keys that are being written, as far as who locks sees that.
+    pub(crate) fn written(&self) -> Vec<KeyNumber> {
+        match self {
+            ServerState::Postgres(_) => Vec::new(),
+            ServerState::Innodb(innodb) => innodb.written().collect(),
+        }
+    }
+
+    pub(crate) fn touched(&self, one: Number) -> Vec<KeyNumber> {
+        match self {
+            ServerState::Postgres(postgres) => postgres.touched(one),
+            ServerState::Innodb(innodb) => innodb.touched(one),
+        }
+    }
+
+    pub(crate) fn touched_ranges(&self, one: Number) -> Vec<Arc<KeyRange>> {
+        match self {
+            ServerState::Postgres(_) => Vec::new(),
+            ServerState::Innodb(innodb) => innodb.touched_ranges(one),
+        }
+    }
+
+    pub(crate) fn commit(&mut self, one: Number, told: &ToldTransaction) {
+        match self {
+            ServerState::Postgres(postgres) => postgres.commit(one, told),
+            ServerState::Innodb(innodb) => innodb.commit(one, told),
+        }
+    }
+
+    pub(crate) fn forget(&mut self, one: Number) {
+        match self {
+            ServerState::Postgres(postgres) => postgres.forget(one),
+            ServerState::Innodb(innodb) => innodb.forget(one),
+        }
+    }
+
+    /// Per key that was changed, who changed it, in order.
+    pub(crate) fn versions(&self) -> Vec<(KeyNumber, Number)> {
+        match self {
+            ServerState::Postgres(postgres) => postgres.versions(),
+            ServerState::Innodb(innodb) => innodb.versions(),
+        }
+    }
+
+    /// Whether a committed transaction has written a key.
+    pub(crate) fn has_version(&self, key: KeyNumber) -> bool {
+        self.versions().iter().any(|version| version.0 == key)
+    }
+}

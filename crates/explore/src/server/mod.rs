@@ -1,0 +1,23 @@
+//! One server with its clients: what a step of a transaction does, and what comes of a run.
+//!
+//! ```text
+//!   Requests ── Turn: one step of one transaction ── ServerState: Postgres | Innodb ── ToldTransaction: event by event
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | `told` | what a transaction did, and how it ended |
+//! | `turn` | one step of one transaction |
+//! | `access` | which steps may be exchanged |
+//! | `database`, `postgres`, `innodb` | the servers |
+//! | `outcome` | a run that is over: its history, its answers |
+//!
+//! Which steps are taken in which order is for `schedules`.
+
+pub(crate) mod access;
+pub(crate) mod database;
+mod innodb;
+pub(crate) mod outcome;
+mod postgres;
+pub(crate) mod told;
+pub(crate) mod turn;

@@ -1,0 +1,438 @@
+//! PostgreSQL as it works: tuples that end by being replaced, snapshots, row locks in four strengths, and a second look after a wait.
+//!
+//! ```text
+//!   x:  life 0   tuple by init ──replaced by t1──> tuple by t1 ──deleted by t2
+//!       life 1   tuple by t2                        an INSERT begins another life of the row
+//! ```
+//!
+//! A statement sees the tuples of its snapshot (its own at read committed, that of the first statement above), then locks the last
+//! tuple of that life: after whoever holds it has ended, and if it is another tuple by then, at read committed the condition is asked
+//! again, above the transaction is refused. INSERT looks at what is there, not at the snapshot. Who rolls back leaves no trace here.
+//!
+//! This is the simulator that holds the definition (`skew_check::spec`) to account, for rows and conditions of programs in SQL.
+
+use super::told::{ToldDeed, ToldEvent, ToldTransaction};
+use super::turn::{Asking, RowAnswer, Want};
+use crate::keys::{KeyNumber, Keys};
+use crate::set::{INITIAL, Number, Set};
+use skew_history::StatementKind;
+use skew_sql::{Fit, Fits, Row};
+
+/// The state of the database.
+#[derive(Clone, Debug)]
+pub(crate) struct PostgresServer {
+    /// By number; whether one snapshot serves the whole transaction.
+    repeatable: Vec<bool>,
+    /// By number.
+    snapshots: Vec<Option<Snapshot>>,
+    tuples: Vec<Tuple>,
+    locks: Vec<TupleLock>,
+    /// Who changed a key, in the order of their commits, and whether a row is left.
+    changes: Vec<(KeyNumber, Number, bool)>,
+    pub(crate) committed: Set,
+}
+
+/// What a statement sees.
+#[derive(Clone, Copy, Debug)]
+struct Snapshot {
+    /// The statement that it was taken for.
+    statement: u32,
+    committed: Set,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+struct Tuple {
+    key: KeyNumber,
+    life: u16,
+    by: Number,
+    row: Row,
+    replaced_by: Option<Number>,
+    /// Whether it was the last of its life.
+    deleted: bool,
+    /// Whether its place is taken, and it is not written yet.
+    claimed: bool,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+struct TupleLock {
+    transaction: Number,
+    key: KeyNumber,
+    life: u16,
+    strength: Strength,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Strength {
+    KeyShare,
+    Share,
+    NoKeyUpdate,
+    Update,
+}
+
+impl Strength {
+    fn conflicts(self, other: Strength) -> bool {
+        match self {
+            Strength::KeyShare => other == Strength::Update,
+            Strength::Share => other >= Strength::NoKeyUpdate,
+            Strength::NoKeyUpdate => other >= Strength::Share,
+            Strength::Update => true,
+        }
+    }
+
+    fn of(kind: StatementKind) -> Strength {
+        match kind {
+            StatementKind::ForKeyShare | StatementKind::ForeignKey => Strength::KeyShare,
+            StatementKind::ForShare => Strength::Share,
+            StatementKind::Update | StatementKind::Upsert | StatementKind::ForNoKeyUpdate => Strength::NoKeyUpdate,
+            _ => Strength::Update,
+        }
+    }
+}
+
+/// Whether a statement of this kind only holds on to a row's key.
+fn is_key_share(kind: StatementKind) -> bool {
+    matches!(kind, StatementKind::ForKeyShare | StatementKind::ForeignKey)
+}
+
+/// What a statement that seeks has found in its snapshot.
+enum PostgresSight {
+    /// Nothing, or nothing that qualifies: it is told, and there is nothing to lock.
+    Nothing(Option<Row>),
+    /// This tuple is to be locked.
+    Wanted(usize),
+    /// A row of the snapshot that has been deleted since, beside an own one.
+    Beside,
+}
+
+impl PostgresServer {
+    /// Before anything; by number whether one snapshot serves the whole transaction.
+    pub(crate) fn new(repeatable: Vec<bool>) -> PostgresServer {
+        let snapshots = vec![None; repeatable.len()];
+        PostgresServer {
+            repeatable,
+            snapshots,
+            tuples: Vec::new(),
+            locks: Vec::new(),
+            changes: Vec::new(),
+            committed: Set::EMPTY,
+        }
+    }
+
+    /// Whether a statement has to take a snapshot before it looks at anything.
+    pub(crate) fn needs_snapshot(&self, one: Number, statement: u32) -> bool {
+        let of_statement = |snapshot: &Snapshot| self.repeatable[one as usize] || snapshot.statement == statement;
+        !self.snapshots[one as usize].as_ref().is_some_and(of_statement)
+    }
+
+    /// Whether the snapshot of a transaction serves all its statements.
+    pub(crate) fn is_repeatable(&self, one: Number) -> bool {
+        self.repeatable[one as usize]
+    }
+
+    pub(crate) fn take_snapshot(&mut self, one: Number, statement: u32) {
+        self.snapshots[one as usize] = Some(Snapshot { statement, committed: self.committed });
+    }
+
+    /// A key that nobody has touched has its initial row.
+    fn meet(&mut self, key: KeyNumber, keys: &Keys) {
+        let is_known = self.tuples.iter().any(|tuple| tuple.key == key);
+        if let (false, Some(row)) = (is_known, keys.initial(key)) {
+            let row = row.clone();
+            self.tuples.push(Tuple {
+                key,
+                life: 0,
+                by: INITIAL,
+                row,
+                replaced_by: None,
+                deleted: false,
+                claimed: false,
+            });
+        }
+    }
+
+    fn knows(&self, one: Number, by: Number) -> bool {
+        let snapshot = self.snapshots[one as usize].map_or(Set::EMPTY, |snapshot| snapshot.committed);
+        by == INITIAL || by == one || snapshot.contains(by)
+    }
+
+    /// The tuples under a key that a transaction's snapshot shows: at most one of others, and one of its own.
+    fn visible(&self, one: Number, key: KeyNumber) -> Vec<usize> {
+        let there = |tuple: &Tuple| {
+            !tuple.claimed && self.knows(one, tuple.by) && !tuple.replaced_by.is_some_and(|by| self.knows(one, by))
+        };
+        let numbered = self.tuples.iter().enumerate().filter(|(_, tuple)| tuple.key == key);
+        numbered.filter(|(_, tuple)| there(tuple)).map(|(place, _)| place).collect()
+    }
+
+    /// Whose version it is that there is no row, for who sees none.
+    fn absence(&self, one: Number, key: KeyNumber, told: &ToldTransaction) -> Number {
+        if told.has_changed(key) {
+            return one;
+        }
+        let known = self.changes.iter().rfind(|change| change.0 == key && self.knows(one, change.1));
+        known.map_or(INITIAL, |change| change.1)
+    }
+
+    /// A plain read; the snapshot is there. An own row comes last: it is the younger one.
+    pub(crate) fn select(&mut self, asking: &mut Asking<'_>, key: KeyNumber) -> Option<Row> {
+        self.meet(key, asking.keys);
+        let found = self.visible(asking.one, key);
+        if found.is_empty() {
+            let source = self.absence(asking.one, key, asking.told);
+            asking.saw(StatementKind::Select, key, ToldDeed::Read(source, None));
+            return None;
+        }
+        let mut answer = None;
+        for place in found {
+            let Tuple { by, row, .. } = &self.tuples[place];
+            asking.saw(StatementKind::Select, key, ToldDeed::Read(*by, Some(row.clone())));
+            answer = Some(row.clone());
+        }
+        answer
+    }
+
+    /// The rows under a key as they stand, committed or own, for checks that must miss nothing.
+    pub(crate) fn latest(&mut self, one: Number, key: KeyNumber, keys: &Keys) -> Option<Row> {
+        self.meet(key, keys);
+        let counts = |by: Number| by == INITIAL || by == one || self.committed.contains(by);
+        let there = |tuple: &&Tuple| {
+            tuple.key == key && !tuple.claimed && counts(tuple.by) && !tuple.replaced_by.is_some_and(counts)
+        };
+        self.tuples.iter().rfind(there).map(|tuple| tuple.row.clone())
+    }
+
+    /// What a statement that seeks finds under a key; what there is nothing to lock of is told.
+    fn sight(&mut self, asking: &mut Asking<'_>, key: KeyNumber, fits: &mut Fits<'_>) -> PostgresSight {
+        self.meet(key, asking.keys);
+        let row_key = asking.keys.key(key).clone();
+        let visible = self.visible(asking.one, key);
+        let Some(&first) = visible.last() else {
+            let source = self.absence(asking.one, key, asking.told);
+            asking.saw(asking.kind, key, ToldDeed::Read(source, None));
+            return PostgresSight::Nothing(None);
+        };
+        if let [of_snapshot, _] = visible[..] {
+            // It has been deleted since, else there would be no own one.
+            if fits(&row_key, &self.tuples[of_snapshot].row) == Fit::Yes {
+                return PostgresSight::Beside;
+            }
+            self.pass(asking, of_snapshot, false);
+        }
+        if fits(&row_key, &self.tuples[first].row) != Fit::Yes {
+            self.pass(asking, first, false);
+            return PostgresSight::Nothing(Some(self.tuples[first].row.clone()));
+        }
+        PostgresSight::Wanted(first)
+    }
+
+    fn pass(&self, asking: &mut Asking<'_>, place: usize, waited: bool) {
+        let Tuple { key, by, row, .. } = &self.tuples[place];
+        let deed = ToldDeed::Read(*by, Some(row.clone()));
+        asking.tell(ToldEvent { passed: true, waited, ..asking.event(asking.kind, *key, deed) });
+    }
+
+    /// Seeks a row: what comes of it, or that it has to be locked first, which is for another moment.
+    pub(crate) fn seek(
+        &mut self,
+        asking: &mut Asking<'_>,
+        key: KeyNumber,
+        fits: &mut Fits<'_>,
+        may_lock: bool,
+    ) -> RowAnswer {
+        let before = asking.told.events.len();
+        let first = match self.sight(asking, key, fits) {
+            PostgresSight::Nothing(row) => return RowAnswer::Passed(row),
+            PostgresSight::Beside => return RowAnswer::Refused("40001"),
+            PostgresSight::Wanted(first) => first,
+        };
+        if !may_lock {
+            asking.told.events.truncate(before);
+            return RowAnswer::Later;
+        }
+        let (one, kind, life) = (asking.one, asking.kind, self.tuples[first].life);
+        let last = self.tuples.iter().rposition(|tuple| tuple.key == key && tuple.life == life).unwrap_or(first);
+        if self.tuples[last].deleted {
+            return self.find_deleted(asking, last);
+        }
+        let is_changed = last != first && !is_key_share(kind);
+        if is_changed && self.repeatable[one as usize] {
+            return RowAnswer::Refused("40001");
+        }
+        self.hold(one, key, life, Strength::of(kind));
+        let row = self.tuples[last].row.clone();
+        if is_changed && fits(asking.keys.key(key), &row) != Fit::Yes {
+            self.pass(asking, last, true);
+            return RowAnswer::Passed(Some(row));
+        }
+        asking.saw(kind, key, ToldDeed::Read(self.tuples[last].by, Some(row.clone())));
+        RowAnswer::Locked(row)
+    }
+
+    /// The row that was to be locked is deleted: nobody looks for another one with its key.
+    fn find_deleted(&self, asking: &mut Asking<'_>, last: usize) -> RowAnswer {
+        let Tuple { key, replaced_by, .. } = self.tuples[last];
+        if self.repeatable[asking.one as usize] {
+            return RowAnswer::Refused("40001");
+        }
+        let by = replaced_by.unwrap_or(INITIAL);
+        let left = self.changes.iter().rfind(|change| change.0 == key && change.1 == by);
+        let is_gone = left.is_some_and(|change| change.2);
+        let deed = if is_gone { ToldDeed::Gone(by) } else { ToldDeed::Read(by, None) };
+        asking.saw(asking.kind, key, deed);
+        RowAnswer::Passed(None)
+    }
+
+    /// The check of an INSERT, after nobody is about to change what is there any more.
+    pub(crate) fn check(&mut self, asking: &mut Asking<'_>, key: KeyNumber, want: Want) -> RowAnswer {
+        self.meet(key, asking.keys);
+        let one = asking.one;
+        let last = self.tuples.iter().rposition(|tuple| tuple.key == key);
+        let Some(last) = last.filter(|&last| !self.tuples[last].deleted) else {
+            let known = self.changes.iter().rfind(|change| change.0 == key).map_or(INITIAL, |change| change.1);
+            let source = if asking.told.has_changed(key) { one } else { known };
+            asking.saw(want.kind, key, ToldDeed::Read(source, None));
+            self.claim(one, key);
+            return RowAnswer::Passed(None);
+        };
+        let Tuple { by, row, life, .. } = self.tuples[last].clone();
+        let is_upsert = want.kind == StatementKind::Upsert;
+        let must_not_see = self.repeatable[one as usize] && !self.visible(one, key).contains(&last);
+        if is_upsert && must_not_see {
+            return RowAnswer::Refused("40001");
+        }
+        if is_upsert && !want.ignores {
+            self.hold(one, key, life, Strength::NoKeyUpdate);
+        }
+        asking.saw(want.kind, key, ToldDeed::Read(by, Some(row.clone())));
+        RowAnswer::Locked(row)
+    }
+
+    /// A row is about to be inserted.
+    fn claim(&mut self, one: Number, key: KeyNumber) {
+        let lives = self.tuples.iter().filter(|tuple| tuple.key == key).map(|tuple| tuple.life + 1);
+        let life = lives.max().unwrap_or(0);
+        let row = Row::from([]);
+        self.tuples.push(Tuple { key, life, by: one, row, replaced_by: None, deleted: false, claimed: true });
+        self.hold(one, key, life, Strength::Update);
+    }
+
+    fn hold(&mut self, transaction: Number, key: KeyNumber, life: u16, strength: Strength) {
+        let lock = TupleLock { transaction, key, life, strength };
+        if !self.locks.contains(&lock) {
+            self.locks.push(lock);
+        }
+    }
+
+    /// Writes under a key that nobody else has; a write that nothing was read for is refused as an UPDATE would be.
+    pub(crate) fn write(
+        &mut self,
+        asking: &mut Asking<'_>,
+        key: KeyNumber,
+        value: Option<Row>,
+        is_blind: bool,
+    ) -> RowAnswer {
+        self.meet(key, asking.keys);
+        let one = asking.one;
+        let last = self.tuples.iter().rposition(|tuple| tuple.key == key && (!tuple.deleted || tuple.claimed));
+        let changed_since = |change: &(KeyNumber, Number, bool)| change.0 == key && !self.knows(one, change.1);
+        if is_blind && self.repeatable[one as usize] && self.changes.iter().any(changed_since) {
+            return RowAnswer::Refused("40001");
+        }
+        if is_blind {
+            let life = last.map_or(u16::MAX, |last| self.tuples[last].life);
+            self.hold(one, key, life, Strength::Update);
+        }
+        asking.saw(asking.kind, key, ToldDeed::Wrote(value.clone()));
+        match (last, value) {
+            (Some(last), Some(row)) if self.tuples[last].claimed => {
+                self.tuples[last] = Tuple { row, claimed: false, ..self.tuples[last].clone() };
+            }
+            (Some(last), value) => {
+                let old = &mut self.tuples[last];
+                (old.replaced_by, old.deleted) = (Some(one), value.is_none());
+                let old = old.clone();
+                self.tuples.extend(value.map(|row| Tuple { by: one, row, replaced_by: None, deleted: false, ..old }));
+            }
+            (None, Some(row)) => {
+                self.claim(one, key);
+                if let Some(claimed) = self.tuples.last_mut() {
+                    (claimed.row, claimed.claimed) = (row, false);
+                }
+            }
+            (None, None) => {}
+        }
+        RowAnswer::Passed(None)
+    }
+
+    /// Who keeps somebody from going on.
+    pub(crate) fn blockers(&mut self, one: Number, want: &Want, keys: &Keys) -> Set {
+        self.meet(want.key, keys);
+        if want.is_check || want.is_write {
+            let pending = self.pending(one, want.key);
+            let last = self.tuples.iter().rfind(|tuple| tuple.key == want.key && !tuple.deleted);
+            return match last {
+                Some(last)
+                    if pending.is_empty() && (want.is_write || want.kind == StatementKind::Upsert && !want.ignores) =>
+                {
+                    let strength = if want.is_write { Strength::Update } else { Strength::NoKeyUpdate };
+                    self.holders(one, want.key, last.life, strength)
+                }
+                _ => pending,
+            };
+        }
+        let visible = self.visible(one, want.key);
+        visible
+            .last()
+            .map_or(Set::EMPTY, |&first| self.holders(one, want.key, self.tuples[first].life, Strength::of(want.kind)))
+    }
+
+    /// Who is about to change what is there.
+    fn pending(&self, one: Number, key: KeyNumber) -> Set {
+        let last = self.tuples.iter().rfind(|tuple| tuple.key == key);
+        let by = last.into_iter().flat_map(|last| [Some(last.by), last.replaced_by]).flatten();
+        let found = by.filter(|&by| by != INITIAL && by != one && !self.committed.contains(by)).collect::<Set>();
+        let blind =
+            self.locks.iter().filter(|lock| lock.key == key && lock.life == u16::MAX && lock.transaction != one);
+        found | blind.map(|lock| lock.transaction).collect()
+    }
+
+    fn holders(&self, one: Number, key: KeyNumber, life: u16, strength: Strength) -> Set {
+        let held = self.locks.iter().filter(|lock| lock.key == key && (lock.life == life || lock.life == u16::MAX));
+        let others = held.filter(|lock| lock.transaction != one && lock.strength.conflicts(strength));
+        others.map(|lock| lock.transaction).collect()
+    }
+
+    /// The keys that a transaction has locked or changed.
+    pub(crate) fn touched(&self, one: Number) -> Vec<KeyNumber> {
+        let locked = self.locks.iter().filter(|lock| lock.transaction == one).map(|lock| lock.key);
+        let changes = |tuple: &&Tuple| tuple.by == one || tuple.replaced_by == Some(one);
+        locked.chain(self.tuples.iter().filter(changes).map(|tuple| tuple.key)).collect()
+    }
+
+    pub(crate) fn commit(&mut self, one: Number, told: &ToldTransaction) {
+        for key in told.changes() {
+            let left = told.events.iter().rev().find_map(|event| match &event.deed {
+                ToldDeed::Wrote(value) if event.key == key => Some(value.is_some()),
+                _ => None,
+            });
+            self.changes.push((key, one, left.unwrap_or(false)));
+        }
+        self.tuples.retain(|tuple| !(tuple.claimed && tuple.by == one));
+        self.locks.retain(|lock| lock.transaction != one);
+        self.committed.insert(one);
+    }
+
+    /// As if the transaction had never been.
+    pub(crate) fn forget(&mut self, one: Number) {
+        self.locks.retain(|lock| lock.transaction != one);
+        self.tuples.retain(|tuple| tuple.by != one);
+        for tuple in self.tuples.iter_mut().filter(|tuple| tuple.replaced_by == Some(one)) {
+            (tuple.replaced_by, tuple.deleted) = (None, false);
+        }
+    }
+
+    /// Per key that was changed, who changed it, in order.
+    pub(crate) fn versions(&self) -> Vec<(KeyNumber, Number)> {
+        self.changes.iter().map(|change| (change.0, change.1)).collect()
+    }
+}

@@ -1,0 +1,682 @@
+//! One step of one transaction on a server.
+//!
+//! A transaction runs from its start, with the answers that it got before, up to the *point* where it stood: the moment at which a
+//! statement takes its snapshot, at which it locks a row, or at which it ends. That point is passed, and the run goes on to the next:
+//!
+//! ```text
+//!   SELECT x          · UPDATE y                      · COMMIT
+//!   └ snapshot          └ snapshot     └ lock y          └ end          four points, so four steps; others may come between any two
+//! ```
+//!
+//! A statement that looks at one row only, and locks it, does both in one step where the lock is free: whatever came between would have had the
+//! lock, so the statement may as well begin while that holds it. If it does, and then has its row as if nothing had been, the run is one
+//! that comes without the wait, too, and is given up here; unless somebody was refused because of the wait.
+//!
+//! What is read between two points is read in a snapshot, or is the transaction's own, and does not depend on when that is.
+
+use super::access::StepAccess;
+use super::database::ServerState;
+use super::told::{ToldDeed, ToldEvent, ToldScan, ToldTransaction};
+use crate::keys::{KeyNumber, Keys, reads_down};
+use crate::log::ScanEnd;
+use crate::requests::{Interrupt, whole_part};
+use crate::set::Number;
+use skew_history::StatementKind;
+use skew_sql::rows::{Found, Looked, Scanned};
+use skew_sql::{Fit, Fits, KeyPart, KeyRange, Row, RowKey};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What came of a request for a row.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum RowAnswer {
+    /// There is none, or it is left alone.
+    Passed(Option<Row>),
+    /// It is locked.
+    Locked(Row),
+    /// It has to be locked, which is for another moment.
+    Later,
+    /// The server refuses the transaction.
+    Refused(&'static str),
+}
+
+/// What somebody wants to lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Want {
+    pub(crate) key: KeyNumber,
+    pub(crate) kind: StatementKind,
+    /// It is the check of an INSERT.
+    pub(crate) is_check: bool,
+    /// It is a write that nothing was read for.
+    pub(crate) is_write: bool,
+    /// A row that is there is left as it is.
+    pub(crate) ignores: bool,
+}
+
+/// Where a transaction stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TurnPoint {
+    /// It has not run yet, so that nobody knows.
+    Unknown,
+    /// A statement is about to take its snapshot, or to look at a range: it can always go on.
+    Open,
+    /// It wants a lock.
+    Lock(Want),
+    /// It has come to its end.
+    End,
+}
+
+/// What a step may do at the point where it begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Permit {
+    /// Pass it.
+    Pass,
+    /// Be refused there.
+    Refuse(&'static str),
+    /// It was passed: the next point ends the step.
+    Spent,
+}
+
+/// What a transaction has asked and heard so far.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Dialogue {
+    answers: Vec<(TurnQuestion, Arc<TurnAnswer>)>,
+    /// What is decided of the range that is being looked over.
+    looked: BTreeMap<KeyNumber, RowAnswer>,
+    pub(crate) told: ToldTransaction,
+}
+
+/// What was asked, as far as it has to be the same again.
+#[derive(Clone, PartialEq, Debug)]
+enum TurnQuestion {
+    Key(KeyNumber),
+    Range(KeyRange),
+    Write(KeyNumber, Option<Row>),
+}
+
+#[derive(Clone, Debug)]
+enum TurnAnswer {
+    Row(RowAnswer),
+    Scanned(Vec<(RowKey, Row)>, ScanEnd),
+    Looked(Vec<(RowKey, RowAnswer)>, ScanEnd),
+}
+
+/// What a statement does while it looks at a row.
+pub(crate) struct Asking<'a> {
+    pub(crate) one: Number,
+    pub(crate) kind: StatementKind,
+    pub(crate) statement: u32,
+    pub(crate) scan: Option<usize>,
+    pub(crate) keys: &'a Keys,
+    pub(crate) told: &'a mut ToldTransaction,
+}
+
+impl Asking<'_> {
+    pub(crate) fn event(&self, kind: StatementKind, key: KeyNumber, deed: ToldDeed) -> ToldEvent {
+        let Asking { statement, scan, .. } = *self;
+        ToldEvent { statement, kind, key, deed, passed: false, waited: false, scan }
+    }
+
+    pub(crate) fn tell(&mut self, event: ToldEvent) {
+        self.told.events.push(event);
+    }
+
+    pub(crate) fn saw(&mut self, kind: StatementKind, key: KeyNumber, deed: ToldDeed) {
+        self.tell(self.event(kind, key, deed));
+    }
+}
+
+/// A step that is being taken.
+pub(crate) struct ServerTurn<'a> {
+    one: Number,
+    database: &'a mut ServerState,
+    dialogue: &'a mut Dialogue,
+    permit: Permit,
+    /// The statement, from 1, what it is, and whether it has asked for something.
+    statement: u32,
+    kind: StatementKind,
+    ignores: bool,
+    /// Whether it looks at nothing more in its snapshot once it has asked for its first lock.
+    looks_once: bool,
+    is_declared: bool,
+    has_asked: bool,
+    cursor: usize,
+    /// The statement whose snapshot was taken in this step.
+    took_snapshot: Option<u32>,
+    /// Where it stands now.
+    pub(crate) stands: Option<TurnPoint>,
+    /// The statement that was refused, and with which code.
+    pub(crate) refused: Option<(u32, &'static str)>,
+    /// It began before it could have its one lock, and nothing followed from that: it might as well have begun when the lock was free.
+    pub(crate) waited_in_vain: bool,
+    /// What it asked for is not what it asked for before.
+    pub(crate) differs: Option<usize>,
+    pub(crate) access: StepAccess,
+}
+
+impl<'a> ServerTurn<'a> {
+    pub(crate) fn new(
+        one: Number,
+        database: &'a mut ServerState,
+        dialogue: &'a mut Dialogue,
+        permit: Permit,
+    ) -> ServerTurn<'a> {
+        ServerTurn {
+            one,
+            database,
+            dialogue,
+            permit,
+            statement: 0,
+            kind: StatementKind::Select,
+            ignores: false,
+            looks_once: false,
+            is_declared: false,
+            has_asked: true,
+            cursor: 0,
+            took_snapshot: None,
+            stands: None,
+            refused: None,
+            waited_in_vain: false,
+            differs: None,
+            access: StepAccess::default(),
+        }
+    }
+
+    /// A statement begins.
+    pub(crate) fn declare(&mut self, kind: StatementKind, ignores: bool) {
+        (self.kind, self.ignores, self.is_declared, self.has_asked) = (kind, ignores, true, false);
+        self.looks_once = false;
+    }
+
+    /// The statement looks at nothing more in its snapshot once it has asked for its first lock.
+    pub(crate) fn look_once(&mut self) {
+        self.looks_once = true;
+    }
+
+    /// Who takes the step.
+    pub(crate) fn number(&self) -> Number {
+        self.one
+    }
+
+    /// How many events it has had.
+    pub(crate) fn events(&self) -> usize {
+        self.dialogue.told.events.len()
+    }
+
+    /// Something is asked: by the statement that was declared, else by one of its own.
+    fn ask(&mut self, question: &TurnQuestion, kind: StatementKind) -> Result<Option<Arc<TurnAnswer>>, Interrupt> {
+        if self.stands.is_some() || self.refused.is_some() || self.differs.is_some() {
+            return Err(Interrupt::Waiting);
+        }
+        if !self.is_declared {
+            (self.kind, self.has_asked) = (kind, false);
+        }
+        if !self.has_asked {
+            (self.statement, self.has_asked) = (self.statement + 1, true);
+        }
+        let Some((before, answer)) = self.dialogue.answers.get(self.cursor) else { return Ok(None) };
+        self.cursor += 1;
+        if before != question {
+            self.differs = Some(self.cursor - 1);
+            return Err(Interrupt::Waiting);
+        }
+        Ok(Some(Arc::clone(answer)))
+    }
+
+    fn answer(&mut self, question: TurnQuestion, answer: TurnAnswer) {
+        self.dialogue.answers.push((question, Arc::new(answer)));
+        self.cursor += 1;
+    }
+
+    /// A moment at which others may come first.
+    fn point(&mut self, point: TurnPoint) -> Result<(), Interrupt> {
+        match self.permit {
+            Permit::Pass => {
+                self.permit = Permit::Spent;
+                Ok(())
+            }
+            Permit::Refuse(code) => Err(self.refuse(code)),
+            Permit::Spent => {
+                // What is seen later with the snapshot of this step is not known yet.
+                let goes_on = matches!(point, TurnPoint::Lock(_))
+                    && self.took_snapshot == Some(self.statement)
+                    && !self.looks_once;
+                self.access.reads_all |= goes_on;
+                self.stands = Some(point);
+                Err(Interrupt::Waiting)
+            }
+        }
+    }
+
+    fn refuse(&mut self, code: &'static str) -> Interrupt {
+        self.refused = Some((self.statement, code));
+        self.dialogue.told.forget_statement(self.statement);
+        Interrupt::Refused(code)
+    }
+
+    fn asking<'t>(
+        &'t mut self,
+        keys: &'t Keys,
+        kind: StatementKind,
+        scan: Option<usize>,
+    ) -> (&'t mut ServerState, Asking<'t>) {
+        let told = &mut self.dialogue.told;
+        (self.database, Asking { one: self.one, kind, statement: self.statement, scan, keys, told })
+    }
+
+    /// The snapshot of plain reads is there from now on.
+    fn take_snapshot(&mut self) -> Result<(), Interrupt> {
+        if self.database.needs_snapshot(self.one, self.statement) {
+            self.point(TurnPoint::Open)?;
+            let serves_later = self.database.take_snapshot(self.one, self.statement);
+            self.access.reads_all |= serves_later;
+            self.took_snapshot = Some(self.statement);
+        }
+        Ok(())
+    }
+
+    /// A plain read.
+    pub(crate) fn select(&mut self, key: KeyNumber, keys: &Keys) -> Result<Option<Row>, Interrupt> {
+        if self.database.locks_all(self.one) {
+            return match self.seek_as(key, keys, StatementKind::Select, &mut |_, _| Fit::Yes)? {
+                RowAnswer::Locked(row) => Ok(Some(row)),
+                _ => Ok(None),
+            };
+        }
+        let question = TurnQuestion::Key(key);
+        if let Some(answer) = self.ask(&question, StatementKind::Select)? {
+            return Ok(row_of(&answer));
+        }
+        self.take_snapshot()?;
+        self.access.reads.push(key);
+        let (database, mut asking) = self.asking(keys, StatementKind::Select, None);
+        let row = database.select(&mut asking, key);
+        self.answer(question, TurnAnswer::Row(RowAnswer::Passed(row.clone())));
+        Ok(row)
+    }
+
+    /// A row that the statement seeks.
+    pub(crate) fn seek(&mut self, key: KeyNumber, keys: &Keys, fits: &mut Fits<'_>) -> Result<Found, Interrupt> {
+        let kind = self.seeking_kind();
+        Ok(found(self.seek_as(key, keys, kind, fits)?))
+    }
+
+    /// A row that is locked if it is there.
+    pub(crate) fn lock(&mut self, key: KeyNumber, keys: &Keys, kind: StatementKind) -> Result<Option<Row>, Interrupt> {
+        if kind == StatementKind::ForeignKey {
+            // The server asks for itself, with a snapshot of its own.
+            self.has_asked = false;
+        }
+        match self.seek_as(key, keys, kind, &mut |_, _| Fit::Yes)? {
+            RowAnswer::Locked(row) => Ok(Some(row)),
+            _ => Ok(None),
+        }
+    }
+
+    /// The kind of a statement that seeks rows to lock.
+    fn seeking_kind(&self) -> StatementKind {
+        if self.is_declared && self.kind != StatementKind::Select { self.kind } else { StatementKind::ForUpdate }
+    }
+
+    fn seek_as(
+        &mut self,
+        key: KeyNumber,
+        keys: &Keys,
+        kind: StatementKind,
+        fits: &mut Fits<'_>,
+    ) -> Result<RowAnswer, Interrupt> {
+        let question = TurnQuestion::Key(key);
+        if let Some(answer) = self.ask(&question, kind)? {
+            return Ok(outcome_of(&answer));
+        }
+        let outcome = self.sought(key, keys, kind, None, fits)?;
+        self.answer(question, TurnAnswer::Row(outcome.clone()));
+        Ok(outcome)
+    }
+
+    /// Looks at one row, and locks it.
+    fn sought(
+        &mut self,
+        key: KeyNumber,
+        keys: &Keys,
+        kind: StatementKind,
+        scan: Option<usize>,
+        fits: &mut Fits<'_>,
+    ) -> Result<RowAnswer, Interrupt> {
+        if self.database.looks_before_it_locks() {
+            self.take_snapshot()?;
+            self.access.reads.push(key);
+        }
+        let (database, mut asking) = self.asking(keys, kind, scan);
+        let mut outcome = database.seek(&mut asking, key, fits, false);
+        if outcome == RowAnswer::Later {
+            let want = Want { key, kind, is_check: false, is_write: false, ignores: false };
+            self.access.touches.push(key);
+            let is_single = self.looks_once && scan.is_none() && self.database.looks_before_it_locks();
+            let is_single = is_single && !self.database.is_repeatable(self.one);
+            let has_begun_now = self.took_snapshot == Some(self.statement);
+            let is_at_once = is_single && has_begun_now && self.database.blockers(self.one, &want, keys).is_empty();
+            if !is_at_once {
+                self.point(TurnPoint::Lock(want))?;
+            }
+            let (database, mut asking) = self.asking(keys, kind, scan);
+            outcome = database.seek(&mut asking, key, fits, true);
+            self.database.go_on(self.one);
+            self.waited_in_vain |= is_single && !has_begun_now && matches!(outcome, RowAnswer::Locked(_));
+        }
+        self.settled(outcome)
+    }
+
+    fn settled(&mut self, outcome: RowAnswer) -> Result<RowAnswer, Interrupt> {
+        match outcome {
+            RowAnswer::Refused(code) => Err(self.refuse(code)),
+            outcome => Ok(outcome),
+        }
+    }
+
+    /// The check that a key is free, by an INSERT or by what takes a new key: what is there, if it is not.
+    pub(crate) fn check(&mut self, key: KeyNumber, keys: &Keys) -> Result<Option<Row>, Interrupt> {
+        let kind = if self.kind == StatementKind::Upsert { self.kind } else { StatementKind::Insert };
+        let question = TurnQuestion::Key(key);
+        if let Some(answer) = self.ask(&question, kind)? {
+            return Ok(row_of(&answer));
+        }
+        // An INSERT looks at what is there; only what later statements see may begin here.
+        if self.database.looks_before_it_locks() && self.database.is_repeatable(self.one) {
+            self.take_snapshot()?;
+        }
+        let want = Want { key, kind, is_check: true, is_write: false, ignores: self.ignores };
+        self.point(TurnPoint::Lock(want))?;
+        self.access.touches.push(key);
+        let (database, mut asking) = self.asking(keys, kind, None);
+        let outcome = database.check(&mut asking, key, want);
+        self.database.go_on(self.one);
+        let outcome = self.settled(outcome)?;
+        let row = match &outcome {
+            RowAnswer::Locked(row) => Some(row.clone()),
+            _ => None,
+        };
+        self.answer(question, TurnAnswer::Row(outcome));
+        Ok(row)
+    }
+
+    /// A write. One of which no statement was told is blind: nothing was read or locked for it.
+    pub(crate) fn write(&mut self, key: KeyNumber, keys: &Keys, value: Option<Row>) -> Result<(), Interrupt> {
+        let question = TurnQuestion::Write(key, value.clone());
+        let is_blind = !self.is_declared;
+        if self.ask(&question, StatementKind::Select)?.is_some() {
+            return Ok(());
+        }
+        if is_blind && self.database.looks_before_it_locks() {
+            self.take_snapshot()?;
+        }
+        let want = Want { key, kind: self.kind, is_check: false, is_write: true, ignores: false };
+        // What a statement changes it has locked, but for entries of indexes and keys that it moves.
+        if is_blind || !self.database.blockers(self.one, &want, keys).is_empty() {
+            self.point(TurnPoint::Lock(want))?;
+            self.database.go_on(self.one);
+        }
+        self.access.touches.push(key);
+        let kind = self.kind;
+        let (database, mut asking) = self.asking(keys, kind, None);
+        let outcome = database.write(&mut asking, key, value, is_blind);
+        let outcome = self.settled(outcome)?;
+        self.answer(question, TurnAnswer::Row(outcome));
+        Ok(())
+    }
+
+    /// The next key of a range that somebody has written; those of others that are not over count for who waits for them.
+    fn next_in(
+        &self,
+        range: &KeyRange,
+        last: Option<KeyNumber>,
+        keys: &Keys,
+        unfinished: &[KeyNumber],
+    ) -> Option<KeyNumber> {
+        keys.next_in(range, last, |key| {
+            keys.initial(key).is_some()
+                || self.database.has_version(key)
+                || unfinished.contains(&key)
+                || self.dialogue.told.has_changed(key)
+        })
+    }
+
+    fn note_scan(&mut self, range: &KeyRange, kind: StatementKind) -> usize {
+        let place = self.dialogue.told.events.len();
+        let range = Arc::new(range.clone());
+        self.dialogue.told.scans.push(ToldScan { statement: self.statement, kind, range, end: ScanEnd::Whole, place });
+        self.dialogue.told.scans.len() - 1
+    }
+
+    /// The rows of a range as plain reads see them.
+    pub(crate) fn scan(&mut self, range: &KeyRange, keys: &Keys) -> Result<Scanned, Interrupt> {
+        if self.database.locks_all(self.one) {
+            let looked = self.look_over_as(range, keys, StatementKind::Select, &mut |_, _| Fit::Yes)?;
+            return Ok(self.scanned_of(looked, range, keys));
+        }
+        let question = TurnQuestion::Range(range.clone());
+        if let Some(answer) = self.ask(&question, StatementKind::Select)? {
+            return Ok(scanned(range, &answer));
+        }
+        self.take_snapshot()?;
+        self.access.ranges.push(Arc::new(range.clone()));
+        let scan = self.note_scan(range, StatementKind::Select);
+        let (mut rows, mut last, mut enough) = (Vec::new(), None, None);
+        let end = loop {
+            let next = self.next_in(range, last, keys, &[]);
+            let Some(next) = self.unless_enough(range, keys, next, &enough) else { break ended(enough) };
+            last = Some(next);
+            let (database, mut asking) = self.asking(keys, StatementKind::Select, Some(scan));
+            if let Some(row) = database.select(&mut asking, next) {
+                rows.push((keys.key(next).clone(), row));
+                if enough.is_none() && range.limit == Some(rows.len()) {
+                    enough = Some(part_of(range, keys, next));
+                }
+            }
+        };
+        self.dialogue.told.scans[scan].end = end.clone();
+        if range.descending && !reads_down(range) {
+            rows.reverse();
+        }
+        let answer = TurnAnswer::Scanned(rows, end);
+        let result = scanned(range, &answer);
+        self.answer(question, answer);
+        Ok(result)
+    }
+
+    /// The next key, unless enough was found and it lies behind that.
+    fn unless_enough(
+        &self,
+        range: &KeyRange,
+        keys: &Keys,
+        next: Option<KeyNumber>,
+        enough: &Option<Option<KeyPart>>,
+    ) -> Option<KeyNumber> {
+        next.filter(|&next| enough.as_ref().is_none_or(|part| part_of(range, keys, next) == *part))
+    }
+
+    /// A locking scan where plain reads lock: the rows, own ones included.
+    fn scanned_of(&mut self, looked: (Vec<(RowKey, RowAnswer)>, ScanEnd), range: &KeyRange, keys: &Keys) -> Scanned {
+        let locked = looked.0.into_iter().filter_map(|(key, outcome)| match outcome {
+            RowAnswer::Locked(row) => Some((key, row)),
+            _ => None,
+        });
+        let mut rows: BTreeMap<RowKey, Row> = locked.collect();
+        let mut last = None;
+        while let Some(next) = keys.next_in(range, last, |key| self.dialogue.told.has_changed(key)) {
+            last = Some(next);
+            if let Some(row) = self.database.latest(self.one, next, keys) {
+                rows.insert(keys.key(next).clone(), row);
+            }
+        }
+        let mut rows: Vec<(RowKey, Row)> = rows.into_iter().collect();
+        if range.descending {
+            rows.reverse();
+        }
+        Scanned { rows, read: whole_part(range, &looked.1) }
+    }
+
+    /// The rows of a range that the statement seeks.
+    pub(crate) fn look_over(
+        &mut self,
+        range: &KeyRange,
+        keys: &Keys,
+        fits: &mut Fits<'_>,
+    ) -> Result<Looked, Interrupt> {
+        let kind = self.seeking_kind();
+        let (found_rows, end) = self.look_over_as(range, keys, kind, fits)?;
+        let found = found_rows.into_iter().map(|(key, outcome)| (key, found(outcome))).collect();
+        Ok(Looked { found, read: whole_part(range, &end) })
+    }
+
+    fn look_over_as(
+        &mut self,
+        range: &KeyRange,
+        keys: &Keys,
+        kind: StatementKind,
+        fits: &mut Fits<'_>,
+    ) -> Result<(Vec<(RowKey, RowAnswer)>, ScanEnd), Interrupt> {
+        let question = TurnQuestion::Range(range.clone());
+        if let Some(answer) = self.ask(&question, kind)? {
+            return Ok(looked(&answer));
+        }
+        let is_new = self.dialogue.told.scans.last().is_none_or(|scan| scan.end != ScanEnd::Open);
+        if is_new {
+            self.begin_look(range)?;
+            let scan = self.note_scan(range, kind);
+            self.dialogue.told.scans[scan].end = ScanEnd::Open;
+        }
+        let scan = self.dialogue.told.scans.len() - 1;
+        let (mut all, mut last, mut enough, mut count) = (Vec::new(), None, None, 0);
+        let end = loop {
+            let unfinished = self.database.written();
+            let next = self.next_in(range, last, keys, &unfinished);
+            let Some(next) = self.unless_enough(range, keys, next, &enough) else { break ended(enough) };
+            last = Some(next);
+            let is_own = self.dialogue.told.has_changed(next);
+            let fitting = match is_own {
+                true => {
+                    self.database.latest(self.one, next, keys).is_some_and(|row| fits(keys.key(next), &row) != Fit::No)
+                }
+                false => {
+                    let outcome = self.decided(next, keys, kind, scan, fits)?;
+                    all.push((keys.key(next).clone(), outcome.clone()));
+                    matches!(outcome, RowAnswer::Locked(_))
+                }
+            };
+            count += usize::from(fitting);
+            if fitting && enough.is_none() && range.limit == Some(count) {
+                enough = Some(part_of(range, keys, next));
+            }
+        };
+        self.dialogue.looked.clear();
+        self.dialogue.told.scans[scan].end = end.clone();
+        self.answer(question, TurnAnswer::Looked(all.clone(), end.clone()));
+        Ok((all, end))
+    }
+
+    /// A range is about to be looked over.
+    fn begin_look(&mut self, range: &KeyRange) -> Result<(), Interrupt> {
+        let shared = Arc::new(range.clone());
+        if self.database.looks_before_it_locks() {
+            self.take_snapshot()?;
+            self.access.ranges.push(shared);
+        } else {
+            self.point(TurnPoint::Open)?;
+            self.database.keep_gap(self.one, range);
+            self.access.touches_ranges.push(shared);
+        }
+        Ok(())
+    }
+
+    /// What comes of one row of a range, which may have been decided in an earlier step.
+    fn decided(
+        &mut self,
+        key: KeyNumber,
+        keys: &Keys,
+        kind: StatementKind,
+        scan: usize,
+        fits: &mut Fits<'_>,
+    ) -> Result<RowAnswer, Interrupt> {
+        if let Some(outcome) = self.dialogue.looked.get(&key) {
+            return Ok(outcome.clone());
+        }
+        let outcome = self.sought(key, keys, kind, Some(scan), fits)?;
+        self.dialogue.looked.insert(key, outcome.clone());
+        Ok(outcome)
+    }
+
+    /// The rows of a range as they stand now, for checks that must miss nothing: what matters is then locked.
+    pub(crate) fn present(&mut self, range: &KeyRange, keys: &Keys) -> Result<Scanned, Interrupt> {
+        let question = TurnQuestion::Range(range.clone());
+        let kind = self.kind;
+        if let Some(answer) = self.ask(&question, kind)? {
+            return Ok(scanned(range, &answer));
+        }
+        self.point(TurnPoint::Open)?;
+        self.access.ranges.push(Arc::new(range.clone()));
+        let (mut rows, mut last) = (Vec::new(), None);
+        while let Some(next) = self.next_in(range, last, keys, &[]) {
+            last = Some(next);
+            rows.extend(self.database.latest(self.one, next, keys).map(|row| (keys.key(next).clone(), row)));
+        }
+        let answer = TurnAnswer::Scanned(rows, ScanEnd::Whole);
+        let result = scanned(range, &answer);
+        self.answer(question, answer);
+        Ok(result)
+    }
+
+    /// The program of the transaction has come to its end.
+    pub(crate) fn end(&mut self) {
+        if self.cursor < self.dialogue.answers.len() && self.refused.is_none() {
+            self.differs = Some(self.cursor);
+        }
+        let is_free = self.stands.is_none() && self.refused.is_none() && self.differs.is_none();
+        // Who asks for nothing ends in a step of its own all the same.
+        self.stands = self.stands.or_else(|| is_free.then_some(TurnPoint::End));
+    }
+}
+
+fn row_of(answer: &TurnAnswer) -> Option<Row> {
+    match outcome_of(answer) {
+        RowAnswer::Locked(row) | RowAnswer::Passed(Some(row)) => Some(row),
+        _ => None,
+    }
+}
+
+fn outcome_of(answer: &TurnAnswer) -> RowAnswer {
+    match answer {
+        TurnAnswer::Row(outcome) => outcome.clone(),
+        TurnAnswer::Scanned(..) | TurnAnswer::Looked(..) => RowAnswer::Passed(None),
+    }
+}
+
+fn found(outcome: RowAnswer) -> Found {
+    match outcome {
+        RowAnswer::Locked(row) => Found::Locked(row),
+        RowAnswer::Passed(row) => Found::Passed(row),
+        RowAnswer::Later | RowAnswer::Refused(_) => Found::Passed(None),
+    }
+}
+
+fn scanned(range: &KeyRange, answer: &TurnAnswer) -> Scanned {
+    match answer {
+        TurnAnswer::Scanned(rows, end) => Scanned { rows: rows.clone(), read: whole_part(range, end) },
+        TurnAnswer::Row(_) | TurnAnswer::Looked(..) => Scanned { rows: Vec::new(), read: None },
+    }
+}
+
+fn looked(answer: &TurnAnswer) -> (Vec<(RowKey, RowAnswer)>, ScanEnd) {
+    match answer {
+        TurnAnswer::Looked(found, end) => (found.clone(), end.clone()),
+        TurnAnswer::Row(_) | TurnAnswer::Scanned(..) => (Vec::new(), ScanEnd::Whole),
+    }
+}
+
+fn ended(enough: Option<Option<KeyPart>>) -> ScanEnd {
+    enough.map_or(ScanEnd::Whole, ScanEnd::At)
+}
+
+fn part_of(range: &KeyRange, keys: &Keys, key: KeyNumber) -> Option<KeyPart> {
+    keys.key(key).parts.get(range.prefix.len()).cloned()
+}

@@ -1,0 +1,197 @@
+//! SQL programs at the levels of the engines: what everybody ought to know about them, as numbers of runs and of refusals.
+
+use skew_check::{Budget, spec};
+use skew_explore::{Abort, CallLeft, Options, Place, RunAnswer, Search, SqlOptions, SqlProgram};
+use skew_history::{EngineLevel, IsolationLevel};
+use skew_program::Program;
+use std::collections::BTreeMap;
+
+use EngineLevel::*;
+
+const LEVELS: [EngineLevel; 6] = [
+    PostgresReadCommitted,
+    PostgresRepeatableRead,
+    PostgresSerializable,
+    MysqlReadCommitted,
+    MysqlRepeatableRead,
+    MysqlSerializable,
+];
+
+/// What was found.
+#[derive(Default, Debug)]
+struct Found {
+    /// Runs in which nobody is refused.
+    histories: u64,
+    /// In how many runs somebody is refused with which code, duplicates included.
+    refused: BTreeMap<String, u64>,
+    /// In how many runs which assertion fails.
+    violated: BTreeMap<String, u64>,
+}
+
+fn explore(text: &str, level: EngineLevel) -> Found {
+    let dialect = level.engine().name();
+    let program = Program::parse(&format!("-- dialect: {dialect}\n{text}")).unwrap_or_else(|error| panic!("{error:?}"));
+    let program = SqlProgram::new(program, SqlOptions::default());
+    let mut search = Search::new(&program, Options::new(IsolationLevel::Engine(level))).expect("a program");
+    let mut found = Found::default();
+    while let Some(run) = search.next_run().expect("it runs") {
+        if run.answer(Budget::steps(1_000_000)) != RunAnswer::Holds || run.is_again() {
+            continue;
+        }
+        let history = run.history().expect("a history");
+        let levels = vec![level; history.transaction_count()];
+        if history.transaction_count() <= 3 && run.refusals().is_empty() {
+            assert!(spec::allows_engine_levels(&history, &levels, false), "{level}: {}", run.pattern());
+        }
+        let scripts = program.program().scripts().iter().enumerate();
+        let places =
+            scripts.flat_map(|(session, script)| (0..script.calls.len()).map(move |number| Place { session, number }));
+        let left: Vec<(Place, &CallLeft)> = places.map(|place| (place, run.left(place).expect("it ended"))).collect();
+        let states = |left: &CallLeft| match &left.abort {
+            Some(Abort::Error(error)) if error.state.0 == "23505" => Some("23505"),
+            _ => None,
+        };
+        let mut codes: Vec<&str> = run.refusals().into_iter().map(|(_, code)| code).collect();
+        codes.extend(left.iter().filter_map(|(_, left)| states(left)));
+        codes.sort_unstable();
+        codes.dedup();
+        found.histories += u64::from(codes.is_empty());
+        codes.into_iter().for_each(|code| *found.refused.entry(code.to_owned()).or_default() += 1);
+        for state in run.final_states(1_000, Budget::steps(1_000_000)).expect("final states") {
+            for violated in program.violated(left.iter().copied(), state) {
+                let name = &program.program().assertions()[violated.assertion].name;
+                *found.violated.entry(name.clone()).or_default() += 1;
+            }
+        }
+    }
+    found
+}
+
+fn codes(found: &Found) -> Vec<&str> {
+    found.refused.keys().map(String::as_str).collect()
+}
+
+const UPSERT: &str = "
+    CREATE TABLE kv (id INT PRIMARY KEY, v INT NOT NULL);
+    CREATE PROCEDURE upsert(IN value INT)
+    BEGIN
+      DECLARE changed INT;
+      UPDATE kv SET v = value WHERE id = 1;
+      GET DIAGNOSTICS changed = ROW_COUNT;
+      IF changed = 0 THEN
+        INSERT INTO kv VALUES (1, value);
+      END IF;
+    END;
+    SESSION ann: CALL upsert(1);
+    SESSION bob: CALL upsert(2);";
+
+#[test]
+fn the_textbook_upsert_is_refused_by_a_duplicate_or_by_a_deadlock() {
+    let all: Vec<(EngineLevel, Vec<String>)> = LEVELS
+        .into_iter()
+        .map(|level| (level, codes(&explore(UPSERT, level)).into_iter().map(str::to_owned).collect()))
+        .collect();
+    let expected = [
+        (PostgresReadCommitted, vec!["23505"]),
+        (PostgresRepeatableRead, vec!["23505"]),
+        (MysqlReadCommitted, vec!["23505"]),
+        (MysqlRepeatableRead, vec!["1213"]),
+        (MysqlSerializable, vec!["1213"]),
+    ];
+    for (level, codes) in expected {
+        let found = &all.iter().find(|one| one.0 == level).expect("a level").1;
+        assert_eq!(*found, codes, "{level}");
+    }
+}
+
+const INCREMENT: &str = "
+    CREATE TABLE account (id INT PRIMARY KEY, balance INT NOT NULL);
+    INSERT INTO account VALUES (1, 0);
+    CREATE PROCEDURE pay()
+    BEGIN
+      DECLARE so_far INT;
+      SELECT balance INTO so_far FROM account WHERE id = 1;
+      UPDATE account SET balance = so_far + 1 WHERE id = 1;
+    END;
+    SESSION ann: CALL pay();
+    SESSION bob: CALL pay();
+    ASSERT 'nothing is lost unless somebody was told':
+      (SELECT balance FROM account WHERE id = 1)
+        = (CASE WHEN ann[1].outcome = 'committed' THEN 1 ELSE 0 END) + (CASE WHEN bob[1].outcome = 'committed' THEN 1 ELSE 0 END);";
+
+#[test]
+fn read_then_update_loses_an_update_or_is_refused() {
+    let numbers = LEVELS.map(|level| {
+        let found = explore(INCREMENT, level);
+        (found.histories, found.refused.values().sum::<u64>(), found.violated.values().sum::<u64>())
+    });
+    assert_eq!(numbers, [(4, 0, 2), (2, 2, 0), (2, 2, 0), (4, 0, 2), (4, 0, 2), (2, 2, 0)]);
+}
+
+const CHILDREN: &str = "
+    CREATE TABLE parent (id INT PRIMARY KEY, v INT NOT NULL);
+    CREATE TABLE child (id INT PRIMARY KEY, parent INT NOT NULL);
+    INSERT INTO parent VALUES (1, 0);
+    CREATE PROCEDURE add_only_child(IN number INT)
+    BEGIN
+      DECLARE found, children INT;
+      SELECT v INTO found FROM parent WHERE id = 1 FOR UPDATE;
+      SELECT COUNT(*) INTO children FROM child WHERE parent = 1;
+      IF children = 0 THEN
+        INSERT INTO child VALUES (number, 1);
+      END IF;
+    END;
+    SESSION ann: CALL add_only_child(1);
+    SESSION bob: CALL add_only_child(2);
+    ASSERT 'one child': (SELECT COUNT(*) FROM child) = 1;";
+
+#[test]
+fn lock_the_parent_then_count_is_wrong_at_postgres_repeatable_read_only() {
+    for level in LEVELS {
+        let found = explore(CHILDREN, level);
+        let fails = found.violated.contains_key("one child");
+        assert_eq!(fails, level == PostgresRepeatableRead, "{level}: {found:?}");
+    }
+}
+
+const REPLACED: &str = "
+    CREATE TABLE kv (id INT PRIMARY KEY, v INT NOT NULL);
+    INSERT INTO kv VALUES (1, 0);
+    CREATE PROCEDURE save() BEGIN DELETE FROM kv WHERE id = 1; INSERT INTO kv VALUES (1, 5); END;
+    CREATE PROCEDURE change() BEGIN UPDATE kv SET v = v + 100 WHERE id = 1; END;
+    SESSION ann: CALL save();
+    SESSION bob: CALL change();";
+
+#[test]
+fn delete_and_insert_again_makes_a_waiting_update_find_nothing_at_postgres_read_committed() {
+    let histories = LEVELS.map(|level| explore(REPLACED, level).histories);
+    assert_eq!(histories, [3, 2, 2, 2, 2, 2]);
+}
+
+const SCANS: &str = "
+    CREATE TABLE kv (id INT PRIMARY KEY, v INT NOT NULL);
+    INSERT INTO kv VALUES (1, 0), (2, 0);
+    CREATE PROCEDURE grow() BEGIN INSERT INTO kv VALUES (3, 1); UPDATE kv SET v = 7 WHERE id = 1; END;
+    CREATE PROCEDURE look(OUT one INT, OUT two INT)
+    BEGIN
+      SELECT SUM(v) INTO one FROM kv;
+      SELECT COUNT(*) INTO two FROM kv;
+    END;
+    SESSION ann: CALL grow();
+    SESSION bob: CALL look(@one, @two);";
+
+#[test]
+fn statements_of_read_committed_see_one_state_each() {
+    let histories = LEVELS.map(|level| explore(SCANS, level).histories);
+    assert_eq!(histories, [3, 2, 2, 3, 2, 2]);
+}
+
+#[test]
+fn levels_of_two_kinds_are_refused_together() {
+    let text = SCANS.replace("CALL grow();", "CALL grow() AT serializable;");
+    let Ok(program) = Program::parse(&text) else { return };
+    let program = SqlProgram::new(program, SqlOptions::default());
+    let refusal = Search::new(&program, Options::new(IsolationLevel::Engine(PostgresReadCommitted))).err();
+    let told = refusal.map(|error| error.to_string()).unwrap_or_default();
+    assert!(told.contains("cannot be explored together"), "{told}");
+}
