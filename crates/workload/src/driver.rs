@@ -132,9 +132,8 @@ impl Options {
             IsolationLevel::Engine(MysqlRepeatableRead | MysqlSnapshotIsolation | MysqlSerializable) => true,
             _ => false,
         };
-        // What a weak database looks at before it inserts is its own affair.
-        let inserts = self.level.of_engine().is_some();
-        Telling { locks: self.locks, inserts, gaps, rows: self.rows, counts: self.order.is_serial() }
+        let searches = self.level.of_engine().is_some();
+        Telling { locks: self.locks, searches, gaps, rows: self.rows, counts: self.order.is_serial() }
     }
 }
 

@@ -41,8 +41,9 @@ pub(crate) struct Recorder {
 pub(crate) struct Telling {
     /// Whether locking reads are marked.
     pub(crate) locks: bool,
-    /// Whether an INSERT makes sure that its key is not there.
-    pub(crate) inserts: bool,
+    /// Whether it is known which version a change looks at when it finds no row: an engine's level says so. What a weak database looks at
+    /// before it changes or inserts is its own affair, and need not be what its reads show.
+    pub(crate) searches: bool,
     /// Whether what a locking statement does not find stays away until its transaction ends, as InnoDB sees to at repeatable read and above.
     pub(crate) gaps: bool,
     /// Whether a row is one thing, so that its absence is a version of it like others.
@@ -77,10 +78,11 @@ impl Recorder {
 
     /// What a new transaction writes its events into.
     pub(crate) fn events(&self, session: &str, name: &str) -> Events {
-        let Telling { locks, inserts, gaps, rows, counts: _ } = self.telling;
+        let Telling { locks, searches, gaps, rows, counts: _ } = self.telling;
         let mut events = Events {
             without_locks: !locks,
-            inserts_blindly: !(inserts && locks && rows),
+            inserts_blindly: !(searches && locks && rows),
+            searches_unseen: !searches && locks,
             gaps,
             without_absence: !rows,
             ..Events::default()
@@ -151,6 +153,8 @@ pub(crate) struct Events {
     without_locks: bool,
     /// Whether nothing is known of how an INSERT makes sure that its key is not there.
     inserts_blindly: bool,
+    /// Whether nothing is known of which version a change by key has looked at that found no row.
+    searches_unseen: bool,
     /// Whether absence can be locked.
     gaps: bool,
     /// Whether deletions and reads of absence are left out: where a row is many cells, whether it is there is one of them, and `ver`
@@ -183,6 +187,15 @@ impl Events {
         }
         let locks = kind != StatementKind::Select && (version.is_some() || self.gaps);
         self.event(Action::Read, key, content(version), (locks && !self.without_locks, kind));
+    }
+
+    /// A change by key that found no row; whether the history says so.
+    pub(crate) fn found_nothing(&mut self, key: &str, kind: StatementKind) -> bool {
+        if self.searches_unseen {
+            return false;
+        }
+        self.read(key, None, kind);
+        true
     }
 
     /// A write of a version, or a deletion.
@@ -262,7 +275,7 @@ mod tests {
     use skew_history::format::{Format, Source, read};
     use skew_history::{History, Outcome};
 
-    const ALL: Telling = Telling { locks: true, inserts: true, gaps: false, rows: true, counts: false };
+    const ALL: Telling = Telling { locks: true, searches: true, gaps: false, rows: true, counts: false };
 
     fn end(recorder: &Recorder, events: Events, ending: AttemptEnding) {
         recorder.transaction(events, ending, IsolationLevel::Snapshot, Times { begin: Some(1), end: Some(2) });
@@ -342,6 +355,19 @@ mod tests {
         let plain = r#"{"r":"x/1","v":null,"s":1},{"r":"x/1","v":null,"s":1,"kind":"update"}"#;
         assert_eq!(shown(false), plain);
         assert_eq!(shown(true), plain.replace(r#""s":1,"kind""#, r#""lock":true,"s":1,"kind""#));
+    }
+
+    /// A weak database with atomic updates looks for the row to change at its latest state, whatever its reads show.
+    #[test]
+    fn what_a_weak_database_has_looked_at_when_it_found_nothing_is_not_told() {
+        let told = |locks, searches| {
+            let mut events = Recorder::new(true, Telling { locks, searches, ..ALL }).events("s1", "name");
+            (events.found_nothing("x/1", StatementKind::Delete), events.shown().contains("x/1"))
+        };
+        assert_eq!(told(true, false), (false, false));
+        for (locks, searches) in [(true, true), (false, true), (false, false)] {
+            assert_eq!(told(locks, searches), (true, true), "locks {locks}, searches {searches}");
+        }
     }
 
     #[test]

@@ -4,13 +4,14 @@
 //! its own row, and `prev` stands in it; so one more SELECT by key tells the same, whatever the level. That one locks what is locked
 //! already: a plain SELECT might be the first of its transaction, and decide what the others see.
 //!
-//! A change by key that finds no row has read that there is none. When a server has looked, its level says.
+//! A change by key that finds no row has read that there is none. Which version a server has looked at, its level says; a weak database
+//! does not say, and a read that claims the wrong one would accuse it: there such a change leaves no event.
 
 use super::read::{FoundRow, split};
 use super::{Transaction, check_key, joined, selected, version_of, without_first};
 use crate::table::Table;
 use crate::{Failure, Row, Value, Values};
-use skew_history::StatementKind::{Delete, ForUpdate, Select, Update};
+use skew_history::StatementKind::{self, Delete, ForUpdate, Select, Update};
 use skew_value::Dialect;
 
 impl Transaction<'_> {
@@ -38,7 +39,7 @@ impl Transaction<'_> {
         self.first_look(table)?;
         let row = self.replace(table, &key, ("", &[]), (set, &arguments.values()), columns)?;
         if row.is_none() {
-            self.events.read(&table.key_name(&key), None, Update);
+            self.found_nothing(table, &key, Update);
         }
         Ok(row)
     }
@@ -109,11 +110,10 @@ impl Transaction<'_> {
         let sql = format!("UPDATE {name} SET {set}, prev = ver, ver = ? WHERE {}", table.key_condition());
         let arguments = joined(&[&arguments.values(), &[Value::Int(version)], &key]);
         let there = self.run(&sql, &arguments)?.affected > 0;
-        let key_name = table.key_name(&key);
         if there {
-            self.events.write(&key_name, Some(version), Update);
+            self.events.write(&table.key_name(&key), Some(version), Update);
         } else {
-            self.events.read(&key_name, None, Update);
+            self.found_nothing(table, &key, Update);
         }
         Ok(there)
     }
@@ -170,7 +170,7 @@ impl Transaction<'_> {
         let is_there = !self.delete_rows(table, &table.key_condition(), &key)?.is_empty();
         if !is_there {
             let kind = if self.connection.returns_deleted() { Delete } else { ForUpdate };
-            self.events.read(&table.key_name(&key), None, kind);
+            self.found_nothing(table, &key, kind);
         }
         Ok(is_there)
     }
@@ -222,6 +222,13 @@ impl Transaction<'_> {
         }
         self.notes.deletions += found.len() as u64;
         Ok(found.into_iter().map(|(found, _)| found.key).collect())
+    }
+
+    /// A change by key that found no row has read that there is none, where it is known what it looked at.
+    fn found_nothing(&mut self, table: &Table, key: &[Value], kind: StatementKind) {
+        if !self.events.found_nothing(&table.key_name(key), kind) {
+            self.notes.unrecorded += 1;
+        }
     }
 
     /// The events of a change that answered with what it replaced; the key.
