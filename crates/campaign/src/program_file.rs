@@ -2,10 +2,11 @@
 
 use crate::{Complaint, Moment};
 use sha2::{Digest, Sha256};
+use skew_history::{Engine, IsolationLevel};
 use skew_mockdb::{Begin, Store};
 use skew_program::{Program, ProgramError};
 use skew_sql::{Stop, Storage, Write};
-use skew_value::SqlError;
+use skew_value::{Dialect, SqlError};
 
 /// A program and the text that it was made from.
 pub struct ProgramFile {
@@ -34,6 +35,15 @@ impl ProgramFile {
             format!("warning: line {}, column {}: {message}", place.line, place.column)
         };
         self.program.warnings().iter().map(move |warning| told(warning.place, &warning.message))
+    }
+
+    /// The levels of the engine that it is written for: those that are asked when nobody says which.
+    pub fn engine_levels(&self) -> Vec<IsolationLevel> {
+        let engine = match self.program.dialect() {
+            Dialect::Postgres => Engine::Postgres,
+            Dialect::MySql => Engine::Mysql,
+        };
+        engine.usual_levels().map(IsolationLevel::Engine).collect()
     }
 
     /// The hash that binds findings and unfinished explorations to it.

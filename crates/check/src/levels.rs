@@ -278,10 +278,7 @@ pub fn may_be_mixed(one: IsolationLevel, other: IsolationLevel) -> bool {
 pub fn levels_to_ask(history: &History) -> Vec<IsolationLevel> {
     let engine = history.engine().and_then(|text| text.parse::<Engine>().ok());
     match engine {
-        Some(engine) => {
-            let usual = engine.levels().filter(|&level| level != EngineLevel::MysqlSnapshotIsolation);
-            usual.map(IsolationLevel::Engine).collect()
-        }
+        Some(engine) => engine.usual_levels().map(IsolationLevel::Engine).collect(),
         None => papers_levels_to_ask(history),
     }
 }
