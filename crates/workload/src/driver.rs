@@ -132,7 +132,7 @@ impl Options {
             IsolationLevel::Engine(MysqlRepeatableRead | MysqlSnapshotIsolation | MysqlSerializable) => true,
             _ => false,
         };
-        let searches = self.level.of_engine().is_some();
+        let searches = !self.is_mock();
         Telling { locks: self.locks, searches, gaps, rows: self.rows, counts: self.order.is_serial() }
     }
 }

@@ -41,7 +41,7 @@ pub(crate) struct Recorder {
 pub(crate) struct Telling {
     /// Whether locking reads are marked.
     pub(crate) locks: bool,
-    /// Whether it is known which version a change looks at when it finds no row: an engine's level says so. What a weak database looks at
+    /// Whether it is known which version a change looks at when it finds no row: of an engine it is. What a weak database looks at
     /// before it changes or inserts is its own affair, and need not be what its reads show.
     pub(crate) searches: bool,
     /// Whether what a locking statement does not find stays away until its transaction ends, as InnoDB sees to at repeatable read and above.
