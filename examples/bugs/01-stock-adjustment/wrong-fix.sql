@@ -3,6 +3,8 @@
 -- at read committed a transaction does not keep others from writing in between.
 --
 -- expect: read-committed fails, snapshot passes, serializable passes
+-- postgres: read-committed fails, repeatable-read refuses, serializable refuses
+-- mysql: read-committed fails, repeatable-read fails, snapshot-isolation refuses, serializable refuses
 CREATE TABLE product (id INT PRIMARY KEY, stock INT NOT NULL);
 CREATE TABLE stock_history (reference INT PRIMARY KEY, product INT NOT NULL, difference INT NOT NULL);
 INSERT INTO product VALUES (1, 10);

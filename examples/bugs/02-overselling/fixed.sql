@@ -2,6 +2,8 @@
 -- allocates looks again, and locks the row while looking.
 --
 -- expect: read-committed passes, snapshot passes, serializable passes
+-- postgres: read-committed passes, repeatable-read refuses, serializable refuses
+-- mysql: read-committed passes, repeatable-read passes, snapshot-isolation passes, serializable passes
 CREATE TABLE stock (variant INT PRIMARY KEY, quantity INT NOT NULL, allocated INT NOT NULL);
 INSERT INTO stock VALUES (1, 1, 0);
 

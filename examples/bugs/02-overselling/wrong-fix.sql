@@ -2,6 +2,8 @@
 -- wrong fix: the increment alone is made atomic. Now no allocation is lost, and so the stock is oversold all the more surely.
 --
 -- expect: read-committed fails, snapshot fails, serializable fails
+-- postgres: read-committed fails, repeatable-read fails, serializable fails
+-- mysql: read-committed fails, repeatable-read fails, snapshot-isolation fails, serializable fails
 CREATE TABLE stock (variant INT PRIMARY KEY, quantity INT NOT NULL, allocated INT NOT NULL);
 INSERT INTO stock VALUES (1, 1, 0);
 

@@ -2,6 +2,8 @@
 -- check before it is not: two customers both see the last use as free.
 --
 -- expect: read-committed fails, snapshot passes, serializable passes
+-- postgres: read-committed fails, repeatable-read refuses, serializable refuses
+-- mysql: read-committed fails, repeatable-read fails, snapshot-isolation refuses, serializable refuses
 CREATE TABLE voucher (id INT PRIMARY KEY, used INT NOT NULL, most INT NOT NULL);
 CREATE TABLE purchase (id INT PRIMARY KEY, voucher INT);
 INSERT INTO voucher VALUES (1, 0, 1);

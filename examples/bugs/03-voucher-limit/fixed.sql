@@ -2,6 +2,8 @@
 -- the latest version of the row, and the number of changed rows tells whether there was a use left.
 --
 -- expect: read-committed passes, snapshot passes, serializable passes
+-- postgres: read-committed passes, repeatable-read refuses, serializable refuses
+-- mysql: read-committed passes, repeatable-read passes, snapshot-isolation passes, serializable passes
 CREATE TABLE voucher (id INT PRIMARY KEY, used INT NOT NULL, most INT NOT NULL);
 CREATE TABLE purchase (id INT PRIMARY KEY, voucher INT);
 INSERT INTO voucher VALUES (1, 0, 1);

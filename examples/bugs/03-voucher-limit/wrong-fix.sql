@@ -3,6 +3,8 @@
 -- one after another.
 --
 -- expect: read-committed fails, snapshot fails, serializable fails
+-- postgres: read-committed fails, repeatable-read fails, serializable fails
+-- mysql: read-committed fails, repeatable-read fails, snapshot-isolation fails, serializable fails
 CREATE TABLE voucher (id INT PRIMARY KEY, used INT NOT NULL, most INT NOT NULL);
 CREATE TABLE purchase (id INT PRIMARY KEY, voucher INT);
 INSERT INTO voucher VALUES (1, 0, 1);

@@ -2,6 +2,8 @@
 -- there is none. Two requests of one customer both count none. They insert different rows, so that snapshot isolation sees no conflict.
 --
 -- expect: read-committed fails, snapshot fails, serializable passes
+-- postgres: read-committed fails, repeatable-read fails, serializable refuses
+-- mysql: read-committed fails, repeatable-read fails, snapshot-isolation fails, serializable refuses
 CREATE TABLE application (id INT PRIMARY KEY, voucher INT NOT NULL, customer INT NOT NULL);
 
 CREATE PROCEDURE apply_voucher(IN number INT, IN code INT, IN person INT)

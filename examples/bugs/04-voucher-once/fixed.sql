@@ -2,6 +2,8 @@
 -- checks it on the latest state at every level, and the second INSERT fails.
 --
 -- expect: read-committed passes, snapshot passes, serializable passes
+-- postgres: read-committed refuses, repeatable-read refuses, serializable refuses
+-- mysql: read-committed refuses, repeatable-read refuses, snapshot-isolation refuses, serializable refuses
 CREATE TABLE application (id INT PRIMARY KEY, voucher INT NOT NULL, customer INT NOT NULL, UNIQUE (voucher, customer));
 
 CREATE PROCEDURE apply_voucher(IN number INT, IN code INT, IN person INT)

@@ -2,6 +2,8 @@
 -- UPDATE. That locks the rows that are there, and there are none.
 --
 -- expect: read-committed fails, snapshot fails, serializable passes
+-- postgres: read-committed fails, repeatable-read fails, serializable refuses
+-- mysql: read-committed fails, repeatable-read refuses, snapshot-isolation refuses, serializable refuses
 CREATE TABLE application (id INT PRIMARY KEY, voucher INT NOT NULL, customer INT NOT NULL);
 
 CREATE PROCEDURE apply_voucher(IN number INT, IN code INT, IN person INT)

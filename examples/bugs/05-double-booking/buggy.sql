@@ -2,6 +2,8 @@
 -- same time and both book.
 --
 -- expect: read-committed fails, snapshot fails, serializable passes
+-- postgres: read-committed fails, repeatable-read fails, serializable refuses
+-- mysql: read-committed fails, repeatable-read fails, snapshot-isolation fails, serializable refuses
 CREATE TABLE booking (id INT PRIMARY KEY, starts INT NOT NULL, ends INT NOT NULL);
 
 CREATE PROCEDURE book(IN number INT, IN begin_hour INT, IN end_hour INT)

@@ -3,6 +3,7 @@
 -- an hour in common; constraints are checked on the latest state at every level. (PostgreSQL wants the extension intarray for it.)
 --
 -- expect: read-committed passes, snapshot passes, serializable passes
+-- postgres: read-committed passes, repeatable-read passes, serializable passes
 CREATE TABLE booking (
   id INT PRIMARY KEY, starts INT NOT NULL, ends INT NOT NULL, hours INT[] NOT NULL,
   EXCLUDE USING gist (hours WITH &&)

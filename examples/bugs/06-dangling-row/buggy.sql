@@ -2,6 +2,8 @@
 -- and its row of enabling. At the same time, each misses what the other does, and a row about a rule that is gone stays behind.
 --
 -- expect: read-committed fails, snapshot fails, serializable passes
+-- postgres: read-committed fails, repeatable-read fails, serializable refuses
+-- mysql: read-committed fails, repeatable-read fails, snapshot-isolation fails, serializable passes
 CREATE TABLE rule (id INT PRIMARY KEY);
 CREATE TABLE enabled_rule (id INT PRIMARY KEY, rule INT NOT NULL);
 INSERT INTO rule VALUES (1);

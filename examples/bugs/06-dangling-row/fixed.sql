@@ -2,6 +2,8 @@
 -- refers to, and deleting the rule deletes what refers to it, both on the latest state.
 --
 -- expect: read-committed passes, snapshot passes, serializable passes
+-- postgres: read-committed passes, repeatable-read refuses, serializable refuses
+-- mysql: read-committed passes, repeatable-read passes, snapshot-isolation passes, serializable passes
 CREATE TABLE rule (id INT PRIMARY KEY);
 CREATE TABLE enabled_rule (
   id INT PRIMARY KEY, rule INT NOT NULL, FOREIGN KEY (rule) REFERENCES rule (id) ON DELETE CASCADE

@@ -2,6 +2,8 @@
 -- same highest number.
 --
 -- expect: read-committed fails, snapshot fails, serializable passes
+-- postgres: read-committed fails, repeatable-read fails, serializable refuses
+-- mysql: read-committed fails, repeatable-read fails, snapshot-isolation fails, serializable refuses
 CREATE TABLE invoice (purchase INT PRIMARY KEY, number INT NOT NULL);
 INSERT INTO invoice VALUES (10, 1);
 

@@ -2,6 +2,8 @@
 -- version, and what the transaction reads afterwards is its own write.
 --
 -- expect: read-committed passes, snapshot passes, serializable passes
+-- postgres: read-committed passes, repeatable-read refuses, serializable refuses
+-- mysql: read-committed passes, repeatable-read passes, snapshot-isolation passes, serializable passes
 CREATE TABLE invoice (purchase INT PRIMARY KEY, number INT NOT NULL);
 CREATE TABLE counter (id INT PRIMARY KEY, latest INT NOT NULL);
 INSERT INTO invoice VALUES (10, 1);

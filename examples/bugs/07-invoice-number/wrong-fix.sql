@@ -2,6 +2,8 @@
 -- highest number is locked while it is read. The other order waits, but for a row that nobody changes, and then goes on from it.
 --
 -- expect: read-committed fails, snapshot fails, serializable passes
+-- postgres: read-committed fails, repeatable-read fails, serializable refuses
+-- mysql: read-committed passes, repeatable-read passes, snapshot-isolation passes, serializable passes
 CREATE TABLE invoice (purchase INT PRIMARY KEY, number INT NOT NULL);
 INSERT INTO invoice VALUES (10, 1);
 

@@ -2,6 +2,8 @@
 -- counter. Two that destroy the same comment both loaded it: the row is deleted once and the counter decremented twice.
 --
 -- expect: read-committed fails, snapshot passes, serializable passes
+-- postgres: read-committed fails, repeatable-read refuses, serializable refuses
+-- mysql: read-committed fails, repeatable-read fails, snapshot-isolation refuses, serializable refuses
 CREATE TABLE post (id INT PRIMARY KEY, comments INT NOT NULL);
 CREATE TABLE comment (id INT PRIMARY KEY, post INT NOT NULL);
 INSERT INTO post VALUES (1, 2);

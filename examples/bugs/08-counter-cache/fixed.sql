@@ -2,6 +2,8 @@
 -- says that it deleted a row.
 --
 -- expect: read-committed passes, snapshot passes, serializable passes
+-- postgres: read-committed passes, repeatable-read refuses, serializable refuses
+-- mysql: read-committed passes, repeatable-read passes, snapshot-isolation refuses, serializable refuses
 CREATE TABLE post (id INT PRIMARY KEY, comments INT NOT NULL);
 CREATE TABLE comment (id INT PRIMARY KEY, post INT NOT NULL);
 INSERT INTO post VALUES (1, 2);

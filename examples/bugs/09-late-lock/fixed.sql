@@ -1,6 +1,8 @@
 -- A ticket shop (eventyay #1398) redeems vouchers. The right fix: what decides is read again under the lock.
 --
 -- expect: read-committed passes, snapshot passes, serializable passes
+-- postgres: read-committed passes, repeatable-read refuses, serializable refuses
+-- mysql: read-committed passes, repeatable-read passes, snapshot-isolation refuses, serializable refuses
 CREATE TABLE voucher (id INT PRIMARY KEY, redeemed INT NOT NULL, most INT NOT NULL);
 CREATE TABLE ticket (id INT PRIMARY KEY, voucher INT NOT NULL);
 INSERT INTO voucher VALUES (1, 0, 1);

@@ -2,6 +2,8 @@
 -- before the ticket is created, and still after the check.
 --
 -- expect: read-committed fails, snapshot passes, serializable passes
+-- postgres: read-committed fails, repeatable-read refuses, serializable refuses
+-- mysql: read-committed fails, repeatable-read fails, snapshot-isolation refuses, serializable refuses
 CREATE TABLE voucher (id INT PRIMARY KEY, redeemed INT NOT NULL, most INT NOT NULL);
 CREATE TABLE ticket (id INT PRIMARY KEY, voucher INT NOT NULL);
 INSERT INTO voucher VALUES (1, 0, 1);

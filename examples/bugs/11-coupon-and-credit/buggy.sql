@@ -2,6 +2,8 @@
 -- used, the credit decremented, the order inserted. Two orders at the same time both find the coupon unused and the credit untouched.
 --
 -- expect: read-committed fails, snapshot passes, serializable passes
+-- postgres: read-committed fails, repeatable-read refuses, serializable refuses
+-- mysql: read-committed fails, repeatable-read fails, snapshot-isolation refuses, serializable refuses
 CREATE TABLE coupon (id INT PRIMARY KEY, used BOOLEAN NOT NULL);
 CREATE TABLE credit (customer INT PRIMARY KEY, balance INT NOT NULL);
 CREATE TABLE purchase (id INT PRIMARY KEY, coupon INT NOT NULL);

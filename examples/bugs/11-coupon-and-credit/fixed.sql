@@ -2,6 +2,8 @@
 -- updates, and the number of changed rows decides.
 --
 -- expect: read-committed passes, snapshot passes, serializable passes
+-- postgres: read-committed passes, repeatable-read refuses, serializable refuses
+-- mysql: read-committed passes, repeatable-read passes, snapshot-isolation passes, serializable passes
 CREATE TABLE coupon (id INT PRIMARY KEY, used BOOLEAN NOT NULL);
 CREATE TABLE credit (customer INT PRIMARY KEY, balance INT NOT NULL);
 CREATE TABLE purchase (id INT PRIMARY KEY, coupon INT NOT NULL);

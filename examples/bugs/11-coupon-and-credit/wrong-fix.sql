@@ -2,6 +2,8 @@
 -- coupon and take the credit, lock the rows that they change; the check that allowed them stays outside of the lock.
 --
 -- expect: read-committed fails, snapshot passes, serializable passes
+-- postgres: read-committed fails, repeatable-read refuses, serializable refuses
+-- mysql: read-committed fails, repeatable-read fails, snapshot-isolation refuses, serializable refuses
 CREATE TABLE coupon (id INT PRIMARY KEY, used BOOLEAN NOT NULL);
 CREATE TABLE credit (customer INT PRIMARY KEY, balance INT NOT NULL);
 CREATE TABLE purchase (id INT PRIMARY KEY, coupon INT NOT NULL);

@@ -2,6 +2,8 @@
 -- back. Whoever finds the order not paid completes it: mails are sent, the stock goes down. Both may find it so.
 --
 -- expect: read-committed fails, snapshot passes, serializable passes
+-- postgres: read-committed fails, repeatable-read refuses, serializable refuses
+-- mysql: read-committed fails, repeatable-read fails, snapshot-isolation refuses, serializable refuses
 CREATE TABLE purchase (id INT PRIMARY KEY, status VARCHAR(10) NOT NULL);
 CREATE TABLE completion (source VARCHAR(10) PRIMARY KEY, purchase INT NOT NULL);
 INSERT INTO purchase VALUES (1, 'pending');

@@ -2,6 +2,8 @@
 -- pending, and only who changed the row completes the order.
 --
 -- expect: read-committed passes, snapshot passes, serializable passes
+-- postgres: read-committed passes, repeatable-read refuses, serializable refuses
+-- mysql: read-committed passes, repeatable-read passes, snapshot-isolation passes, serializable passes
 CREATE TABLE purchase (id INT PRIMARY KEY, status VARCHAR(10) NOT NULL);
 CREATE TABLE completion (source VARCHAR(10) PRIMARY KEY, purchase INT NOT NULL);
 INSERT INTO purchase VALUES (1, 'pending');

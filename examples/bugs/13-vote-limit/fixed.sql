@@ -2,6 +2,8 @@
 -- which locks it, asks whether one is left.
 --
 -- expect: read-committed passes, snapshot passes, serializable passes
+-- postgres: read-committed passes, repeatable-read refuses, serializable refuses
+-- mysql: read-committed passes, repeatable-read passes, snapshot-isolation passes, serializable passes
 CREATE TABLE member (id INT PRIMARY KEY, votes_left INT NOT NULL);
 CREATE TABLE vote (voter INT, topic INT, PRIMARY KEY (voter, topic));
 INSERT INTO member VALUES (7, 1);

@@ -3,6 +3,8 @@
 -- transaction that has not committed.
 --
 -- expect: read-committed fails, snapshot fails, serializable passes
+-- postgres: read-committed fails, repeatable-read fails, serializable refuses
+-- mysql: read-committed fails, repeatable-read fails, snapshot-isolation fails, serializable refuses
 CREATE TABLE vote (voter INT, topic INT, PRIMARY KEY (voter, topic));
 
 CREATE PROCEDURE cast_vote(IN person INT, IN choice INT)

@@ -1,5 +1,6 @@
 //! SQL programs, explored to the end: the verdicts that the examples promise, counts that are known, and what becomes an event.
 
+mod book;
 mod bugs;
 mod counts;
 mod engines;
@@ -7,6 +8,7 @@ mod events;
 mod explored;
 mod following;
 mod mock;
+mod on_engine;
 mod random;
 mod sought;
 mod without;
