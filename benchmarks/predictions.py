@@ -503,10 +503,7 @@ def main():
             curve(session, recordings, predictor, z3, wanted, bars)
     session.say("What is promised")
     session.table(["promise", "measured", ""], bars.rows)
-    if not wanted.quick:
-        session.finish()
-    elif session.temporary:
-        shutil.rmtree(session.folder, ignore_errors=True)
+    session.finish(keeps=not wanted.quick)
 
 
 if __name__ == "__main__":
