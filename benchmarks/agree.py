@@ -5,12 +5,10 @@ The same test as `./test` runs a part of (`crates/cli/tests/agree`), with more p
 """
 
 import argparse
-import os
 import re
-import subprocess
 import sys
 
-from measure import ROOT, Session
+from measure import Session
 from postgresql import CLIENTS, set_up
 
 COMMAND = ["cargo", "test", "--quiet", "--workspace", "--test", "agree", "--", "--nocapture", "--test-threads=1"]
@@ -30,16 +28,11 @@ def main():
         "SKEW_SEED": arguments.seed,
     }
     session.say("$ " + " ".join(f"{name}={value}" for name, value in wanted.items()) + " " + " ".join(COMMAND))
-    environment = {**os.environ, **wanted, "SKEW_CLIENTS": str(CLIENTS)}
-    process = subprocess.Popen(COMMAND, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    for line in process.stdout:
-        # Programs that disagree are for the eye; what was looked at is kept.
-        if re.search(r"disagreements$|^test result", line):
-            session.say(line.rstrip())
-        else:
-            session.note(line.rstrip())
+    # Programs that disagree are for the eye; what was looked at is kept.
+    kept = re.compile(r"disagreements$|^test result")
+    code = session.follow(COMMAND, {**wanted, "SKEW_CLIENTS": str(CLIENTS)}, kept.search)
     session.finish()
-    sys.exit(process.wait())
+    sys.exit(code)
 
 
 if __name__ == "__main__":

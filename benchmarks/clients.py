@@ -4,9 +4,7 @@
 The same test as `./test` runs a part of, with everything switched on, from a release build. Takes the better part of an hour.
 """
 
-import os
 import re
-import subprocess
 import sys
 
 from measure import ROOT, Session, first_line
@@ -27,16 +25,11 @@ def main():
     session = Session("clients")
     versions(session)
     session.say("$ SKEW_CLIENTS_ALL=1 " + " ".join(COMMAND))
-    environment = {**os.environ, "SKEW_CLIENTS": str(CLIENTS), "SKEW_CLIENTS_ALL": "1"}
-    process = subprocess.Popen(COMMAND, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    for line in process.stdout:
-        # What failing programs print is for the eye; tables and the count are kept.
-        if re.match(r"(\S.*\s(ok|fails|as it is|serializable)\s*$)|test result|random|latest|suites|PostgreSQL", line):
-            session.say(line.rstrip())
-        else:
-            session.note(line.rstrip())
+    # What failing programs print is for the eye; tables and the count are kept.
+    kept = re.compile(r"(\S.*\s(ok|fails|as it is|serializable)\s*$)|test result|random|latest|suites|PostgreSQL")
+    code = session.follow(COMMAND, {"SKEW_CLIENTS": str(CLIENTS), "SKEW_CLIENTS_ALL": "1"}, kept.match)
     session.finish()
-    sys.exit(process.wait())
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -172,6 +172,14 @@ class Session:
             self.say("  ".join([row[0].ljust(widths[0]), *rest]).rstrip())
         self.say()
 
+    def follow(self, command, environment, keeps):
+        """Runs a command from the root of the repository to its end, archives the lines that `keeps` wants, and gives its exit code."""
+        environment = {**os.environ, **environment}
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for line in process.stdout:
+            (self.say if keeps(line) else self.note)(line.rstrip())
+        return process.wait()
+
     def finish(self, keeps=True):
         if keeps:
             RESULTS.mkdir(exist_ok=True)

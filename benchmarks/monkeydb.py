@@ -12,7 +12,6 @@ import argparse
 import json
 import math
 import os
-import shutil
 import subprocess
 import sys
 
@@ -225,10 +224,7 @@ def main():
     rates(session, campaigns, some)
     traces(session, campaigns, 10)
     serializable(session, campaigns, many // 5 if wanted.quick else many)
-    if not wanted.quick:
-        session.finish()
-    elif session.temporary:
-        shutil.rmtree(session.folder, ignore_errors=True)
+    session.finish(keeps=not wanted.quick)
 
 
 if __name__ == "__main__":

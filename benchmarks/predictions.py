@@ -11,6 +11,7 @@ z3-solver, which is installed below target/ unless SKEW_Z3 names a Python that h
     predictions.py                       everything: half an hour
     predictions.py --parts tables        Tables 3 to 7 alone
     predictions.py --parts speed,curve   what it costs, beside z3
+    predictions.py --parts replays       what replays of the predictions come to, archived by itself: for a machine that is busy
     predictions.py --quick               two minutes, nothing is archived
 """
 
@@ -235,6 +236,24 @@ def tables_4_and_5(session, recordings, predictor, bars):
     prediction_bars(tally, bars)
 
 
+def replays(session, recordings, predictor, strategies, bars):
+    """What becomes of the predictions of Tables 4 and 5, and not how long they take: for a machine that is busy."""
+    tally, rows = {}, []
+    for level in LEVELS:
+        for size in paper.SIZES:
+            for kind in KINDS:
+                for workload in paper.WORKLOADS:
+                    for strategy in strategies:
+                        place = (level, size, kind, workload)
+                        found_row(recordings, predictor, tally, place, strategy)
+                        found, _, _, counts = tally[place, strategy]
+                        rows.append([f"{level} 3 × {size}, ({kind}) {workload}, {strategy}", *map(str, [found, *counts])])
+                session.note(f"  {level}, {size}, {kind} done")
+    session.say(f"Predictions of Tables 4 and 5 and what their replays came to, of {len(recordings.seeds)} runs each")
+    session.table(["level, size, workload, strategy", "found", "validated", "diverged", "not validated", "not replayed"], rows)
+    prediction_bars(tally, bars)
+
+
 def found_row(recordings, predictor, tally, place, strategy):
     level, size, kind, workload = place
     answers = [predictor.replayed(path, level, strategy) for path in recordings.of(kind, workload, size)]
@@ -265,6 +284,8 @@ def prediction_bars(tally, bars):
     bars.add("every exact question has an answer", f"{open_ones} without", open_ones == 0)
     for boundary, share in (("strict", 99), ("relaxed", 95)):
         replays = [replay for (_, strategy), (_, _, _, replay) in tally.items() if strategy.endswith(boundary)]
+        if not replays:
+            continue
         validated, whole = sum(replay[0] for replay in replays), sum(sum(replay) for replay in replays)
         text = f"{validated} of {whole}, {sum(replay[1] for replay in replays)} diverged"
         bars.add(f"{boundary} predictions validate, {share} %", text, 100 * validated >= share * whole)
@@ -463,6 +484,7 @@ def arguments():
     parser.add_argument("--runs", type=int, default=100, help="random runs of Tables 6 and 7")
     parser.add_argument("--server-runs", type=int, default=20, help="runs on a MariaDB in Table 7; 0: none")
     parser.add_argument("--curve", default=",".join(map(str, CURVE)), help="transactions per session, separated by commas")
+    parser.add_argument("--strategies", default=",".join(STRATEGIES), help="those of the part `replays`, separated by commas; the exact ones first")
     parser.add_argument("--record", action="store_true", help="record anew although there is an archive")
     parser.add_argument("--quick", action="store_true", help="two minutes, nothing is archived")
     wanted = parser.parse_args()
@@ -479,9 +501,9 @@ def arguments():
 def main():
     wanted = arguments()
     parts = wanted.parts.split(",")
-    session = Session("predictions")
+    session = Session("predictions-replays" if parts == ["replays"] else "predictions")
     recordings = Recordings(session, range(1, wanted.traces + 1), wanted.record)
-    predictor = Predictor(session, recordings, wanted.limit, 1 if wanted.quick else 3)
+    predictor = Predictor(session, recordings, wanted.limit, 1 if wanted.quick or parts == ["replays"] else 3)
     bars = Bars()
     session.say("$ skew " + RECORDING.format(workload="WORKLOAD", size="4|8", seed="S") + " --record FILE; (ii) with --scan; voter with --limit 1")
     session.say(f"$ skew predict FILE --level L --strategy STRATEGY --updates plain --timeout {wanted.limit:.0f}s --format json; the best of {predictor.times}")
@@ -490,6 +512,8 @@ def main():
         table_3(session, recordings, bars)
         tables_4_and_5(session, recordings, predictor, bars)
         tables_6_and_7(session, recordings, predictor, wanted.runs, wanted.server_runs)
+    if "replays" in parts:
+        replays(session, recordings, predictor, wanted.strategies.split(","), bars)
     keeps_traces = not wanted.quick and wanted.traces == 10 and (wanted.record or not ARCHIVE.exists())
     if keeps_traces:
         recordings.archive()
@@ -503,10 +527,7 @@ def main():
             curve(session, recordings, predictor, z3, wanted, bars)
     session.say("What is promised")
     session.table(["promise", "measured", ""], bars.rows)
-    if not wanted.quick:
-        session.finish()
-    elif session.temporary:
-        shutil.rmtree(session.folder, ignore_errors=True)
+    session.finish(keeps=not wanted.quick)
 
 
 if __name__ == "__main__":

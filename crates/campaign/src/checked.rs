@@ -5,6 +5,17 @@ use skew_check::{Budget, Counterexample, LevelReport, Verdict};
 use skew_history::{History, IsolationLevel};
 use skew_view::report::{self, Report};
 
+/// These levels in their order, each once.
+pub fn each_once(levels: impl IntoIterator<Item = IsolationLevel>) -> Vec<IsolationLevel> {
+    let mut each = Vec::new();
+    for level in levels {
+        if !each.contains(&level) {
+            each.push(level);
+        }
+    }
+    each
+}
+
 /// What became of one history.
 pub struct Checked {
     /// The verdicts.

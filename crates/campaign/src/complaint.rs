@@ -8,6 +8,7 @@
 //!
 //! This is the error of every campaign. What a run has found is none: findings are values.
 
+use serde_json::json;
 use skew_history::Place;
 use skew_history::format::ReadError;
 use std::{error, fmt};
@@ -43,6 +44,13 @@ impl Complaint {
             advice: error.problem.advice().to_owned(),
             excerpt: None,
         }
+    }
+
+    /// As JSON, for a list of results in which it takes the place of one.
+    pub fn json(&self) -> String {
+        let place = (self.place != Place::Whole).then(|| self.place.to_string());
+        let error = json!({ "place": place, "message": self.message, "advice": self.advice });
+        format!("{{\"file\":{},\"error\":{error}}}", json!(self.file))
     }
 }
 

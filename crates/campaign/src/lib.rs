@@ -8,6 +8,8 @@
 //! [`predicted`] is the one that runs nothing: it asks what could have been instead of runs that are recorded. [`conformance`] leaves nothing to chance: it forces
 //! one interleaving after the other on a server.
 //!
+//! [`input`] makes histories of the bytes of recorded ones.
+//!
 //! A campaign neither prints nor exits, opens no file of the user's and reads no arguments: it is told what to do, calls back with what
 //! goes on, and returns values. What went wrong before or between runs is a [`Complaint`]; what runs have found never is.
 //!
@@ -34,6 +36,7 @@ pub mod explored;
 pub mod family;
 pub mod foreseen;
 pub mod foretold;
+pub mod input;
 pub mod judge;
 mod moment;
 pub mod pattern;
@@ -46,9 +49,10 @@ pub mod served;
 pub mod servers;
 mod stop;
 pub mod tally;
+pub mod verified;
 
 pub use anomalies::counted;
-pub use checked::Checked;
+pub use checked::{Checked, each_once};
 pub use complaint::Complaint;
 pub use conclusion::Conclusion;
 pub use moment::Moment;

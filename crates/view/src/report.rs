@@ -207,6 +207,40 @@ pub struct RunStatistics {
     pub peak_memory: Option<u64>,
 }
 
+impl RunStatistics {
+    /// For people: a table of what each level came across, then time and memory.
+    pub fn human(&self, levels: &[LevelReport]) -> String {
+        let heads =
+            ["constraints", "after pruning", "unknown deps", "after pruning", "rounds", "decisions", "conflicts"];
+        let widest = levels.iter().map(|report| report.level.name().len()).max().unwrap_or(0).max(5);
+        let columns = |cells: [String; 7]| cells.map(|cell| format!("  {cell:>13}")).concat();
+        let mut out = format!("  {:widest$}{}\n", "level", columns(heads.map(str::to_owned)));
+        for LevelReport { level, statistics, .. } in levels {
+            let numbers = [
+                statistics.constraints_before,
+                statistics.constraints_after,
+                statistics.unknown_dependencies_before,
+                statistics.unknown_dependencies_after,
+                statistics.rounds,
+                statistics.decisions,
+                statistics.conflicts,
+            ];
+            out.push_str(&format!("  {level:widest$}{}\n", columns(numbers.map(|number| number.to_string()))));
+        }
+        out + &self.cost()
+    }
+
+    fn cost(&self) -> String {
+        let phase = |time: &PhaseTime| format!("{} {:.3} s", time.phase, time.seconds);
+        let phases: Vec<String> = self.phases.iter().map(phase).collect();
+        let memory = match self.peak_memory {
+            Some(bytes) => format!("  memory: {:.1} MB at most\n", bytes as f64 / 1e6),
+            None => String::new(),
+        };
+        format!("  time: {}; {:.3} s in all\n{memory}", phases.join(", "), self.seconds)
+    }
+}
+
 /// What one phase took.
 #[derive(Clone, Serialize, Debug)]
 pub struct PhaseTime {

@@ -10,22 +10,24 @@
 //! is to be had again needs all of it. So the workload is run once with ordinary reads, which gives the run that was recorded, transaction by
 //! transaction, and what was foretold takes the place of what was read there. Entries of an index go with their row.
 
-use crate::foretold::Prophecy;
+use crate::foretold::{Prophecy, UnseenReads};
 use skew_mockdb::{Foretelling, ForetoldRead, ForetoldTransaction, TransactionPlace};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is foretold, with all reads of the run with ordinary reads that are not changed by it.
-pub(super) fn completed(foretold: &Prophecy, ordinary: &Prophecy) -> Prophecy {
+/// What is foretold, with all reads of the run with ordinary reads that are not changed by it; and which of them no client saw.
+pub(super) fn completed(foretold: &Prophecy, ordinary: &Prophecy) -> (Prophecy, UnseenReads) {
     let mut run = CompletedRun { sessions: BTreeMap::new(), ordinary: &ordinary.foretelling, order: Vec::new() };
+    let mut unseen = UnseenReads::new();
     for (session, transactions) in &foretold.foretelling.sessions {
-        let pair = |(number, transaction): (usize, &ForetoldTransaction)| {
-            let is_last = number + 1 == transactions.len();
-            let seen = run.observed(session, number);
-            let reads = seen.map(|seen| merged(transaction, &seen.reads, is_last));
-            let reads = reads.unwrap_or_else(|| transaction.reads.clone());
-            ForetoldTransaction { reads, company: transaction.company.clone() }
+        let mut pair = |(number, transaction): (usize, &ForetoldTransaction)| {
+            let company = transaction.company.clone();
+            let Some(seen) = run.observed(session, number) else { return transaction.clone() };
+            let reads = merged(transaction, &seen.reads, number + 1 == transactions.len());
+            let others = reads.iter().enumerate().filter(|(_, (_, is_told))| !is_told);
+            unseen.extend(others.map(|(read, _)| ((session.clone(), number as u32), read)));
+            ForetoldTransaction { reads: reads.into_iter().map(|(read, _)| read).collect(), company }
         };
-        let all = transactions.iter().enumerate().map(pair).collect();
+        let all = transactions.iter().enumerate().map(&mut pair).collect();
         run.sessions.insert(session.clone(), all);
     }
     let mut counts: BTreeMap<&String, u32> = BTreeMap::new();
@@ -35,7 +37,7 @@ pub(super) fn completed(foretold: &Prophecy, ordinary: &Prophecy) -> Prophecy {
         *count += 1;
     }
     let order = run.order.into_iter().map(|place| place.0).collect();
-    Prophecy { foretelling: Foretelling { sessions: run.sessions }, order }
+    (Prophecy { foretelling: Foretelling { sessions: run.sessions }, order }, unseen)
 }
 
 /// A run that is put together.
@@ -79,25 +81,30 @@ impl<'a> CompletedRun<'a> {
     }
 }
 
-/// The reads of a transaction; of one that may be cut those up to the last that is foretold.
-fn merged(foretold: &ForetoldTransaction, seen: &[ForetoldRead], may_be_cut: bool) -> Vec<ForetoldRead> {
+/// The reads of a transaction, each with whether a client saw it; of one that may be cut those up to the last that is foretold.
+fn merged(foretold: &ForetoldTransaction, seen: &[ForetoldRead], may_be_cut: bool) -> Vec<(ForetoldRead, bool)> {
     let nth = |read: &ForetoldRead| {
         let all = seen.iter().filter(|other| other.key == read.key);
         all.take_while(|other| !std::ptr::eq(*other, read)).count()
     };
-    let mut reads: Vec<ForetoldRead> = seen.iter().map(|read| taken(foretold, read, nth(read))).collect();
-    let is_told = |read: &ForetoldRead| foretold.reads.iter().any(|told| told.key == read.key);
-    if may_be_cut && let Some(last) = reads.iter().rposition(is_told) {
+    let pair = |read| match told(foretold, read, nth(read)) {
+        Some(told) => (told.clone(), true),
+        None => (untold(foretold, read), false),
+    };
+    let mut reads: Vec<(ForetoldRead, bool)> = seen.iter().map(pair).collect();
+    if may_be_cut && let Some(last) = reads.iter().rposition(|(_, is_told)| *is_told) {
         reads.truncate(last + 1);
     }
     reads
 }
 
-/// A read of the database as a client recorded it, or as it was. `before` counts the reads of the same key that precede it.
-fn taken(foretold: &ForetoldTransaction, read: &ForetoldRead, before: usize) -> ForetoldRead {
-    if let Some(told) = foretold.reads.iter().filter(|told| told.key == read.key).nth(before) {
-        return told.clone();
-    }
+/// A read of the database as a client recorded it. `before` counts the reads of the same key that precede it.
+fn told<'a>(foretold: &'a ForetoldTransaction, read: &ForetoldRead, before: usize) -> Option<&'a ForetoldRead> {
+    foretold.reads.iter().filter(|told| told.key == read.key).nth(before)
+}
+
+/// A read of the database that no client saw, as it was.
+fn untold(foretold: &ForetoldTransaction, read: &ForetoldRead) -> ForetoldRead {
     let row = foretold.reads.iter().find(|told| told.changed && is_entry_of(&read.key, &told.key));
     let from: Option<TransactionPlace> = match row {
         // Whoever does not see the row does not see its entry.
@@ -130,9 +137,10 @@ mod tests {
         ];
         let foretold = |reads: Vec<ForetoldRead>| ForetoldTransaction { reads, ..ForetoldTransaction::default() };
         let newer = merged(&foretold(vec![read("page/1", Some(("c", 1)), true)]), &seen, false);
-        assert_eq!(newer, [seen[0].clone(), read("page/1", Some(("c", 1)), true), seen[2].clone()]);
+        let changed = (read("page/1", Some(("c", 1)), true), true);
+        assert_eq!(newer, [(seen[0].clone(), false), changed, (seen[2].clone(), false)]);
         let missing = merged(&foretold(vec![read("page/1", None, true)]), &seen, true);
-        assert_eq!(missing, [read("page@title/main/1", None, false), read("page/1", None, true)]);
+        assert_eq!(missing, [(read("page@title/main/1", None, false), false), (read("page/1", None, true), true)]);
         assert!(!is_entry_of("page@title/main/11", "page/1") && !is_entry_of("pages@title/1", "page/1"));
     }
 }

@@ -10,6 +10,7 @@
 //! A seed gives the same requests. What they meet is up to the server, so a second run with the same seed may end otherwise, unless there is one
 //! transaction at a time.
 
+mod answers;
 mod choice;
 mod completed;
 mod faults;
@@ -20,6 +21,7 @@ mod rerun;
 mod runs;
 mod tally;
 
+pub use answers::RunAnswers;
 pub use choice::{RegistersChoice, WorkloadChoice};
 pub use mock::MockSettings;
 pub use promise::{LevelPromise, engine_level};

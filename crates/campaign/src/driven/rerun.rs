@@ -66,7 +66,8 @@ impl DriveCampaign<'_> {
         let budget = Budget { stop: Some(stop.stop), ..Budget::UNLIMITED };
         let terms = ProphecyTerms { level: self.settings.level, updates: self.settings.mock.updates, budget };
         let ordinary = Prophecy::of(&history, &BTreeSet::new(), terms)?.unwrap_or_default();
-        let Prophecy { foretelling, order } = completed(prophecy, &ordinary);
+        let (completed, unseen) = completed(prophecy, &ordinary);
+        let Prophecy { foretelling, order } = completed.reconciled(&history, &unseen, terms)?.unwrap_or(completed);
         self.replay(&foretelling, &order, stop)
     }
 

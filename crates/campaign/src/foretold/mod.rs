@@ -9,9 +9,11 @@
 //! ```
 
 mod prophecy;
+mod unseen;
 mod validation;
 
 pub use prophecy::{Prophecy, ProphecyTerms};
+pub(crate) use unseen::UnseenReads;
 pub(crate) use validation::first_divergence;
 pub use validation::{Validation, validate};
 

@@ -121,9 +121,9 @@ pub(super) fn places(history: &History) -> BTreeMap<TransactionId, TransactionPl
 }
 
 /// The reads of what others wrote, and who wrote it; where several could have, whom the checker chose.
-type ReadsFrom = BTreeMap<EventId, Writer>;
+pub(super) type ReadsFrom = BTreeMap<EventId, Writer>;
 
-fn reads_of(run: &OtherRun<'_>, choices: &[(EventId, Writer)]) -> Result<ReadsFrom, Complaint> {
+pub(super) fn reads_of(run: &OtherRun<'_>, choices: &[(EventId, Writer)]) -> Result<ReadsFrom, Complaint> {
     let bad = |what: &str| impossible(format!("its reads cannot be explained: {what}"));
     let reads = run.reads().map_err(|read| bad(&format!("{read:?}")))?;
     let reads = reads.ok_or_else(|| bad("it is open which transactions committed"))?;
@@ -132,7 +132,7 @@ fn reads_of(run: &OtherRun<'_>, choices: &[(EventId, Writer)]) -> Result<ReadsFr
     Ok(reads.iter().filter_map(|read| Some((read.read, writer(read)?))).collect())
 }
 
-fn impossible(what: String) -> Complaint {
+pub(super) fn impossible(what: String) -> Complaint {
     Complaint::new("a predicted run", what, "")
 }
 
@@ -190,7 +190,7 @@ fn rank(history: &History, transaction: TransactionId) -> (i64, u64, Transaction
     (history.times(transaction).end.unwrap_or(i64::MAX), number, transaction)
 }
 
-fn foretell(
+pub(super) fn foretell(
     history: &History,
     run: &OtherRun<'_>,
     changed: &BTreeSet<EventId>,

@@ -6,6 +6,7 @@
 mod check;
 mod conformance;
 mod convert;
+mod each_input;
 mod explore;
 mod generate;
 mod play;

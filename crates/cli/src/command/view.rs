@@ -3,7 +3,8 @@
 use super::Show;
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::input::{Complaint, Limits, Location};
+use crate::input::{Complaint, Location};
+use skew_campaign::input::InputLimits;
 use skew_view::{Finding, dot, human, svg};
 use std::path::{Path, PathBuf};
 
@@ -29,15 +30,11 @@ impl Arguments {
 
 fn load(file: &Path) -> Result<Finding, Complaint> {
     let name = file.to_string_lossy();
-    let is_folder = file.is_dir();
-    let location = if file == Path::new("-") { Location::StandardInput } else { Location::File(file.to_owned()) };
-    if is_folder {
+    if file.is_dir() {
         let advice = "name one of the files in it";
         return Err(Complaint::new(&name, "this is a folder, not a counterexample file".to_owned(), advice));
     }
-    let mut inputs = location.open(Limits::default())?;
-    let file = inputs.pop().and_then(|mut input| input.files.pop());
-    let bytes = file.map(|file| file.bytes).unwrap_or_default();
+    let bytes = Location::named(file).bytes(InputLimits::USUAL)?;
     Finding::from_json(&name, &bytes).map_err(|error| Complaint::of_file(&error))
 }
 

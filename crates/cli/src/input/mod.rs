@@ -10,17 +10,13 @@
 //! [`locate`] looks at names only; [`Location::open`] reads. So of a folder with many files only one is in memory at a time, and its
 //! bytes go as soon as the history is built.
 
-mod archive;
-mod complaint;
-mod unpack;
-
 pub(crate) use skew_campaign::Complaint;
+pub(crate) use skew_campaign::input::Input;
 
 use crate::clock;
 use crate::output::note_input;
-use sha2::{Digest, Sha256};
-use skew_history::History;
-use skew_history::format::{self, Format, Source, Unfinished};
+use skew_campaign::input::{InputLimits, NamedBytes, cobra_log_number, read_all};
+use skew_history::format::Format;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -29,81 +25,16 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::Args)]
 pub(crate) struct Limits {
     /// How large an input may be once unpacked
-    #[arg(id = "max_size", long = "max-size", value_parser = parse_size, default_value = "16GiB", value_name = "SIZE")]
-    pub(crate) size: u64,
+    #[arg(long, value_parser = parse_size, default_value = "16GiB", value_name = "SIZE")]
+    max_size: u64,
     /// How many times its size a packed input may unpack to, beyond 8 MiB
-    #[arg(id = "max_ratio", long = "max-ratio", default_value_t = LARGEST_RATIO, value_name = "N")]
-    pub(crate) ratio: u64,
+    #[arg(long, default_value_t = InputLimits::USUAL.ratio, value_name = "N")]
+    max_ratio: u64,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { size: LARGEST_INPUT, ratio: LARGEST_RATIO }
-    }
-}
-
-/// The default limit on what an input may unpack to.
-const LARGEST_INPUT: u64 = 16 << 30;
-/// The default limit on how many times its size that is.
-const LARGEST_RATIO: u64 = 200;
-
-/// One file in memory.
-pub(crate) struct NamedBytes {
-    /// Its name without the ending that says how it is packed: formats are recognised by it.
-    pub(crate) name: String,
-    pub(crate) bytes: Vec<u8>,
-}
-
-/// The files of one history.
-pub(crate) struct Input {
-    /// What the user calls it.
-    pub(crate) name: String,
-    pub(crate) files: Vec<NamedBytes>,
-}
-
-impl Input {
-    /// The hash that binds a certificate to this input: of the bytes for a file, of all names and bytes for a folder. Packing changes
-    /// neither, so a certificate of a file is one of the packed file too.
-    pub(crate) fn sha256(&self) -> String {
-        let mut hash = Sha256::new();
-        match self.files.as_slice() {
-            [file] if !archive::is_cobra_log(&file.name) => hash.update(&file.bytes),
-            files => files.iter().for_each(|file| {
-                let name = base_name(&file.name);
-                // Lengths first, or `a` + `bc` would be `ab` + `c`.
-                hash.update((name.len() as u64).to_be_bytes());
-                hash.update(name);
-                hash.update((file.bytes.len() as u64).to_be_bytes());
-                hash.update(&file.bytes);
-            }),
-        }
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
-    }
-
-    /// The history, and the format it was in.
-    pub(crate) fn read(&self, from: Option<Format>) -> Result<(Format, History), Complaint> {
-        let (format, unfinished) = self.take_in(from)?;
-        let history = unfinished.finish().map_err(|error| complaint::of_input(self, &error))?;
-        Ok((format, history))
-    }
-
-    /// The same, letting go of the bytes as early as possible.
-    pub(crate) fn into_history(mut self, from: Option<Format>) -> Result<(Format, History), Complaint> {
-        let (format, unfinished) = self.take_in(from)?;
-        // The bytes of a small input may still be shown beside a complaint; those of a large one are in the way.
-        if self.files.iter().map(|file| file.bytes.len()).sum::<usize>() > LARGE {
-            self.files.iter_mut().for_each(|file| file.bytes = Vec::new());
-        }
-        let history = unfinished.finish().map_err(|error| complaint::of_input(&self, &error))?;
-        Ok((format, history))
-    }
-
-    fn take_in(&self, from: Option<Format>) -> Result<(Format, Unfinished), Complaint> {
-        let sources: Vec<Source<'_>> =
-            self.files.iter().map(|file| Source { name: &file.name, bytes: &file.bytes }).collect();
-        let outcome = from.map_or_else(|| format::detect(&sources), Ok);
-        let outcome = outcome.and_then(|format| Ok((format, format::take_in(&sources, format)?)));
-        outcome.map_err(|error| complaint::of_input(self, &error))
+impl From<Limits> for InputLimits {
+    fn from(limits: Limits) -> InputLimits {
+        InputLimits { size: limits.max_size, ratio: limits.max_ratio }
     }
 }
 
@@ -111,9 +42,6 @@ impl Input {
 pub(crate) fn from_help() -> String {
     format!("The format of the input, where it is not recognised: {}", Format::list(&Format::ALL))
 }
-
-/// Inputs beyond this size are dropped before their history is put in order.
-const LARGE: usize = 64 << 20;
 
 /// Where an input is.
 #[derive(Debug)]
@@ -176,13 +104,24 @@ fn walk(folder: &Path) -> Result<Vec<Location>, (PathBuf, io::Error)> {
 
 /// The logs among these files, by their number.
 fn cobra_logs(files: &[PathBuf]) -> Vec<PathBuf> {
-    let number = |file: &PathBuf| archive::cobra_log_number(&file.to_string_lossy());
+    let number = |file: &PathBuf| cobra_log_number(&file.to_string_lossy());
     let mut logs: Vec<(u64, &PathBuf)> = files.iter().filter_map(|file| Some((number(file)?, file))).collect();
     logs.sort();
     logs.into_iter().map(|(_, file)| file.clone()).collect()
 }
 
 impl Location {
+    /// A file of this name, or standard input.
+    pub(crate) fn named(path: &Path) -> Location {
+        if path == Path::new("-") { Location::StandardInput } else { Location::File(path.to_owned()) }
+    }
+
+    /// What a file holds, unpacked; of an archive its last one.
+    pub(crate) fn bytes(&self, limits: impl Into<InputLimits>) -> Result<Vec<u8>, Complaint> {
+        let file = self.open(limits)?.pop().and_then(|mut input| input.files.pop());
+        Ok(file.map(|file| file.bytes).unwrap_or_default())
+    }
+
     /// What the user calls it.
     pub(crate) fn name(&self) -> String {
         match self {
@@ -192,15 +131,16 @@ impl Location {
     }
 
     /// Reads what is there: one input, or several from an archive. The limits are on the bytes after unpacking.
-    pub(crate) fn open(&self, limits: Limits) -> Result<Vec<Input>, Complaint> {
+    pub(crate) fn open(&self, limits: impl Into<InputLimits>) -> Result<Vec<Input>, Complaint> {
+        let limits = limits.into();
         match self {
             Location::StandardInput => {
                 note_input(Path::new("-"));
-                archive::open(&self.name(), Box::new(Stoppable(io::stdin().lock())), None, limits)
+                Input::all(&self.name(), Box::new(Stoppable(io::stdin().lock())), None, limits)
             }
             Location::File(path) => {
                 let (file, size) = open_file(path)?;
-                archive::open(&self.name(), file, size, limits)
+                Input::all(&self.name(), file, size, limits)
             }
             Location::Cobra(_, logs) => {
                 let files = logs.iter().map(|log| read_log(log, limits.size)).collect::<Result<_, _>>()?;
@@ -240,16 +180,12 @@ fn open_file(path: &Path) -> Result<(Box<dyn Read>, Option<u64>), Complaint> {
 fn read_log(path: &Path, limit: u64) -> Result<NamedBytes, Complaint> {
     let (file, size) = open_file(path)?;
     let name = path.to_string_lossy().into_owned();
-    let bytes = unpack::read_all(file, size, limit).map_err(|error| error.complaint(&name))?;
+    let bytes = read_all(&name, file, size, limit)?;
     Ok(NamedBytes { name, bytes })
 }
 
 pub(crate) fn cannot(what: &str, error: &io::Error) -> String {
     format!("cannot {what} it: {error}")
-}
-
-fn base_name(name: &str) -> &str {
-    name.rsplit(['/', '\\']).next().unwrap_or(name)
 }
 
 /// Reads `16GiB`, `100MB` or a number of bytes.
@@ -276,28 +212,9 @@ fn parse_size(text: &str) -> Result<u64, String> {
 mod tests {
     use super::*;
 
-    fn input(files: &[(&str, &str)]) -> Input {
-        let file = |&(name, text): &(&str, &str)| NamedBytes { name: name.to_owned(), bytes: text.into() };
-        Input { name: String::new(), files: files.iter().map(file).collect() }
-    }
-
-    #[test]
-    fn the_hash_of_a_file_is_the_usual_one() {
-        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(input(&[("x", "abc")]).sha256(), expected);
-    }
-
-    #[test]
-    fn the_hash_of_a_folder_depends_on_names_and_on_where_files_end() {
-        let one = input(&[("a/T0.log", "ab"), ("a/T1.log", "c")]).sha256();
-        assert_eq!(one, input(&[("b/T0.log", "ab"), ("b/T1.log", "c")]).sha256());
-        assert_ne!(one, input(&[("a/T0.log", "a"), ("a/T1.log", "bc")]).sha256());
-        assert_ne!(one, input(&[("a/T0.log", "ab"), ("a/T2.log", "c")]).sha256());
-    }
-
     #[test]
     fn sizes_have_units() {
-        assert_eq!(parse_size("16GiB"), Ok(LARGEST_INPUT));
+        assert_eq!(parse_size("16GiB"), Ok(InputLimits::USUAL.size));
         assert_eq!(parse_size("3 kB"), Ok(3000));
         assert_eq!(parse_size("7"), Ok(7));
         assert!(parse_size("much").is_err() && parse_size("99999999999TiB").is_err());

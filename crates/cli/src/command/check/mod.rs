@@ -3,33 +3,33 @@
 //! ```text
 //!   arguments ──> Settings ──> for every input: read, check all levels, explain the weakest that fail
 //!                                 │
-//!                                 ├── output        text, JSON or drawings
+//!                                 ├── tell          text, JSON or drawings
 //!                                 ├── certificates  --certificate writes them, --verify checks them
 //!                                 └── findings      --save keeps counterexamples
 //! ```
 
 mod certificates;
 mod findings;
-mod output;
 mod settings;
-mod statistics;
 mod verify;
 
 use super::Show;
-use crate::clock::{self, ProgressLine, Stopwatch};
+use super::each_input::{EachInput, Results};
+use crate::clock::{self, Stopwatch};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::{self, Complaint, Input, Limits};
 use certificates::CertificateFile;
 use findings::Findings;
-use output::Output;
+use serde_json::json;
 use settings::Settings;
 use skew_campaign::Checked;
 use skew_check::{Budget, Counterexample};
 use skew_history::History;
 use skew_history::format::Format;
 use skew_history::level::{IsolationLevel, spellings};
-use skew_view::report::RunStatistics;
+use skew_view::report::{Report, RunStatistics};
+use skew_view::{Picture, dot, svg};
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -102,12 +102,53 @@ impl Arguments {
 /// One run over all inputs.
 struct Run<'a> {
     settings: &'a Settings,
-    console: &'a mut Console,
-    output: Output,
+    results: Results<'a>,
     certificates: Option<CertificateFile>,
     findings: Option<Findings>,
-    progress: ProgressLine,
-    exit: Exit,
+    /// One drawing holds all counterexamples, so it waits for the last.
+    to_draw: Vec<Counterexample>,
+}
+
+impl<'a> EachInput<'a> for Run<'a> {
+    const RESULTS: &'static str = "histories";
+    const SKIPPED: (&'static str, &'static str) = ("not checked", "check it again");
+    type Read = (Subject, History, Stopwatch);
+
+    fn results(&mut self) -> &mut Results<'a> {
+        &mut self.results
+    }
+
+    fn read(&self, input: Input) -> Result<Self::Read, Complaint> {
+        let mut watch = Stopwatch::new();
+        watch.enter("read");
+        let keeps = self.certificates.is_some() || self.findings.is_some();
+        let sha256 = if keeps { input.sha256() } else { String::new() };
+        let name = input.name.clone();
+        let (format, history) = input.into_history(self.settings.from)?;
+        Ok((Subject { name, format, sha256 }, history, watch))
+    }
+
+    fn history(&mut self, (subject, history, watch): Self::Read) {
+        clock::something_to_keep();
+        let levels = self.levels_to_ask(&subject.name, &history);
+        if levels.is_empty() {
+            return;
+        }
+        let watch = RefCell::new(watch);
+        let checked = self.check(&history, &levels, &watch);
+        watch.borrow_mut().leave();
+        self.results.exit.combine(checked.conclusion().into());
+        self.keep(&subject, &history, &checked);
+        let report = checked.report(&subject.name, &history);
+        let watch = watch.into_inner();
+        let statistics = self.settings.stats.then(|| RunStatistics {
+            phases: watch.phases(),
+            seconds: watch.seconds(),
+            peak_memory: clock::peak_memory(),
+        });
+        self.results.progress.pause();
+        self.tell(&report, statistics);
+    }
 }
 
 impl<'a> Run<'a> {
@@ -116,107 +157,45 @@ impl<'a> Run<'a> {
         let certificates = settings.certificate.as_deref().map(create).transpose();
         let findings = settings.save.as_deref().map(Findings::create).transpose();
         match (certificates, findings) {
-            (Ok(certificates), Ok(findings)) => Ok(Run {
-                settings,
-                output: Output::new(settings.show),
-                certificates,
-                findings,
-                progress: ProgressLine::new(console.shows_progress()),
-                console,
-                exit: Exit::Holds,
-            }),
+            (Ok(certificates), Ok(findings)) => {
+                let results = Results::new(settings.show, console);
+                Ok(Run { settings, results, certificates, findings, to_draw: Vec::new() })
+            }
             (Err(complaint), _) | (_, Err(complaint)) => Err((complaint, console)),
         }
     }
 
     fn everything(mut self) -> Exit {
-        self.output.begin(self.console);
-        for argument in &self.settings.files {
-            match input::locate(argument) {
-                Ok(locations) => locations.iter().for_each(|location| self.location(location)),
-                Err(complaint) => self.complain(&complaint),
-            }
+        self.each(&self.settings.files, self.settings.limits);
+        if self.settings.show == Show::Svg {
+            let pictures: Vec<Picture<'_>> = self.to_draw.iter().map(Picture::from).collect();
+            self.results.console.result(&svg::counterexamples(&pictures));
         }
-        self.output.end(self.console);
         if let Some(complaint) = self.certificates.take().and_then(CertificateFile::finish) {
-            self.complain(&complaint);
+            self.results.complain(&complaint);
         }
         if let Some(findings) = &self.findings {
-            findings.tell(self.console, self.settings.show);
+            findings.tell(self.results.console, self.settings.show);
         }
-        // Whatever was found before, what was not looked at might be worse.
-        if clock::is_interrupted() { Exit::Inconclusive } else { self.exit }
+        self.exit()
     }
 
-    fn complain(&mut self, complaint: &Complaint) {
-        clock::something_to_keep();
-        self.progress.pause();
-        self.console.complain(complaint);
-        self.output.complaint(complaint, self.console);
-        self.exit.combine(Exit::BadInput);
-    }
-
-    fn location(&mut self, location: &input::Location) {
-        if clock::is_stopped() {
-            return self.skip(&location.name());
+    fn tell(&mut self, report: &Report<'_>, statistics: Option<RunStatistics>) {
+        let results = &mut self.results;
+        match results.show {
+            Show::Human => {
+                let statistics = statistics.map(|run| run.human(report.levels)).unwrap_or_default();
+                results.say(&format!("{}{statistics}", report.human(results.console.palette)));
+            }
+            Show::Json => {
+                let object = report.json(statistics);
+                results.object(&object.unwrap_or_else(|error| json!({ "error": error.to_string() }).to_string()));
+            }
+            Show::Dot => report.counterexamples.iter().for_each(|found| {
+                results.console.result(&dot::counterexample(Picture::from(found)));
+            }),
+            Show::Svg => self.to_draw.extend(report.counterexamples.iter().cloned()),
         }
-        self.progress.begin(&location.name());
-        match location.open(self.settings.limits) {
-            Ok(inputs) => inputs.into_iter().for_each(|input| self.input(input)),
-            // It was not the file that ended the reading.
-            Err(_) if clock::is_stopped() => self.skip(&location.name()),
-            Err(complaint) => self.complain(&complaint),
-        }
-    }
-
-    fn skip(&mut self, name: &str) {
-        let (why, advice) = match clock::is_interrupted() {
-            true => ("not checked: interrupted", "check it again"),
-            false => ("not checked: the time was over", "raise --timeout"),
-        };
-        let complaint = Complaint::new(name, why.to_owned(), advice);
-        self.console.note(&complaint.to_string());
-        self.output.complaint(&complaint, self.console);
-        self.exit.combine(Exit::Inconclusive);
-    }
-
-    fn input(&mut self, input: Input) {
-        if clock::is_stopped() {
-            return self.skip(&input.name);
-        }
-        self.progress.begin(&input.name);
-        let mut watch = Stopwatch::new();
-        watch.enter("read");
-        let keeps = self.certificates.is_some() || self.findings.is_some();
-        let sha256 = if keeps { input.sha256() } else { String::new() };
-        let name = input.name.clone();
-        match input.into_history(self.settings.from) {
-            _ if clock::is_stopped() => self.skip(&name),
-            Ok((format, history)) => self.history(&Subject { name, format, sha256 }, &history, watch),
-            Err(complaint) => self.complain(&complaint),
-        }
-    }
-
-    fn history(&mut self, subject: &Subject, history: &History, watch: Stopwatch) {
-        clock::something_to_keep();
-        let levels = self.levels_to_ask(&subject.name, history);
-        if levels.is_empty() {
-            return;
-        }
-        let watch = RefCell::new(watch);
-        let checked = self.check(history, &levels, &watch);
-        watch.borrow_mut().leave();
-        self.exit.combine(checked.conclusion().into());
-        self.keep(subject, history, &checked);
-        let report = checked.report(&subject.name, history);
-        let watch = watch.into_inner();
-        let statistics = self.settings.stats.then(|| RunStatistics {
-            phases: watch.phases(),
-            seconds: watch.seconds(),
-            peak_memory: clock::peak_memory(),
-        });
-        self.progress.pause();
-        self.output.report(&report, statistics, self.console);
     }
 
     /// The levels that were asked for and can be asked; the others are complained about.
@@ -226,7 +205,7 @@ impl<'a> Run<'a> {
             match skew_check::cannot_ask(history, level) {
                 None => possible.push(level),
                 Some(why) => {
-                    self.complain(&Complaint::new(name, format!("{level} cannot be checked: {why}"), ""));
+                    self.results.complain(&Complaint::new(name, format!("{level} cannot be checked: {why}"), ""));
                 }
             }
         }
@@ -236,7 +215,7 @@ impl<'a> Run<'a> {
     fn check(&self, history: &History, levels: &[IsolationLevel], watch: &RefCell<Stopwatch>) -> Checked {
         let tell = |progress: skew_check::Progress| {
             watch.borrow_mut().enter(progress.phase.name());
-            self.progress.tell(progress);
+            self.results.progress.tell(progress);
         };
         let budget = Budget { steps: self.settings.budget, stop: Some(clock::stop_flag()), progress: Some(&tell) };
         Checked::new(history, levels, self.settings.options, budget, self.explains())
@@ -244,7 +223,7 @@ impl<'a> Run<'a> {
 
     /// Whether anybody would see or keep a counterexample.
     fn explains(&self) -> bool {
-        let shown = self.settings.show != Show::Human || !self.console.is_quiet();
+        let shown = self.settings.show != Show::Human || !self.results.console.is_quiet();
         self.settings.explain && (shown || self.findings.is_some())
     }
 
@@ -261,7 +240,7 @@ impl<'a> Run<'a> {
             complaints.extend(checked.counterexamples.iter().filter_map(save));
         }
         for complaint in complaints {
-            self.complain(&complaint);
+            self.results.complain(&complaint);
         }
     }
 }

@@ -4,6 +4,7 @@ use super::Arguments;
 use crate::command::Show;
 use crate::command::replay::quote;
 use crate::input::Limits;
+use skew_campaign::each_once;
 use skew_check::Options;
 use skew_history::format::Format;
 use skew_history::{History, IsolationLevel};
@@ -30,15 +31,9 @@ pub(super) struct Settings {
 
 impl Settings {
     pub(super) fn new(arguments: Arguments) -> Settings {
-        let mut levels = Vec::new();
-        for level in arguments.level {
-            if !levels.contains(&level) {
-                levels.push(level);
-            }
-        }
         Settings {
             files: arguments.files,
-            levels,
+            levels: each_once(arguments.level),
             show: arguments.format,
             from: arguments.from,
             certificate: arguments.certificate,

@@ -3,29 +3,30 @@
 //! ```text
 //!   arguments ── settings ──> for every input: read, predict at all levels, join with what is known
 //!                                │
-//!                                ├── output   text, JSON or drawings, as they come
+//!                                ├── tell     text, JSON or drawings, as they come
 //!                                ├── replay   --replay makes each prediction again
 //!                                └── save     --save keeps each prediction as a history and as a counterexample
 //! ```
 
-mod output;
 mod replay;
 mod save;
 
 use super::Show;
+use super::each_input::{EachInput, Results};
 use super::program::UpdatesArgument;
-use crate::clock::{self, ProgressLine};
+use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::{self, Complaint, Input, Limits};
-use output::PredictOutput;
 use replay::Replayer;
 use save::SavedRuns;
+use skew_campaign::each_once;
 use skew_campaign::predicted::{KnownRuns, PredictSettings, PredictWatch, PredictedFile};
 use skew_history::History;
 use skew_history::format::Format;
 use skew_history::level::{IsolationLevel, spellings};
 use skew_predict::Strategy;
+use skew_view::{Picture, beside, dot};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -117,12 +118,10 @@ impl Arguments {
                 arguments: &self,
                 settings: &settings,
                 replayer: replayer.as_ref(),
-                output: PredictOutput::new(self.format),
+                results: Results::new(self.format, console),
                 saved,
                 known: KnownRuns::default(),
-                progress: ProgressLine::new(console.shows_progress()),
-                console,
-                exit: Exit::Holds,
+                to_draw: Vec::new(),
             }
             .everything(),
             Err(complaint) => console.conclude(Err(complaint)),
@@ -130,16 +129,10 @@ impl Arguments {
     }
 
     fn settings(&self, replayer: Option<&Replayer>) -> PredictSettings {
-        let mut levels: Vec<IsolationLevel> = Vec::new();
-        for &level in &self.level {
-            if !levels.contains(&level) {
-                levels.push(level);
-            }
-        }
         let usual = if self.all { MANY } else { 1 };
         PredictSettings {
             sets_up: self.set_up || replayer.is_some_and(Replayer::sets_up),
-            levels,
+            levels: each_once(self.level.iter().copied()),
             against: self.against,
             strategy: self.strategy,
             updates: self.updates.into(),
@@ -156,91 +149,69 @@ struct Predicting<'a> {
     arguments: &'a Arguments,
     settings: &'a PredictSettings,
     replayer: Option<&'a Replayer>,
-    console: &'a mut Console,
-    output: PredictOutput,
+    results: Results<'a>,
     saved: Option<SavedRuns>,
     known: KnownRuns,
-    progress: ProgressLine,
-    exit: Exit,
+    /// One drawing holds all predictions, so it waits for the last.
+    to_draw: Vec<PredictedFile>,
 }
 
-impl Predicting<'_> {
-    fn everything(mut self) -> Exit {
-        self.output.begin(self.console);
-        for argument in &self.arguments.files {
-            match input::locate(argument) {
-                Ok(locations) => locations.iter().for_each(|location| self.location(location)),
-                Err(complaint) => self.complain(&complaint),
-            }
-        }
-        self.output.end(self.console);
-        // Whatever was found before, what was not looked at might be worse.
-        if clock::is_interrupted() { Exit::Inconclusive } else { self.exit }
+impl<'a> EachInput<'a> for Predicting<'a> {
+    const RESULTS: &'static str = "predictions";
+    const SKIPPED: (&'static str, &'static str) = ("not looked at", "predict from it again");
+    type Read = (String, History);
+
+    fn results(&mut self) -> &mut Results<'a> {
+        &mut self.results
     }
 
-    fn complain(&mut self, complaint: &Complaint) {
-        clock::something_to_keep();
-        self.progress.pause();
-        self.console.complain(complaint);
-        self.output.complaint(complaint, self.console);
-        self.exit.combine(Exit::BadInput);
-    }
-
-    fn location(&mut self, location: &input::Location) {
-        if clock::is_stopped() {
-            return self.skip(&location.name());
-        }
-        self.progress.begin(&location.name());
-        match location.open(self.arguments.limits) {
-            Ok(inputs) => inputs.into_iter().for_each(|input| self.input(input)),
-            // It was not the file that ended the reading.
-            Err(_) if clock::is_stopped() => self.skip(&location.name()),
-            Err(complaint) => self.complain(&complaint),
-        }
-    }
-
-    fn skip(&mut self, name: &str) {
-        let (why, advice) = match clock::is_interrupted() {
-            true => ("not looked at: interrupted", "predict from it again"),
-            false => ("not looked at: the time was over", "raise --timeout"),
-        };
-        let complaint = Complaint::new(name, why.to_owned(), advice);
-        self.console.note(&complaint.to_string());
-        self.output.complaint(&complaint, self.console);
-        self.exit.combine(Exit::Inconclusive);
-    }
-
-    fn input(&mut self, input: Input) {
-        if clock::is_stopped() {
-            return self.skip(&input.name);
-        }
-        self.progress.begin(&input.name);
+    fn read(&self, input: Input) -> Result<Self::Read, Complaint> {
         let name = input.name.clone();
-        match input.into_history(self.arguments.from) {
-            _ if clock::is_stopped() => self.skip(&name),
-            Ok((_, history)) => self.history(name, history),
-            Err(complaint) => self.complain(&complaint),
-        }
+        input.into_history(self.arguments.from).map(|(_, history)| (name, history))
     }
 
-    fn history(&mut self, name: String, history: History) {
+    fn history(&mut self, (name, history): Self::Read) {
         clock::something_to_keep();
         let progress = |level: IsolationLevel, candidates: u64| {
-            self.progress.say(format!("{level}, {candidates} candidates looked at"));
+            self.results.progress.say(format!("{level}, {candidates} candidates looked at"));
         };
         let watch = PredictWatch { stop: clock::stop_flag(), progress: &progress };
         let mut predicted = match PredictedFile::new(name, history, self.settings, watch) {
             Ok(predicted) => predicted,
-            Err(complaint) => return self.complain(&complaint),
+            Err(complaint) => return self.results.complain(&complaint),
         };
         self.known.join(&mut predicted);
         if let Some(Err(complaint)) = self.replayer.map(|again| again.replay(&mut predicted, self.settings)) {
-            self.complain(&complaint);
+            self.results.complain(&complaint);
         }
         self.keep(&predicted);
-        self.exit.combine(predicted.conclusion().into());
-        self.progress.pause();
-        self.output.report(predicted, self.settings, &self.known, self.console);
+        self.results.exit.combine(predicted.conclusion().into());
+        self.results.progress.pause();
+        self.tell(predicted);
+    }
+}
+
+impl Predicting<'_> {
+    fn everything(mut self) -> Exit {
+        self.each(&self.arguments.files, self.arguments.limits);
+        if self.arguments.format == Show::Svg {
+            let drawings: Vec<_> = self.to_draw.iter().flat_map(PredictedFile::drawings).collect();
+            self.results.console.result(&beside::drawings(&drawings));
+        }
+        self.exit()
+    }
+
+    fn tell(&mut self, predicted: PredictedFile) {
+        let Predicting { results, settings, known, .. } = self;
+        match results.show {
+            Show::Human => results.say(&predicted.human(settings, known, results.console.palette)),
+            Show::Json => predicted.json(settings, known).iter().for_each(|object| results.object(object)),
+            Show::Dot => predicted.new_runs().for_each(|(_, run)| {
+                results.console.result(&dot::counterexample(Picture::from(&run.prediction.counterexample)));
+            }),
+            Show::Svg if predicted.new_runs().next().is_some() => self.to_draw.push(predicted),
+            Show::Svg => {}
+        }
     }
 
     /// Writes the new predictions, where that was asked for.
@@ -253,6 +224,6 @@ impl Predicting<'_> {
                 Err(complaint) => complaints.push(complaint),
             }
         }
-        complaints.iter().for_each(|complaint| self.complain(complaint));
+        complaints.iter().for_each(|complaint| self.results.complain(complaint));
     }
 }

@@ -28,6 +28,7 @@ use registers::RegistersArguments;
 use runs::Histories;
 use skew_campaign::Moment;
 use skew_campaign::driven::{DriveCampaign, DriveSettings, MockSettings, WorkloadChoice};
+use skew_campaign::each_once;
 use skew_history::History;
 use skew_history::level::IsolationLevel;
 use skew_mockdb::ChooserKind;
@@ -355,13 +356,7 @@ impl Arguments {
                 AskedLevels::All => levels.extend(skew_check::papers_levels_to_ask(history)),
             }
         }
-        let mut each = Vec::new();
-        for level in levels {
-            if !each.contains(&level) {
-                each.push(level);
-            }
-        }
-        each
+        each_once(levels)
     }
 
     fn refuse_nonsense(&self) -> Result<(), Complaint> {

@@ -9,7 +9,7 @@
 //! themselves, and may be archives in turn, a few deep.
 
 use super::unpack::{self, Bound, UnpackError};
-use super::{Complaint, Input, Limits, NamedBytes, base_name};
+use super::{Complaint, Input, InputLimits, NamedBytes, base_name};
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 use std::rc::Rc;
@@ -26,7 +26,7 @@ pub(super) fn open(
     name: &str,
     bytes: Box<dyn Read>,
     size: Option<u64>,
-    limits: Limits,
+    limits: InputLimits,
 ) -> Result<Vec<Input>, Complaint> {
     let bound = Bound::new(limits);
     let fail = |error: UnpackError| bound.explain(error).complaint(name);
@@ -146,7 +146,7 @@ fn cobra_input(name: String, files: BTreeMap<String, Vec<u8>>) -> Input {
 }
 
 /// The number of a log of Cobra: 3 for `T3.log`.
-pub(super) fn cobra_log_number(name: &str) -> Option<u64> {
+pub fn cobra_log_number(name: &str) -> Option<u64> {
     let digits = base_name(name).strip_prefix('T')?.strip_suffix(".log")?;
     let is_number = digits.bytes().all(|letter| letter.is_ascii_digit());
     if is_number { digits.parse().ok() } else { None }
@@ -186,7 +186,7 @@ mod tests {
             ("b".to_owned(), BTreeMap::from([file("T10.log"), file("T9.log"), file("T9.error")])),
             (String::new(), BTreeMap::from([file("x.jsonl.gz")])),
         ]);
-        let inputs = Contents { folders, left: 0, bound: Bound::new(Limits::default()) }.into_inputs("a.tar");
+        let inputs = Contents { folders, left: 0, bound: Bound::new(InputLimits::USUAL) }.into_inputs("a.tar");
         let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
         assert_eq!(names, ["a.tar/x.jsonl.gz", "a.tar/b"]);
         let files: Vec<&str> = inputs[1].files.iter().map(|file| file.name.as_str()).collect();

@@ -7,7 +7,7 @@
 //! A few kilobytes can unpack to terabytes. So what comes out is counted while it comes, before anything of it is kept, and compared
 //! with what went in: histories are seldom packed to less than a fiftieth. The message says which option raises the bound.
 
-use super::{Complaint, Limits};
+use super::{Complaint, InputLimits};
 use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
@@ -106,19 +106,19 @@ pub(super) fn unpacked(bytes: Box<dyn Read>, bound: &Rc<Bound>) -> io::Result<Bo
 /// Each layer is compared with what went into it so far, and all of them together with what was read of the file, or a packed file in a
 /// packed archive would multiply what each of them may.
 pub(super) struct Bound {
-    limits: Limits,
+    limits: InputLimits,
     drawn: Rc<Cell<u64>>,
     unpacked: Cell<u64>,
     is_exceeded: Cell<bool>,
 }
 
 impl Bound {
-    pub(super) fn new(limits: Limits) -> Rc<Bound> {
+    pub(super) fn new(limits: InputLimits) -> Rc<Bound> {
         let (drawn, unpacked, is_exceeded) = (Rc::default(), Cell::new(0), Cell::new(false));
         Rc::new(Bound { limits, drawn, unpacked, is_exceeded })
     }
 
-    pub(super) fn limits(&self) -> Limits {
+    pub(super) fn limits(&self) -> InputLimits {
         self.limits
     }
 

@@ -6,7 +6,7 @@
 //! ```
 
 use super::{Input, NamedBytes};
-use skew_campaign::Complaint;
+use crate::Complaint;
 use skew_history::Place;
 use skew_history::format::ReadError;
 use skew_view::words::clean;
@@ -15,7 +15,7 @@ use skew_view::words::clean;
 const LONGEST_EXCERPT: usize = 100;
 
 /// A reader's error, with what stands at its place.
-pub(super) fn of_input(input: &Input, error: &ReadError) -> Complaint {
+pub(super) fn complaint(input: &Input, error: &ReadError) -> Complaint {
     let at_fault = input.files.iter().find(|file| file.name == error.file);
     let is_log = super::archive::is_cobra_log(&error.file);
     Complaint {
