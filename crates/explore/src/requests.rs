@@ -45,6 +45,10 @@ pub(crate) struct TakenStep {
     pub(crate) stands: Option<TurnPoint>,
     /// The statement that was refused, and with which code.
     pub(crate) refused: Option<(u32, &'static str)>,
+    /// How many statements it has said that are answered.
+    pub(crate) said: usize,
+    /// Whether the next one has begun.
+    pub(crate) has_begun: bool,
     /// It began early, and nothing followed from that.
     pub(crate) waited_in_vain: bool,
     pub(crate) access: StepAccess,
@@ -136,8 +140,16 @@ impl<'a> Requests<'a> {
             let (recorded, asked) = ("another request".to_owned(), "a request that it did not make then");
             return Err(ExploreError::not_deterministic(transaction(), event, recorded, asked));
         }
-        let ServerTurn { stands, refused, waited_in_vain, access, .. } = turn;
-        Ok(TakenStep { stands, refused, waited_in_vain, access })
+        let has_begun = turn.has_begun();
+        let ServerTurn { stands, refused, waited_in_vain, access, said, .. } = turn;
+        Ok(TakenStep { stands, refused, waited_in_vain, access, said, has_begun })
+    }
+
+    /// The transaction has said so many statements, which are answered. Only who wants to know when statements are sent needs it.
+    pub(crate) fn has_said(&mut self, statements: usize) {
+        if let Some(turn) = &mut self.turn {
+            turn.said = statements;
+        }
     }
 
     /// A statement begins, and all requests are its own until the next one does. `ignores`: an INSERT that leaves what is there as it is.

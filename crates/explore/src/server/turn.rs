@@ -83,7 +83,12 @@ pub(crate) struct Dialogue {
     answers: Vec<(TurnQuestion, Arc<TurnAnswer>)>,
     /// What is decided of the range that is being looked over.
     looked: BTreeMap<KeyNumber, RowAnswer>,
+    /// The last statement that has passed a point.
+    passed: u32,
     pub(crate) told: ToldTransaction,
+    /// How many statements were said and answered, and whether the next one has begun.
+    pub(crate) said: usize,
+    pub(crate) has_begun: bool,
 }
 
 /// What was asked, as far as it has to be the same again.
@@ -152,6 +157,8 @@ pub(crate) struct ServerTurn<'a> {
     /// What it asked for is not what it asked for before.
     pub(crate) differs: Option<usize>,
     pub(crate) access: StepAccess,
+    /// How many statements it has said that are answered.
+    pub(crate) said: usize,
 }
 
 impl<'a> ServerTurn<'a> {
@@ -179,6 +186,7 @@ impl<'a> ServerTurn<'a> {
             waited_in_vain: false,
             differs: None,
             access: StepAccess::default(),
+            said: 0,
         }
     }
 
@@ -196,6 +204,12 @@ impl<'a> ServerTurn<'a> {
     /// Who takes the step.
     pub(crate) fn number(&self) -> Number {
         self.one
+    }
+
+    /// Whether the statement at which it stands has passed a point before.
+    pub(crate) fn has_begun(&self) -> bool {
+        let stands = matches!(self.stands, Some(TurnPoint::Open | TurnPoint::Lock(_)));
+        stands && self.dialogue.passed == self.statement
     }
 
     /// How many events it has had.
@@ -233,6 +247,7 @@ impl<'a> ServerTurn<'a> {
         match self.permit {
             Permit::Pass => {
                 self.permit = Permit::Spent;
+                self.dialogue.passed = self.statement;
                 Ok(())
             }
             Permit::Refuse(code) => Err(self.refuse(code)),

@@ -292,7 +292,9 @@ impl Explorable for SqlProgram {
         }
         let atomic = self.options.updates == Updates::Atomic;
         let mut view = View::new(&self.layout, &self.counters, requests, atomic, ordinal, current_values);
-        let abort = self.steps(&mut run, &mut session, &mut view)?;
+        let abort = self.steps(&mut run, &mut session, &mut view);
+        view.has_said(run.said());
+        let abort = abort?;
         session.forget_deferred();
         let outcome = match (&abort, view.refusal()) {
             (None, _) => CallOutcome::Committed,

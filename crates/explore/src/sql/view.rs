@@ -112,6 +112,11 @@ impl<'view, 'requests> View<'view, 'requests> {
         }
     }
 
+    /// The transaction has said so many statements that are answered.
+    pub(crate) fn has_said(&mut self, statements: usize) {
+        self.requests.has_said(statements);
+    }
+
     /// The code with which a server refused the transaction.
     pub(crate) fn refusal(&self) -> Option<&'static str> {
         self.refusal
