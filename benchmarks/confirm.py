@@ -10,12 +10,10 @@ assertion that fails is forced on PostgreSQL or MariaDB, statement by statement,
 
 import argparse
 import json
-import pathlib
 import subprocess
 
 from measure import ROOT, Session
 
-SKEW = ROOT / "target" / "debug" / "skew"
 LEVELS = ["pg:rc", "pg:rr", "mysql:rc", "mysql:rr"]
 
 
@@ -47,16 +45,15 @@ def servers(skew):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--level", action="append", help="one of " + ", ".join(LEVELS))
-    parser.add_argument("--skew", type=pathlib.Path, default=SKEW, help="the binary")
     arguments = parser.parse_args()
     session = Session("confirm")
-    started = servers(arguments.skew)
+    started = servers(session.skew)
     counts = {"confirmed": 0, "differs": 0, "untried": 0}
     try:
         for level in arguments.level or LEVELS:
             process_and_url = started["postgres" if level.startswith("pg") else "mariadb"]
             for program in programs():
-                report, errors = explore(arguments.skew, program, level, process_and_url[1])
+                report, errors = explore(session.skew, program, level, process_and_url[1])
                 if report is None:
                     session.say(f"{level:9} {program}: not explored: {' '.join(errors[:2])}")
                     continue

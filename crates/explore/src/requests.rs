@@ -23,7 +23,7 @@ use crate::outline::Outline;
 use crate::server::access::StepAccess;
 use crate::server::turn::{ServerTurn, TurnPoint};
 use crate::set::{INITIAL, Number, Set};
-use skew_history::StatementKind;
+use skew_history::{Engine, EngineLevel, StatementKind};
 use skew_sql::rows::{Found, Looked, Scanned};
 use skew_sql::{Fit, Fits, KeyPart, KeyRange, Row, RowKey};
 use std::sync::Arc;
@@ -175,6 +175,12 @@ impl<'a> Requests<'a> {
         self.turn.is_some()
     }
 
+    /// Whose server has the answers, if one has.
+    pub(crate) fn engine(&self) -> Option<Engine> {
+        let number = usize::from(self.turn.as_ref()?.number());
+        self.outline.levels[number].of_engine().map(EngineLevel::engine)
+    }
+
     /// Whether a key is free, for an INSERT and whatever else takes a new key: nothing, or the row that is there.
     pub fn check(&mut self, key: &RowKey) -> Result<Option<Row>, Interrupt> {
         let number = self.keys.number(key);
@@ -189,6 +195,15 @@ impl<'a> Requests<'a> {
         let number = self.keys.number(key);
         match &mut self.turn {
             Some(turn) => turn.lock(number, self.keys, kind),
+            None => self.read(key, true),
+        }
+    }
+
+    /// Locks a row that refers to one which is deleted, or whose key changes.
+    pub(crate) fn lock_child(&mut self, key: &RowKey, kind: StatementKind) -> Result<Option<Row>, Interrupt> {
+        let number = self.keys.number(key);
+        match &mut self.turn {
+            Some(turn) => turn.lock_child(number, self.keys, kind),
             None => self.read(key, true),
         }
     }

@@ -78,6 +78,13 @@ impl Score {
         let barrier = self.barriers.iter().find(is_within).map_or(usize::MAX, |(step, _)| *step);
         window.last.min(window.latest).min(barrier)
     }
+
+    /// For whom a statement waits that is sent before it is answered: whoever has what it wants, or ends before it goes on.
+    fn waits_for(&self, number: Number, sent: usize, window: &Window) -> Set {
+        let blocked = self.blocked[sent..window.last].iter().find_map(|blocked| blocked.get(&number));
+        let ends = || self.ends.iter().find(|(_, step)| (sent..window.last).contains(step)).map(|(other, _)| *other);
+        blocked.copied().or_else(|| ends().map(Set::only)).unwrap_or(Set::EMPTY)
+    }
 }
 
 /// The beats of a schedule.
@@ -97,7 +104,7 @@ pub(crate) fn beats<P: Explorable + ?Sized>(
         };
         add(sent, 0, BeatKind::Sent);
         if sent < window.last {
-            let whom = score.blocked[sent].get(&number).copied().unwrap_or(Set::EMPTY);
+            let whom = score.waits_for(number, sent, window);
             add(sent, 1, BeatKind::Waits(whom.iter().map(place).collect()));
         }
         add(window.last, 2, BeatKind::Answered);

@@ -293,10 +293,7 @@ impl<'a> ServerTurn<'a> {
     /// A plain read.
     pub(crate) fn select(&mut self, key: KeyNumber, keys: &Keys) -> Result<Option<Row>, Interrupt> {
         if self.database.locks_all(self.one) {
-            return match self.seek_as(key, keys, StatementKind::Select, &mut |_, _| Fit::Yes)? {
-                RowAnswer::Locked(row) => Ok(Some(row)),
-                _ => Ok(None),
-            };
+            return Ok(locked(self.seek_as(key, keys, StatementKind::Select, &mut |_, _| Fit::Yes)?));
         }
         let question = TurnQuestion::Key(key);
         if let Some(answer) = self.ask(&question, StatementKind::Select)? {
@@ -322,10 +319,35 @@ impl<'a> ServerTurn<'a> {
             // The server asks for itself, with a snapshot of its own.
             self.has_asked = false;
         }
-        match self.seek_as(key, keys, kind, &mut |_, _| Fit::Yes)? {
-            RowAnswer::Locked(row) => Ok(Some(row)),
-            _ => Ok(None),
+        Ok(locked(self.seek_as(key, keys, kind, &mut |_, _| Fit::Yes)?))
+    }
+
+    /// A row that refers to one which is deleted. PostgreSQL looks for it as of now: at read committed with a snapshot of its own; above
+    /// that what the transaction's snapshot does not have is still in the way of a deletion, and cannot be deleted or changed with it.
+    pub(crate) fn lock_child(
+        &mut self,
+        key: KeyNumber,
+        keys: &Keys,
+        kind: StatementKind,
+    ) -> Result<Option<Row>, Interrupt> {
+        if !self.database.looks_before_it_locks() {
+            return self.lock(key, keys, kind);
         }
+        self.has_asked = false;
+        if !self.database.is_repeatable(self.one) {
+            return Ok(locked(self.seek_as(key, keys, kind, &mut |_, _| Fit::Yes)?));
+        }
+        let question = TurnQuestion::Key(key);
+        if let Some(answer) = self.ask(&question, kind)? {
+            return Ok(locked(outcome_of(&answer)));
+        }
+        let outcome = match self.database.unseen(self.one, key, keys) {
+            None => self.sought(key, keys, kind, None, &mut |_, _| Fit::Yes)?,
+            Some(row) if kind == StatementKind::ForeignKey => RowAnswer::Locked(row),
+            Some(_) => return Err(self.refuse("40001")),
+        };
+        self.answer(question, TurnAnswer::Row(outcome.clone()));
+        Ok(locked(outcome))
     }
 
     /// The kind of a statement that seeks rows to lock.
@@ -649,6 +671,13 @@ impl<'a> ServerTurn<'a> {
         let is_free = self.stands.is_none() && self.refused.is_none() && self.differs.is_none();
         // Who asks for nothing ends in a step of its own all the same.
         self.stands = self.stands.or_else(|| is_free.then_some(TurnPoint::End));
+    }
+}
+
+fn locked(outcome: RowAnswer) -> Option<Row> {
+    match outcome {
+        RowAnswer::Locked(row) => Some(row),
+        _ => None,
     }
 }
 

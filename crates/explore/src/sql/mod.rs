@@ -19,7 +19,7 @@ use crate::explorable::{Explorable, TransactionEnd};
 use crate::outline::Place;
 use crate::requests::{Interrupt, Requests};
 use skew_check::Updates;
-use skew_history::IsolationLevel;
+use skew_history::{Engine, IsolationLevel};
 use skew_program::{
     CallOutcome, CallResult, Client, Ending as ProcedureEnding, Heard, MOST_STEPS, Program, ProgramError, Results, Run,
     Spoken, Step,
@@ -286,6 +286,9 @@ impl Explorable for SqlProgram {
         if requests.is_on_server() && is_told_otherwise {
             let message = "an engine locks rows, and its updates are atomic: leave --granularity and --updates out";
             return Err(Interrupt::Failed(message.to_owned()));
+        }
+        if requests.engine() == Some(Engine::Postgres) {
+            session.count_found();
         }
         if self.remembers {
             run.remember();

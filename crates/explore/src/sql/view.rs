@@ -236,6 +236,18 @@ impl Storage for View<'_, '_> {
         if self.layout.has_cells(key.space) { self.cells(key, columns, locking).map(Some) } else { Ok(Some(found)) }
     }
 
+    fn get_child(&mut self, key: &RowKey, lock: Lock) -> Result<Option<Row>, Stop> {
+        if !self.atomic || self.layout.has_cells(key.space) || !self.requests.is_on_server() {
+            return self.get(key, &Columns::All, lock);
+        }
+        let kind = match self.purpose {
+            _ if lock == Lock::Share => StatementKind::ForeignKey,
+            Purpose::Delete => StatementKind::Delete,
+            _ => StatementKind::Update,
+        };
+        self.read_for(key, true, Locks::Child(kind))
+    }
+
     fn would_wait(&mut self, _: &RowKey, lock: Lock) -> Result<bool, Stop> {
         // Asked for SKIP LOCKED and NOWAIT only: their answers depend on who runs at the same time.
         if lock == Lock::None || !self.atomic {
@@ -383,6 +395,7 @@ impl Reader for AskingReader<'_, '_> {
         let answer = match self.locks {
             Locks::Free if locking => self.requests.check(key),
             Locks::Row(kind) if locking => self.requests.lock(key, kind),
+            Locks::Child(kind) if locking => self.requests.lock_child(key, kind),
             _ => self.requests.read(key, locking),
         };
         keep(self.interrupt, self.refusal, answer)
@@ -448,6 +461,8 @@ enum Locks {
     Free,
     /// The row is to stay as it is.
     Row(StatementKind),
+    /// It refers to a row that is deleted, or whose key changes.
+    Child(StatementKind),
 }
 
 /// What a statement is in a history, and whether it leaves a row that is there as it is.
