@@ -23,7 +23,8 @@ def programs():
 
 
 def explore(skew, program, level, url):
-    command = [str(skew), "explore", program, "--level", level, "--budget", "20000", "--confirm", url, "--format", "json"]
+    limits = ["--budget", "20000", "--timeout", "60s"]
+    command = [str(skew), "explore", program, "--level", level, *limits, "--confirm", url, "--format", "json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1, 3):
         return None, done.stderr.strip().splitlines()

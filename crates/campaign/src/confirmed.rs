@@ -30,23 +30,23 @@ const NAMES: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A server on which runs are confirmed.
-pub struct LiveServer {
+pub(crate) struct LiveServer {
     url: Url,
     server: Server,
 }
 
 /// What a server showed of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Confirmation {
+pub(crate) struct Confirmation {
     /// `PostgreSQL 15.20`.
-    pub server: String,
+    pub(crate) server: String,
     /// What came of it.
-    pub verdict: ConfirmationVerdict,
+    pub(crate) verdict: ConfirmationVerdict,
 }
 
 /// Whether a server does what the explorer says.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum ConfirmationVerdict {
+pub(crate) enum ConfirmationVerdict {
     /// Every answer is the same, and the assertion is false there, too.
     Confirmed,
     /// These statements were answered otherwise, or the assertion is true there.
@@ -57,30 +57,30 @@ pub enum ConfirmationVerdict {
 
 /// A statement that was answered otherwise.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LiveDifference {
+pub(crate) struct LiveDifference {
     /// Whose it was; nothing for the assertion.
-    pub session: Option<String>,
+    pub(crate) session: Option<String>,
     /// What was sent.
-    pub sql: String,
+    pub(crate) sql: String,
     /// What the explorer says.
-    pub expected: String,
+    pub(crate) expected: String,
     /// What the server said.
-    pub answered: String,
+    pub(crate) answered: String,
 }
 
 /// What a run needs besides its statements.
-pub struct Setting<'a> {
+pub(crate) struct Setting<'a> {
     /// The level at which it was found.
-    pub level: EngineLevel,
+    pub(crate) level: EngineLevel,
     /// The statements that make tables and first rows.
-    pub schema: &'a [String],
+    pub(crate) schema: &'a [String],
     /// The assertion that is false in it, as a query of one boolean.
-    pub assertion: Option<String>,
+    pub(crate) assertion: Option<String>,
 }
 
 impl LiveServer {
     /// Finds out who the server is.
-    pub fn open(url: &Url) -> Result<LiveServer, Complaint> {
+    pub(crate) fn open(url: &Url) -> Result<LiveServer, Complaint> {
         let unreachable = |failure: Failure| {
             let advice = "check that the server runs, and user, password, database and rights; or let one be started: --confirm up";
             Complaint::new(&url.to_string(), failure.to_string(), advice)
@@ -91,19 +91,23 @@ impl LiveServer {
     }
 
     /// Whose levels it has.
-    pub fn engine(&self) -> Engine {
+    pub(crate) fn engine(&self) -> Engine {
         match self.url.dialect {
             Dialect::Postgres => Engine::Postgres,
             Dialect::MySql => Engine::Mysql,
         }
     }
 
+    /// A run that cannot be made there.
+    pub(crate) fn untried(&self, why: String) -> Confirmation {
+        Confirmation { server: self.server.words.clone(), verdict: ConfirmationVerdict::Untried(why) }
+    }
+
     /// Makes a run there, with tables of its own that are dropped afterwards.
-    pub fn confirm(&self, typed: &Typed, setting: &Setting<'_>) -> Result<Confirmation, Complaint> {
+    pub(crate) fn confirm(&self, typed: &Typed, setting: &Setting<'_>) -> Result<Confirmation, Complaint> {
         let server = self.server.words.clone();
         if self.engine() != setting.level.engine() {
-            let why = format!("{} is a level of another engine than {server}", setting.level.name());
-            return Ok(Confirmation { server, verdict: ConfirmationVerdict::Untried(why) });
+            return Ok(self.untried(format!("{} is a level of another engine", setting.level.name())));
         }
         let mut schema = LiveSchema::create(&self.url)?;
         let verdict = match schema.fill(setting.schema) {
@@ -172,30 +176,26 @@ impl FromStr for ConfirmOn {
 }
 
 /// The servers on which runs are confirmed: one that was named, or one per engine, started when it is needed.
-pub enum LiveServers {
-    /// One that was named.
-    Named(LiveServer),
-    /// Those that were started.
-    Started(Vec<(LiveServer, Fleet)>),
+pub struct LiveServers {
+    is_named: bool,
+    /// Those that were started with what ends them.
+    known: Vec<(LiveServer, Option<Fleet>)>,
 }
 
 impl LiveServers {
     /// Nothing is started yet; a server that was named is asked who it is.
     pub fn new(confirm_on: &ConfirmOn) -> Result<LiveServers, Complaint> {
         Ok(match confirm_on {
-            ConfirmOn::Up => LiveServers::Started(Vec::new()),
-            ConfirmOn::Server(url) => LiveServers::Named(LiveServer::open(url)?),
+            ConfirmOn::Up => LiveServers { is_named: false, known: Vec::new() },
+            ConfirmOn::Server(url) => LiveServers { is_named: true, known: vec![(LiveServer::open(url)?, None)] },
         })
     }
 
-    /// The server for the levels of an engine.
-    pub fn of(&mut self, engine: Engine) -> Result<&LiveServer, Complaint> {
-        let started = match self {
-            LiveServers::Named(server) => return Ok(server),
-            LiveServers::Started(started) => started,
-        };
-        if let Some(place) = started.iter().position(|(server, _)| server.engine() == engine) {
-            return Ok(&started[place].0);
+    /// The server for the levels of an engine, or the one that was named.
+    pub(crate) fn of(&mut self, engine: Engine) -> Result<&LiveServer, Complaint> {
+        let fits = |(server, _): &(LiveServer, Option<Fleet>)| self.is_named || server.engine() == engine;
+        if let Some(place) = self.known.iter().position(fits) {
+            return Ok(&self.known[place].0);
         }
         let kind = match engine {
             Engine::Postgres => Kind::Postgres,
@@ -203,8 +203,8 @@ impl LiveServers {
         };
         let fleet = servers::start(kind, 1, &[], "skew explore --confirm up")?;
         let server = LiveServer::open(&fleet.urls()[0])?;
-        started.push((server, fleet));
-        Ok(&started[started.len() - 1].0)
+        self.known.push((server, Some(fleet)));
+        Ok(&self.known[self.known.len() - 1].0)
     }
 }
 
@@ -382,7 +382,7 @@ fn end_words(end: &CueEnd, expected: &Heard) -> String {
 
 impl Confirmation {
     /// What is told of it, a line each; the first one is the verdict.
-    pub fn lines(&self, has_assertion: bool) -> Vec<String> {
+    pub(crate) fn lines(&self, has_assertion: bool) -> Vec<String> {
         match &self.verdict {
             ConfirmationVerdict::Confirmed => {
                 let assertion = if has_assertion { ", and the assertion is false there, too" } else { "" };
@@ -397,7 +397,7 @@ impl Confirmation {
     }
 
     /// The same for programs.
-    pub fn json(&self) -> Json {
+    pub(crate) fn json(&self) -> Json {
         let (verdict, why) = match &self.verdict {
             ConfirmationVerdict::Confirmed => ("confirmed", None),
             ConfirmationVerdict::Differs(_) => ("differs", None),

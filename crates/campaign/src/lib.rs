@@ -47,7 +47,7 @@ pub mod served;
 pub mod servers;
 mod stop;
 pub mod tally;
-pub mod typed;
+mod typed;
 
 pub use anomalies::counted;
 pub use checked::Checked;

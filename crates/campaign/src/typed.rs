@@ -18,26 +18,26 @@ const MOST_ROWS: usize = 6;
 
 /// A run as several people type it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Typed {
+pub(crate) struct Typed {
     /// Whose server it is.
-    pub engine: Engine,
+    pub(crate) engine: Engine,
     /// The names of the sessions that take part.
-    pub sessions: Vec<String>,
+    pub(crate) sessions: Vec<String>,
     /// Their statements, in the order in which they are sent.
-    pub statements: Vec<TypedStatement>,
+    pub(crate) statements: Vec<TypedStatement>,
     /// What happens to them, by their places.
     happenings: Vec<(usize, TypedKind)>,
 }
 
 /// A statement of a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TypedStatement {
+pub(crate) struct TypedStatement {
     /// Whose it is: a place among the sessions.
-    pub session: usize,
+    pub(crate) session: usize,
     /// Its text.
-    pub sql: String,
+    pub(crate) sql: String,
     /// What it is answered.
-    pub heard: Heard,
+    pub(crate) heard: Heard,
 }
 
 /// What happens to a statement.
@@ -50,18 +50,18 @@ enum TypedKind {
 }
 
 /// A transaction of a run, to be typed.
-pub struct TypedCall<'a> {
+pub(crate) struct TypedCall<'a> {
     /// The name of its session.
-    pub session: String,
+    pub(crate) session: String,
     /// What begins it.
-    pub opening: Vec<String>,
+    pub(crate) opening: Vec<String>,
     /// What it said, from BEGIN to its end.
-    pub spoken: &'a [Spoken],
+    pub(crate) spoken: &'a [Spoken],
 }
 
 impl Typed {
     /// Puts together who sends what, and when.
-    pub fn new(engine: Engine, beats: &[Beat], calls: &BTreeMap<Place, TypedCall<'_>>) -> Typed {
+    pub(crate) fn new(engine: Engine, beats: &[Beat], calls: &BTreeMap<Place, TypedCall<'_>>) -> Typed {
         let mut typed = Typed { engine, sessions: Vec::new(), statements: Vec::new(), happenings: Vec::new() };
         for call in calls.values() {
             if !typed.sessions.contains(&call.session) {
@@ -120,7 +120,7 @@ impl Typed {
     }
 
     /// The terminals side by side.
-    pub fn shown(&self, palette: Palette) -> String {
+    pub(crate) fn shown(&self, palette: Palette) -> String {
         let mut lines = Vec::new();
         let mut waiting = vec![false; self.statements.len()];
         for (place, kind) in &self.happenings {
@@ -158,7 +158,7 @@ impl Typed {
     }
 
     /// The codes with which a server may tell an error; none for no error, and where every code will do.
-    pub fn codes<'heard>(&self, heard: &'heard Heard) -> Vec<&'heard str> {
+    pub(crate) fn codes<'heard>(&self, heard: &'heard Heard) -> Vec<&'heard str> {
         let Heard::Failed { state, .. } = heard else { return Vec::new() };
         match (self.engine, state.as_str()) {
             (Engine::Postgres, state) => vec![state],
@@ -174,7 +174,7 @@ impl Typed {
 }
 
 /// An answer in short: `100`, `1 a, 2 b`, `no row`, `3 rows`.
-pub fn words(heard: &Heard) -> String {
+pub(crate) fn words(heard: &Heard) -> String {
     match heard {
         Heard::Rows(rows) | Heard::Changed(_, rows) if !rows.is_empty() => rows_words(rows),
         Heard::Rows(_) => "no row".to_owned(),
@@ -187,7 +187,7 @@ pub fn words(heard: &Heard) -> String {
 }
 
 /// The values of rows, or how many there are.
-pub fn rows_words(rows: &TextRows) -> String {
+pub(crate) fn rows_words(rows: &TextRows) -> String {
     if rows.len() > MOST_ROWS {
         return format!("{} rows", rows.len());
     }

@@ -75,10 +75,17 @@ impl ExploredProgram<'_> {
     ) -> Result<(), Complaint> {
         for one in shown {
             let level = self.isolation(&explored.levels[one.level])?;
-            let (Some(level), Some(Ok(said))) = (level.of_engine(), &one.said) else { continue };
-            let schema = self.program().schema();
-            let setting = Setting { level, schema, assertion: said.assertion.clone() };
-            one.confirmed = Some(servers.of(level.engine())?.confirm(&said.typed, &setting)?);
+            let (Some(level), Some(said)) = (level.of_engine(), &one.said) else { continue };
+            let (server, schema) = (servers.of(level.engine())?, self.program().schema());
+            one.confirmed = Some(match said {
+                Err(error) => server.untried(format!("a statement has no text: {}", error.message)),
+                Ok(said) => {
+                    // One that cannot be evaluated cannot be there either, and each server says so in words of its own.
+                    let assertion = said.assertion.clone().filter(|_| one.error.is_none());
+                    let setting = Setting { level, schema, assertion };
+                    server.confirm(&said.typed, &setting)?
+                }
+            });
         }
         Ok(())
     }
