@@ -19,7 +19,7 @@
 //! |---|---|---|
 //! | `seeds` | threads | several runs at a time |
 //! | `family`, [`command`] | child processes, a clock, a nameless file for what they print | commands that are run again and again, each for so long |
-//! | [`foretold`], [`conformance`] | a clock | how long a client or a server is waited for |
+//! | [`foretold`], [`conformance`], [`confirmed`] | a clock | how long a client or a server is waited for |
 //! | [`served`], [`driven`] | addresses, a clock | where a command finds its database; how long runs took |
 //!
 //! The rest uses none of that. Clocks decide when to give up and what is told, never what a run does: that is the seed's. The user's files
@@ -30,6 +30,7 @@ mod checked;
 pub mod command;
 mod complaint;
 mod conclusion;
+pub mod confirmed;
 pub mod conformance;
 pub mod driven;
 pub mod explored;
@@ -49,6 +50,7 @@ pub mod served;
 pub mod servers;
 mod stop;
 pub mod tally;
+mod typed;
 pub mod verified;
 
 pub use anomalies::counted;

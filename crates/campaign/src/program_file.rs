@@ -8,6 +8,10 @@ use skew_program::{Program, ProgramError};
 use skew_sql::{Stop, Storage, Write};
 use skew_value::{Dialect, SqlError};
 
+/// The levels of the papers that are asked when nobody says which.
+pub const LEVELS_OF_PAPERS: [IsolationLevel; 3] =
+    [IsolationLevel::ReadCommitted, IsolationLevel::Snapshot, IsolationLevel::Serializable];
+
 /// A program and the text that it was made from.
 pub struct ProgramFile {
     /// As the user calls it.
@@ -44,6 +48,17 @@ impl ProgramFile {
             Dialect::MySql => Engine::Mysql,
         };
         engine.usual_levels().map(IsolationLevel::Engine).collect()
+    }
+
+    /// The levels that are asked when nobody says which: those of its engine, or of the level that calls have by `AT`. Levels of the papers
+    /// and of engines do not go together.
+    pub fn usual_levels(&self) -> Vec<IsolationLevel> {
+        let declared = self.program.scripts().iter().flat_map(|script| &script.calls).find_map(|call| call.level);
+        match declared.map(IsolationLevel::of_engine) {
+            None => self.engine_levels(),
+            Some(Some(level)) => level.engine().usual_levels().map(IsolationLevel::Engine).collect(),
+            Some(None) => LEVELS_OF_PAPERS.to_vec(),
+        }
     }
 
     /// The hash that binds findings and unfinished explorations to it.

@@ -72,6 +72,7 @@ pub use program::{End, Program, Session, Transaction, TransactionStop};
 pub use remote::{Learned, NoRemoteSchedule, Path, PathError, Remote, RemoteRun, RemoteSchedule, RemoteSearch};
 pub use requests::{Interrupt, Requests};
 pub use run::{Run, RunAnswer};
+pub use schedules::beats::{Beat, BeatKind};
 pub use search::{Progress, Search};
 pub use skew_history::IsolationLevel;
 pub use skew_sql::Granularity;

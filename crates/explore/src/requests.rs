@@ -23,7 +23,7 @@ use crate::outline::Outline;
 use crate::server::access::StepAccess;
 use crate::server::turn::{ServerTurn, TurnPoint};
 use crate::set::{INITIAL, Number, Set};
-use skew_history::StatementKind;
+use skew_history::{Engine, EngineLevel, StatementKind};
 use skew_sql::rows::{Found, Looked, Scanned};
 use skew_sql::{Fit, Fits, KeyPart, KeyRange, Row, RowKey};
 use std::sync::Arc;
@@ -45,6 +45,10 @@ pub(crate) struct TakenStep {
     pub(crate) stands: Option<TurnPoint>,
     /// The statement that was refused, and with which code.
     pub(crate) refused: Option<(u32, &'static str)>,
+    /// How many statements it has said that are answered.
+    pub(crate) said: usize,
+    /// Whether the next one has begun.
+    pub(crate) has_begun: bool,
     /// It began early, and nothing followed from that.
     pub(crate) waited_in_vain: bool,
     pub(crate) access: StepAccess,
@@ -136,8 +140,16 @@ impl<'a> Requests<'a> {
             let (recorded, asked) = ("another request".to_owned(), "a request that it did not make then");
             return Err(ExploreError::not_deterministic(transaction(), event, recorded, asked));
         }
-        let ServerTurn { stands, refused, waited_in_vain, access, .. } = turn;
-        Ok(TakenStep { stands, refused, waited_in_vain, access })
+        let has_begun = turn.has_begun();
+        let ServerTurn { stands, refused, waited_in_vain, access, said, .. } = turn;
+        Ok(TakenStep { stands, refused, waited_in_vain, access, said, has_begun })
+    }
+
+    /// The transaction has said so many statements, which are answered. Only who wants to know when statements are sent needs it.
+    pub(crate) fn has_said(&mut self, statements: usize) {
+        if let Some(turn) = &mut self.turn {
+            turn.said = statements;
+        }
     }
 
     /// A statement begins, and all requests are its own until the next one does. `ignores`: an INSERT that leaves what is there as it is.
@@ -163,6 +175,12 @@ impl<'a> Requests<'a> {
         self.turn.is_some()
     }
 
+    /// Whose server has the answers, if one has.
+    pub(crate) fn engine(&self) -> Option<Engine> {
+        let number = usize::from(self.turn.as_ref()?.number());
+        self.outline.levels[number].of_engine().map(EngineLevel::engine)
+    }
+
     /// Whether a key is free, for an INSERT and whatever else takes a new key: nothing, or the row that is there.
     pub fn check(&mut self, key: &RowKey) -> Result<Option<Row>, Interrupt> {
         let number = self.keys.number(key);
@@ -177,6 +195,15 @@ impl<'a> Requests<'a> {
         let number = self.keys.number(key);
         match &mut self.turn {
             Some(turn) => turn.lock(number, self.keys, kind),
+            None => self.read(key, true),
+        }
+    }
+
+    /// Locks a row that refers to one which is deleted, or whose key changes.
+    pub(crate) fn lock_child(&mut self, key: &RowKey, kind: StatementKind) -> Result<Option<Row>, Interrupt> {
+        let number = self.keys.number(key);
+        match &mut self.turn {
+            Some(turn) => turn.lock_child(number, self.keys, kind),
             None => self.read(key, true),
         }
     }

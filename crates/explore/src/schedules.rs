@@ -27,6 +27,10 @@
 //!
 //! What then still comes twice, because nobody has seen the difference, is known by a fingerprint of 16 bytes per history: this is all that
 //! grows with their number. The stack holds a state per step and sibling. Fingerprints are why such a search is not split over threads.
+//!
+//! When the statements of one run are sent, as somebody does who has a terminal per session, is in `beats`.
+
+pub(crate) mod beats;
 
 use crate::error::ExploreError;
 use crate::explorable::{Explorable, TransactionEnd};
@@ -349,6 +353,8 @@ fn execute<P: Explorable + ?Sized>(
         Ok(TransactionEnd { commits, left }) => Some((commits, Arc::new(left))),
     };
     let mut access = asked.access;
+    let dialogue = Arc::make_mut(&mut node.dialogues[number as usize]);
+    (dialogue.said, dialogue.has_begun) = (asked.said, asked.has_begun);
     node.in_vain = asked.waited_in_vain && !node.needed.contains(number);
     node.needed = node.needed - Set::only(number);
     if let Some((statement, code)) = asked.refused {

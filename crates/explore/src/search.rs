@@ -21,6 +21,7 @@ use crate::outline::Options;
 use crate::requests::{Branch, Guide};
 use crate::run::Run;
 use crate::runner::{Halt, Node, Runner};
+use crate::schedules::beats::{self, Beat};
 use crate::schedules::{Met, ServerSearch};
 use crate::set::Number;
 use crate::subtree::Subtree;
@@ -116,6 +117,12 @@ impl<'p, P: Explorable + ?Sized> Search<'p, P> {
                 Ok(())
             }
         }
+    }
+
+    /// At a level of an engine: the statements of one run in the order in which somebody sends them who has a terminal per session. The
+    /// program has to remember what it says. Nothing is added to what is left.
+    pub fn beats(&mut self, run: &Subtree) -> Result<Vec<Beat>, ExploreError> {
+        beats::beats(&mut self.runner, &run.steps())
     }
 
     /// What is left to explore. Together with what was found it is the whole.

@@ -15,7 +15,7 @@ use crate::instruction::{Procedure, Query};
 use crate::source::FIELD_DOT;
 use crate::syntax::AssertionText;
 use skew_sql::{Session, Stop, Storage};
-use skew_value::{Datum, SqlError, SqlState, SqlType};
+use skew_value::{Datum, Dialect, SqlError, SqlState, SqlType};
 use sqlparser::tokenizer::Token;
 use std::sync::Arc;
 
@@ -47,6 +47,12 @@ impl Assertion {
     pub fn holds(&self, session: &mut Session, results: &Results, storage: &mut dyn Storage) -> Result<bool, Stop> {
         let values: Vec<Datum> = self.fields.iter().map(|asked| asked.value(results)).collect();
         self.query.holds(session, &values, storage)
+    }
+
+    /// The condition as a query of one boolean, after calls with these results.
+    pub fn query_text(&self, results: &Results, dialect: Dialect) -> Result<String, SqlError> {
+        let values: Vec<Datum> = self.fields.iter().map(|asked| asked.value(results)).collect();
+        self.query.text_with(&values, dialect)
     }
 }
 

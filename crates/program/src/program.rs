@@ -15,6 +15,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Program {
     source: Source,
+    schema: Vec<String>,
     catalog: Arc<Catalog>,
     rows: MemoryStorage,
     procedures: Vec<Arc<Procedure>>,
@@ -54,7 +55,8 @@ impl Program {
         let assertions = assertion::assertions(&mut binder, &parsed.assertions, &scripts, &procedures)?;
         let mut warnings = std::mem::take(&mut binder.warnings);
         warnings.dedup();
-        Ok(Program { catalog, rows, procedures, scripts, assertions, warnings, source, clock })
+        let schema = parsed.schema.iter().map(|piece| source.text_of(piece)).collect();
+        Ok(Program { schema, catalog, rows, procedures, scripts, assertions, warnings, source, clock })
     }
 
     /// When its time begins, in microseconds since 1970.
@@ -65,6 +67,11 @@ impl Program {
     /// The dialect of its first line.
     pub fn dialect(&self) -> Dialect {
         self.source.dialect
+    }
+
+    /// The statements that make its tables and first rows, as the file has them.
+    pub fn schema(&self) -> &[String] {
+        &self.schema
     }
 
     /// What exists, and the rows that are there before the first call.

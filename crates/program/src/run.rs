@@ -86,6 +86,11 @@ impl Run {
         self.spoken = Some(Ok(Vec::new()));
     }
 
+    /// How many statements it has said that are answered, of those that it remembers.
+    pub fn said(&self) -> usize {
+        self.spoken.as_ref().and_then(|spoken| spoken.as_ref().ok()).map_or(0, Vec::len)
+    }
+
     /// What was said and heard; an error where something cannot be said as text.
     pub fn take_spoken(&mut self) -> Result<Vec<Spoken>, SqlError> {
         self.spoken.take().unwrap_or(Ok(Vec::new()))

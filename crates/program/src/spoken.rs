@@ -12,7 +12,7 @@
 //! the same is heard, the procedure would have done the same there, because what it does depends on nothing else.
 
 use crate::instruction::Query;
-use crate::source::{in_file, tokens_of};
+use crate::source::{Spot, in_file, tokens_of};
 use skew_sql::session::Rows;
 use skew_sql::{Answer, Stop};
 use skew_value::{Datum, Dialect, Place, SqlError, SqlState, SqlType, output};
@@ -104,19 +104,28 @@ impl Query {
             // It is asked again later.
             Err(Stop::Interrupted(_)) => return Ok(None),
         };
-        let text = self.said(values, dialect).map_err(|error| in_file(error, self.place, self.prefix))?;
-        Ok(text.map(|text| Spoken { text, place: self.place, heard }))
-    }
-
-    /// The text with values for variables, in one line and without comments.
-    fn said(&self, values: &[Datum], dialect: Dialect) -> Result<Option<String>, SqlError> {
-        let source = self.prepared.statement().text();
-        let spots = tokens_of(source, dialect)?;
-        let asks = |word: &str| spots.iter().any(|spot| spot.is_word(word));
-        if self.prefix > 0 && !spots[1..].iter().any(|spot| spot.is_word("select")) && !SEQUENCES.into_iter().any(asks)
-        {
+        if !self.asks_somebody(dialect)? {
             return Ok(None);
         }
+        Ok(Some(Spoken { text: self.text_with(values, dialect)?, place: self.place, heard }))
+    }
+
+    /// Whether this is more than an expression that reads nothing.
+    fn asks_somebody(&self, dialect: Dialect) -> Result<bool, SqlError> {
+        let spots = tokens_of(self.prepared.statement().text(), dialect)?;
+        let asks = |word: &str| spots.iter().any(|spot| spot.is_word(word));
+        let reads = |spot: &Spot| spot.is_word("select");
+        Ok(self.prefix == 0 || spots[1..].iter().any(reads) || SEQUENCES.into_iter().any(asks))
+    }
+
+    /// The text with values for variables, in one line and without comments; an error has its place in the file.
+    pub(crate) fn text_with(&self, values: &[Datum], dialect: Dialect) -> Result<String, SqlError> {
+        self.said(values, dialect).map_err(|error| in_file(error, self.place, self.prefix))
+    }
+
+    fn said(&self, values: &[Datum], dialect: Dialect) -> Result<String, SqlError> {
+        let source = self.prepared.statement().text();
+        let spots = tokens_of(source, dialect)?;
         let mut text = String::new();
         let mut end = None;
         for spot in spots.iter().filter(|spot| !spot.bytes.is_empty()) {
@@ -132,7 +141,7 @@ impl Query {
                 None => text.push_str(&source[spot.bytes.clone()]),
             }
         }
-        Ok(Some(text))
+        Ok(text)
     }
 }
 

@@ -267,6 +267,12 @@ pub trait Storage {
     /// The row under a key: one read event, whether the row is there or not.
     fn get(&mut self, key: &RowKey, columns: &Columns, lock: Lock) -> Result<Option<Row>, Stop>;
 
+    /// A row that refers to one which is deleted, or whose key changes: the same, but a server looks for it with a snapshot of its own, or
+    /// refuses where the transaction may not see it.
+    fn get_child(&mut self, key: &RowKey, lock: Lock) -> Result<Option<Row>, Stop> {
+        self.get(key, &Columns::All, lock)
+    }
+
     /// Whether a read of this key with this lock would have to wait for somebody. No event; a store for one program alone never waits.
     fn would_wait(&mut self, key: &RowKey, lock: Lock) -> Result<bool, Stop> {
         let _ = (key, lock);

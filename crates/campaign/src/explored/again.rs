@@ -34,7 +34,11 @@ impl ExploredProgram<'_> {
             self.refuse_no_run(run, level, schedule)?;
             self.told_again(&program, run, over_the_wire.then_some(level), palette)
         };
-        self.with_run(&program, level, schedule, again)?
+        let mut again = self.with_run(&program, level, schedule, again)??;
+        if let Some(Ok(said)) = self.said(&self.left_out, level, schedule, None)? {
+            let _ = write!(again.text, "\n{}", said.typed.shown(palette));
+        }
+        Ok(again)
     }
 
     /// One run: what was said over the wire, if it was at a level, its calls and assertions, and its history.

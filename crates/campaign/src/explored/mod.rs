@@ -17,6 +17,7 @@
 //! | `workers`, `baseline` | the threads of an exploration; every order, for comparison |
 //! | `tally`, `unfinished` | what is counted at a level; an exploration that is not over, as text |
 //! | `minimal`, `shown` | the fewest calls that fail, and the run that shows it |
+//! | `typing` | at levels of engines: the same as people type it, and on real servers |
 //! | `again`, `wire`, `client` | one run once more, by the explorer or over PostgreSQL's protocol |
 //! | `steered` | databases that follow a run |
 //! | `application` | commands |
@@ -32,6 +33,7 @@ mod shown;
 mod steered;
 mod tally;
 mod tell;
+mod typing;
 mod unfinished;
 mod wire;
 mod workers;

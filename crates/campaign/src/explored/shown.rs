@@ -4,11 +4,14 @@ use super::ExploredProgram;
 use super::left_out::{calls, names};
 use super::minimal::{Minimal, Reduction};
 use super::tally::SmallestRun;
+use super::typing::SaidRun;
 use super::unfinished::{Unfinished, UnfinishedLevel};
 use crate::Complaint;
+use crate::confirmed::Confirmation;
 use skew_check::Counterexample;
 use skew_explore::{ExploreError, Place, Run, Search, SqlProgram, Subtree};
 use skew_history::{History, IsolationLevel};
+use skew_program::ProgramError;
 use skew_view::finding::FoundIn;
 
 /// Something that failed, and a run that shows it.
@@ -26,6 +29,10 @@ pub struct Shown {
     /// Why the assertion could not be evaluated, if that is what is wrong.
     pub(super) error: Option<String>,
     pub(super) history: History,
+    /// At a level of an engine: its statements, or why they have no text.
+    pub(super) said: Option<Result<SaidRun, ProgramError>>,
+    /// What a real server showed of it, if one was asked.
+    pub(super) confirmed: Option<Confirmation>,
     /// What is wrong with the run, and how to see it again.
     pub exhibit: Exhibit,
 }
@@ -81,7 +88,10 @@ impl ExploredProgram<'_> {
         let kept = || calls(self.program()).filter(|place| !left_out.contains(place));
         let enough = (left_out != self.left_out).then(|| names(self.program(), &kept().collect::<Vec<Place>>()));
         let without = names(self.program(), &left_out);
+        let said = self.said(&left_out, isolation, &smallest.schedule, assertion)?;
         Ok(Shown {
+            said,
+            confirmed: None,
             level: number,
             assertion,
             exhibit: Exhibit {

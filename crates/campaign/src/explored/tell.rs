@@ -14,6 +14,7 @@ use super::shown::Shown;
 use super::tally::LevelTally;
 use super::unfinished::{Parts, Unfinished, UnfinishedLevel};
 use super::{ExploredProgram, histories_of, told_run};
+use crate::confirmed::{Confirmation, ConfirmationVerdict};
 use crate::counted;
 use serde_json::{Value, json};
 use skew_explore::{SqlProgram, Subtree};
@@ -47,8 +48,17 @@ impl ExploredProgram<'_> {
             self.tell_level(&program, level, width, palette, &mut text);
         }
         if let Some((first, others)) = shown.split_first() {
-            let _ = write!(text, "\n{}\n", told_run(&first.history, first.exhibit.found.as_ref(), palette));
-            tell_calls(first, &mut text);
+            let told = match &first.said {
+                Some(Ok(_)) if first.exhibit.found.is_none() => String::new(),
+                _ => told_run(&first.history, first.exhibit.found.as_ref(), palette),
+            };
+            let _ = write!(text, "\n{told}");
+            if let Some(Ok(said)) = &first.said {
+                let gap = if told.is_empty() { "" } else { "\n" };
+                let _ = write!(text, "{gap}{}", said.typed.shown(palette));
+            }
+            text.push('\n');
+            tell_calls(first, palette, &mut text);
             self.tell_others(first, others, &mut text);
         }
         text
@@ -129,6 +139,7 @@ impl ExploredProgram<'_> {
                     "without": shown.map(|shown| shown.without.clone()),
                     "minimal": shown.map(|shown| shown.is_minimal),
                     "replay": shown.map(|shown| shown.exhibit.replay.clone()),
+                    "confirmed": shown.and_then(|shown| shown.confirmed.as_ref()).map(Confirmation::json),
                 })
             })
             .collect();
@@ -164,18 +175,31 @@ impl ExploredProgram<'_> {
             let assertion = one.assertion.and_then(|number| self.program().assertions().get(number));
             let Some(assertion) = assertion.filter(|_| !told.iter().any(is_told)) else { continue };
             let _ = writeln!(text, "\n{}:", words::clean(&assertion.name));
-            tell_calls(one, text);
+            tell_calls(one, Palette::PLAIN, text);
             told.push(one);
         }
     }
 }
 
 /// How to see a counterexample again.
-fn tell_calls(shown: &Shown, text: &mut String) {
+fn tell_calls(shown: &Shown, palette: Palette, text: &mut String) {
+    tell_confirmed(shown, palette, text);
     if let Some(enough) = &shown.enough {
         let _ = writeln!(text, "these calls are enough: {}\n", words::clean(&enough.join(", ")));
     }
     let _ = writeln!(text, "{}", shown.exhibit.replay);
+}
+
+/// What a real server showed of it.
+fn tell_confirmed(shown: &Shown, palette: Palette, text: &mut String) {
+    let Some(confirmed) = &shown.confirmed else { return };
+    let Palette { good, doubtful, end, .. } = palette;
+    let colour = if confirmed.verdict == ConfirmationVerdict::Confirmed { good } else { doubtful };
+    for (number, line) in confirmed.lines(shown.assertion.is_some()).iter().enumerate() {
+        let (start, stop) = if number == 0 { (colour, end) } else { ("", "") };
+        let _ = writeln!(text, "{start}{}{stop}", words::clean(line));
+    }
+    text.push('\n');
 }
 
 fn tell_open(level: &UnfinishedLevel, text: &mut String) {

@@ -8,6 +8,7 @@
 //! | `account`, `explored` | what matters of a run, and all runs of the explorer |
 //! | `again`, `steered` | a run of the explorer made again by the mock, as weak as it is or steered |
 //! | `postgres` | a real server, and sessions on it |
+//! | `storm` | random interleavings on live servers, and what the explorer has at their own levels |
 //! | `naming` | whether what is called a lost update is one |
 //! | `property` | what has to hold, and how what breaks it is made small |
 //!
@@ -26,6 +27,7 @@ mod property;
 mod setting;
 mod stage;
 mod steered;
+mod storm;
 mod talk;
 
 use draft::Draft;

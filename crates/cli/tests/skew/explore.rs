@@ -18,7 +18,8 @@ fn folder(name: &str) -> Folder {
 
 #[test]
 fn all_runs_of_three_levels_are_counted_and_the_smallest_failure_is_shown() {
-    let ran = explore(&folder("explore-report"), &["withdraw.sql"]).expect(1);
+    let levels = ["--level", "read-committed,snapshot,serializable"];
+    let ran = explore(&folder("explore-report"), &[&["withdraw.sql"], &levels[..]].concat()).expect(1);
     assert!(
         ran.out.starts_with("withdraw.sql: 2 sessions, 3 transactions\n  read-committed  14 histories"),
         "{}",
@@ -27,6 +28,65 @@ fn all_runs_of_three_levels_are_counted_and_the_smallest_failure_is_shown() {
     assert!(ran.out.contains("fails  money adds up: in 11 histories"), "{}", ran.out);
     assert_eq!(ran.out.matches("holds  money adds up").count(), 2, "{}", ran.out);
     assert!(ran.out.contains("--level read-committed --replay '"), "{}", ran.out);
+}
+
+/// The levels of a report, in their order.
+fn levels_of(ran: &Ran) -> Vec<String> {
+    let levels = ran.json()["levels"].as_array().cloned().unwrap_or_default();
+    levels.iter().map(|level| level["level"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn without_a_level_the_three_of_the_engine_are_asked_and_with_what_engines_do_not_have_those_of_the_papers() {
+    let folder = folder("explore-levels");
+    folder.write("postgres.sql", format!("-- dialect: postgres\n{WITHDRAW}"));
+    folder.write("at.sql", WITHDRAW.replace("@a);", "@a) AT snapshot;"));
+    folder.write("at-engine.sql", WITHDRAW.replace("@a);", "@a) AT pg:rr;"));
+    let levels = |arguments: &[&str]| levels_of(&explore(&folder, &[arguments, &["--format", "json"]].concat()));
+    let of =
+        |engine: &str| ["read-committed", "repeatable-read", "serializable"].map(|level| format!("{engine}:{level}"));
+    assert_eq!(levels(&["withdraw.sql"]), of("mysql"));
+    assert_eq!(levels(&["withdraw.sql", "--jobs", "2"]), of("mysql"));
+    assert_eq!(levels(&["postgres.sql"]), of("postgres"));
+    assert_eq!(levels(&["at-engine.sql"]), of("postgres"));
+    let papers = ["read-committed", "snapshot", "serializable"];
+    assert_eq!(levels(&["at.sql"]), papers);
+    for flags in [
+        &["--updates", "plain"][..],
+        &["--granularity", "cell"],
+        &["--base", "read-committed"],
+        &["--algorithm", "dfs"],
+        &["--resume", "state.json"],
+    ] {
+        assert_eq!(levels(&[&["withdraw.sql"], flags].concat()), papers, "{flags:?}");
+    }
+    explore(&folder, &["withdraw.sql", "--split", "2"]).expect(0);
+}
+
+#[test]
+fn one_session_alone_never_fails_at_the_levels_of_engines() {
+    let folder = Folder::new("explore-alone");
+    let calls = "SESSION alice: CALL withdraw(1, 60, @a); CALL withdraw(1, 30, @b); CALL withdraw(1, 30, @c);";
+    let (head, _) = WITHDRAW.split_once("SESSION ").expect("it has sessions");
+    let assertion = "ASSERT 'money adds up': (SELECT balance FROM account WHERE id = 1) = 100 - alice[1].paid - alice[2].paid - alice[3].paid;";
+    folder.write("alone.sql", format!("{head}{calls}\n{assertion}\n"));
+    let all = "pg:rc,pg:rr,pg:ser,mysql:rc,mysql:rr,mysql:snapshot-isolation,mysql:ser";
+    for level in all.split(',') {
+        let ran = explore(&folder, &["alone.sql", "--level", level]).expect(0);
+        assert!(ran.out.contains("  1 history\n    holds  money adds up\n"), "{}", ran.out);
+    }
+}
+
+#[test]
+fn at_the_level_of_an_engine_a_counterexample_is_what_two_people_type() {
+    let folder = folder("explore-terminals");
+    let ran = explore(&folder, &["withdraw.sql", "--level", "mysql:rc"]).expect(1);
+    let typed = ran.out.split("  alice                      ").nth(1).unwrap_or_else(|| panic!("{}", ran.out));
+    for words in
+        ["BEGIN;", "UPDATE account SET balance = 100 - 60 WHERE id = 1;", "-- waits for bob", "-- goes on: no row"]
+    {
+        assert!(typed.contains(words), "{words}: {}", ran.out);
+    }
 }
 
 #[test]
@@ -204,6 +264,9 @@ fn what_cannot_go_together_is_refused() {
         (&["--algorithm", "dfs", "--jobs", "2"][..], "with one thread"),
         (&["--algorithm", "dfs", "--split", "2"], "in one go"),
         (&["--init", "withdraw.sql"], "--init is for commands"),
+        (&["--level", "rc", "--confirm", "up"], "--confirm is for levels of engines"),
+        (&["--updates", "plain", "--confirm", "up"], "--confirm is for levels of engines"),
+        (&["--confirm", "down"], "is not the URL of a server"),
         (&["--level", "rc", "--replay", "2:0.0 1:2 3:0.2", "--format", "json"], "not as JSON"),
         (&["--level", "rc", "--replay", "2:0.0"], "one that begins so is `2:0.0 "),
         (&["--level", "ser", "--replay", "2:0.0 1:2 3:0.2"], "no such run at serializable"),

@@ -11,6 +11,7 @@ mod corpus;
 mod database_clock;
 mod explore;
 mod explore_command;
+mod explore_confirm;
 mod explore_minimal;
 mod explore_wire;
 mod hostile;

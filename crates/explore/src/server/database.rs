@@ -78,6 +78,14 @@ impl ServerState {
         }
     }
 
+    /// A committed row that a transaction's snapshot does not have, where there are snapshots for what is locked.
+    pub(crate) fn unseen(&mut self, one: Number, key: KeyNumber, keys: &Keys) -> Option<Row> {
+        match self {
+            ServerState::Postgres(postgres) => postgres.unseen(one, key, keys),
+            ServerState::Innodb(_) => None,
+        }
+    }
+
     /// Whether statements that lock look at a snapshot first.
     pub(crate) fn looks_before_it_locks(&self) -> bool {
         matches!(self, ServerState::Postgres(_))

@@ -201,6 +201,13 @@ impl PostgresServer {
         self.tuples.iter().rfind(there).map(|tuple| tuple.row.clone())
     }
 
+    /// The row under a key as it stands, if it is not what the snapshot shows.
+    pub(crate) fn unseen(&mut self, one: Number, key: KeyNumber, keys: &Keys) -> Option<Row> {
+        let row = self.latest(one, key, keys)?;
+        let is_seen = self.visible(one, key).iter().any(|&place| self.tuples[place].row == row);
+        (!is_seen).then_some(row)
+    }
+
     /// What a statement that seeks finds under a key; what there is nothing to lock of is told.
     fn sight(&mut self, asking: &mut Asking<'_>, key: KeyNumber, fits: &mut Fits<'_>) -> PostgresSight {
         self.meet(key, asking.keys);
@@ -338,7 +345,9 @@ impl PostgresServer {
         if is_blind && self.repeatable[one as usize] && self.changes.iter().any(changed_since) {
             return RowAnswer::Refused("40001");
         }
-        if is_blind {
+        // An entry of an index is written without having been locked; whoever wants it waits for that all the same.
+        let is_held = self.locks.iter().any(|lock| lock.transaction == one && lock.key == key);
+        if is_blind || !is_held && last.is_some() {
             let life = last.map_or(u16::MAX, |last| self.tuples[last].life);
             self.hold(one, key, life, Strength::Update);
         }

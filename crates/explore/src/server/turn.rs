@@ -83,7 +83,12 @@ pub(crate) struct Dialogue {
     answers: Vec<(TurnQuestion, Arc<TurnAnswer>)>,
     /// What is decided of the range that is being looked over.
     looked: BTreeMap<KeyNumber, RowAnswer>,
+    /// The last statement that has passed a point.
+    passed: u32,
     pub(crate) told: ToldTransaction,
+    /// How many statements were said and answered, and whether the next one has begun.
+    pub(crate) said: usize,
+    pub(crate) has_begun: bool,
 }
 
 /// What was asked, as far as it has to be the same again.
@@ -152,6 +157,8 @@ pub(crate) struct ServerTurn<'a> {
     /// What it asked for is not what it asked for before.
     pub(crate) differs: Option<usize>,
     pub(crate) access: StepAccess,
+    /// How many statements it has said that are answered.
+    pub(crate) said: usize,
 }
 
 impl<'a> ServerTurn<'a> {
@@ -179,6 +186,7 @@ impl<'a> ServerTurn<'a> {
             waited_in_vain: false,
             differs: None,
             access: StepAccess::default(),
+            said: 0,
         }
     }
 
@@ -196,6 +204,12 @@ impl<'a> ServerTurn<'a> {
     /// Who takes the step.
     pub(crate) fn number(&self) -> Number {
         self.one
+    }
+
+    /// Whether the statement at which it stands has passed a point before.
+    pub(crate) fn has_begun(&self) -> bool {
+        let stands = matches!(self.stands, Some(TurnPoint::Open | TurnPoint::Lock(_)));
+        stands && self.dialogue.passed == self.statement
     }
 
     /// How many events it has had.
@@ -233,6 +247,7 @@ impl<'a> ServerTurn<'a> {
         match self.permit {
             Permit::Pass => {
                 self.permit = Permit::Spent;
+                self.dialogue.passed = self.statement;
                 Ok(())
             }
             Permit::Refuse(code) => Err(self.refuse(code)),
@@ -278,10 +293,7 @@ impl<'a> ServerTurn<'a> {
     /// A plain read.
     pub(crate) fn select(&mut self, key: KeyNumber, keys: &Keys) -> Result<Option<Row>, Interrupt> {
         if self.database.locks_all(self.one) {
-            return match self.seek_as(key, keys, StatementKind::Select, &mut |_, _| Fit::Yes)? {
-                RowAnswer::Locked(row) => Ok(Some(row)),
-                _ => Ok(None),
-            };
+            return Ok(locked(self.seek_as(key, keys, StatementKind::Select, &mut |_, _| Fit::Yes)?));
         }
         let question = TurnQuestion::Key(key);
         if let Some(answer) = self.ask(&question, StatementKind::Select)? {
@@ -307,10 +319,35 @@ impl<'a> ServerTurn<'a> {
             // The server asks for itself, with a snapshot of its own.
             self.has_asked = false;
         }
-        match self.seek_as(key, keys, kind, &mut |_, _| Fit::Yes)? {
-            RowAnswer::Locked(row) => Ok(Some(row)),
-            _ => Ok(None),
+        Ok(locked(self.seek_as(key, keys, kind, &mut |_, _| Fit::Yes)?))
+    }
+
+    /// A row that refers to one which is deleted. PostgreSQL looks for it as of now: at read committed with a snapshot of its own; above
+    /// that what the transaction's snapshot does not have is still in the way of a deletion, and cannot be deleted or changed with it.
+    pub(crate) fn lock_child(
+        &mut self,
+        key: KeyNumber,
+        keys: &Keys,
+        kind: StatementKind,
+    ) -> Result<Option<Row>, Interrupt> {
+        if !self.database.looks_before_it_locks() {
+            return self.lock(key, keys, kind);
         }
+        self.has_asked = false;
+        if !self.database.is_repeatable(self.one) {
+            return Ok(locked(self.seek_as(key, keys, kind, &mut |_, _| Fit::Yes)?));
+        }
+        let question = TurnQuestion::Key(key);
+        if let Some(answer) = self.ask(&question, kind)? {
+            return Ok(locked(outcome_of(&answer)));
+        }
+        let outcome = match self.database.unseen(self.one, key, keys) {
+            None => self.sought(key, keys, kind, None, &mut |_, _| Fit::Yes)?,
+            Some(row) if kind == StatementKind::ForeignKey => RowAnswer::Locked(row),
+            Some(_) => return Err(self.refuse("40001")),
+        };
+        self.answer(question, TurnAnswer::Row(outcome.clone()));
+        Ok(locked(outcome))
     }
 
     /// The kind of a statement that seeks rows to lock.
@@ -634,6 +671,13 @@ impl<'a> ServerTurn<'a> {
         let is_free = self.stands.is_none() && self.refused.is_none() && self.differs.is_none();
         // Who asks for nothing ends in a step of its own all the same.
         self.stands = self.stands.or_else(|| is_free.then_some(TurnPoint::End));
+    }
+}
+
+fn locked(outcome: RowAnswer) -> Option<Row> {
+    match outcome {
+        RowAnswer::Locked(row) => Some(row),
+        _ => None,
     }
 }
 

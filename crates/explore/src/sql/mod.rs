@@ -19,7 +19,7 @@ use crate::explorable::{Explorable, TransactionEnd};
 use crate::outline::Place;
 use crate::requests::{Interrupt, Requests};
 use skew_check::Updates;
-use skew_history::IsolationLevel;
+use skew_history::{Engine, IsolationLevel};
 use skew_program::{
     CallOutcome, CallResult, Client, Ending as ProcedureEnding, Heard, MOST_STEPS, Program, ProgramError, Results, Run,
     Spoken, Step,
@@ -287,12 +287,17 @@ impl Explorable for SqlProgram {
             let message = "an engine locks rows, and its updates are atomic: leave --granularity and --updates out";
             return Err(Interrupt::Failed(message.to_owned()));
         }
+        if requests.engine() == Some(Engine::Postgres) {
+            session.count_found();
+        }
         if self.remembers {
             run.remember();
         }
         let atomic = self.options.updates == Updates::Atomic;
         let mut view = View::new(&self.layout, &self.counters, requests, atomic, ordinal, current_values);
-        let abort = self.steps(&mut run, &mut session, &mut view)?;
+        let abort = self.steps(&mut run, &mut session, &mut view);
+        view.has_said(run.said());
+        let abort = abort?;
         session.forget_deferred();
         let outcome = match (&abort, view.refusal()) {
             (None, _) => CallOutcome::Committed,

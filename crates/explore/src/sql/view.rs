@@ -112,6 +112,11 @@ impl<'view, 'requests> View<'view, 'requests> {
         }
     }
 
+    /// The transaction has said so many statements that are answered.
+    pub(crate) fn has_said(&mut self, statements: usize) {
+        self.requests.has_said(statements);
+    }
+
     /// The code with which a server refused the transaction.
     pub(crate) fn refusal(&self) -> Option<&'static str> {
         self.refusal
@@ -229,6 +234,18 @@ impl Storage for View<'_, '_> {
         let locking = lock != Lock::None && self.atomic;
         let Some(found) = self.read_for(key, locking, self.locks_of(key, lock))? else { return Ok(None) };
         if self.layout.has_cells(key.space) { self.cells(key, columns, locking).map(Some) } else { Ok(Some(found)) }
+    }
+
+    fn get_child(&mut self, key: &RowKey, lock: Lock) -> Result<Option<Row>, Stop> {
+        if !self.atomic || self.layout.has_cells(key.space) || !self.requests.is_on_server() {
+            return self.get(key, &Columns::All, lock);
+        }
+        let kind = match self.purpose {
+            _ if lock == Lock::Share => StatementKind::ForeignKey,
+            Purpose::Delete => StatementKind::Delete,
+            _ => StatementKind::Update,
+        };
+        self.read_for(key, true, Locks::Child(kind))
     }
 
     fn would_wait(&mut self, _: &RowKey, lock: Lock) -> Result<bool, Stop> {
@@ -378,6 +395,7 @@ impl Reader for AskingReader<'_, '_> {
         let answer = match self.locks {
             Locks::Free if locking => self.requests.check(key),
             Locks::Row(kind) if locking => self.requests.lock(key, kind),
+            Locks::Child(kind) if locking => self.requests.lock_child(key, kind),
             _ => self.requests.read(key, locking),
         };
         keep(self.interrupt, self.refusal, answer)
@@ -443,6 +461,8 @@ enum Locks {
     Free,
     /// The row is to stay as it is.
     Row(StatementKind),
+    /// It refers to a row that is deleted, or whose key changes.
+    Child(StatementKind),
 }
 
 /// What a statement is in a history, and whether it leaves a row that is there as it is.

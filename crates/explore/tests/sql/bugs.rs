@@ -14,13 +14,6 @@ use skew_explore::SqlOptions;
 use skew_history::{Engine, EngineLevel, IsolationLevel};
 use std::path::{Path, PathBuf};
 
-/// Where the explorer is known to be wrong: foreign keys look at the children of a row in the snapshot of the statement that deletes it, or
-/// at what is not committed. PostgreSQL itself was asked what the file says.
-const NOT_YET: [(&str, EngineLevel); 2] = [
-    ("06-dangling-row/fixed.sql", EngineLevel::PostgresReadCommitted),
-    ("06-dangling-row/fixed.sql", EngineLevel::PostgresRepeatableRead),
-];
-
 /// Bugs that no level of the papers tells from their fixes.
 const OF_AN_ENGINE: [&str; 2] = ["10-get-or-create/", "14-nobody-on-call/"];
 
@@ -114,9 +107,6 @@ fn every_bug_fails_and_every_fix_never_does_at_the_levels_of_its_engines() {
                 let level: IsolationLevel = format!("{}:{name}", engine.name()).parse().expect("a level");
                 let level = level.of_engine().expect("a level of an engine");
                 assert!(!bug.name.ends_with("/fixed.sql") || verdict_told != "fails", "{} at {level}", bug.name);
-                if NOT_YET.contains(&(bug.name.as_str(), level)) {
-                    continue;
-                }
                 let found = verdict(&bug, level);
                 if found != verdict_told && (found, verdict_told) != ("refuses", "passes") {
                     wrong.push(format!("{} at {level}: {found} and not {verdict_told}", bug.name));

@@ -195,3 +195,31 @@ fn levels_of_two_kinds_are_refused_together() {
     let told = refusal.map(|error| error.to_string()).unwrap_or_default();
     assert!(told.contains("cannot be explored together"), "{told}");
 }
+
+/// One adds a child, the other deletes its parent.
+fn family(action: &str) -> String {
+    format!(
+        "CREATE TABLE parent (id INT PRIMARY KEY);
+CREATE TABLE child (id INT PRIMARY KEY, parent INT NOT NULL, FOREIGN KEY (parent) REFERENCES parent (id) {action});
+INSERT INTO parent VALUES (1);
+CREATE PROCEDURE born() BEGIN INSERT INTO child VALUES (1, 1); END;
+CREATE PROCEDURE gone() BEGIN DELETE FROM parent WHERE id = 1; END;
+SESSION a: CALL born();
+SESSION b: CALL gone();
+ASSERT 'nobody is an orphan': NOT EXISTS (SELECT 1 FROM child WHERE parent NOT IN (SELECT id FROM parent));"
+    )
+}
+
+#[test]
+fn a_child_that_was_committed_since_is_seen_by_who_deletes_its_parent() {
+    for level in LEVELS {
+        for action in ["ON DELETE CASCADE", ""] {
+            let found = explore(&family(action), level);
+            assert!(found.violated.is_empty(), "{level} {action}: {found:?}");
+            assert!(found.histories >= 2, "{level} {action}: {found:?}");
+        }
+    }
+    // The snapshot of the one that deletes has no such child, so that it cannot be deleted with its parent; seen live.
+    let cascading = explore(&family("ON DELETE CASCADE"), PostgresRepeatableRead);
+    assert_eq!(cascading.refused.get("40001"), Some(&2), "{cascading:?}");
+}

@@ -105,7 +105,7 @@ pub(crate) fn children(
     let candidates = child_keys(child, key, &values, execution)?;
     let mut found = Vec::new();
     for candidate in candidates {
-        let Some(row) = execution.storage().get(&candidate, &Columns::All, lock)? else { continue };
+        let Some(row) = execution.storage().get_child(&candidate, lock)? else { continue };
         let row = child.complete(&row);
         if is_child(child, key, &row, &values)? {
             found.push((candidate, row));

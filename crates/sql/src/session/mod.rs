@@ -52,6 +52,8 @@ pub struct Session {
     statements: BTreeMap<String, Prepared>,
     /// DECLARE … CURSOR.
     cursors: BTreeMap<String, named::Cursor>,
+    /// Whether changes count all rows that qualified.
+    counts_found: bool,
 }
 
 /// Names and types that a program gives to the statements it runs.
@@ -128,7 +130,13 @@ impl Session {
             deferred: Vec::new(),
             statements: BTreeMap::new(),
             cursors: BTreeMap::new(),
+            counts_found: false,
         }
+    }
+
+    /// Counts every row that qualified, changed or not, as PostgreSQL does whatever the dialect.
+    pub fn count_found(&mut self) {
+        self.counts_found = true;
     }
 
     /// Who is connected to what, for functions that tell it.
@@ -336,7 +344,7 @@ impl Session {
                     change.returning().map(|_| Rows { columns: columns_of(prepared), rows: outcome.returned });
                 Answer::Changed(Changed {
                     command: change.command(),
-                    count: outcome.count,
+                    count: if self.counts_found { outcome.found } else { outcome.count },
                     found: outcome.found,
                     returning,
                     insert_id: outcome.insert_id,

@@ -71,7 +71,7 @@ pub fn connect(url: &Url, settings: &Settings) -> Result<Box<dyn Connection>, Fa
 }
 
 /// How SQL calls a level; nothing for those that no server has.
-pub(crate) fn level_name(level: IsolationLevel) -> Option<&'static str> {
+pub fn level_name(level: IsolationLevel) -> Option<&'static str> {
     use IsolationLevel::*;
     match level {
         ReadCommitted => Some("READ COMMITTED"),

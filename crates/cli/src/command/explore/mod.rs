@@ -18,7 +18,9 @@ use crate::exit::Exit;
 use crate::input::Complaint;
 use crate::output::{unwritable, write_whole};
 use skew_campaign::Moment;
+use skew_campaign::confirmed::ConfirmOn;
 use skew_campaign::explored::{CallName, Exhibit, Pace, Terms};
+use skew_campaign::program_file::LEVELS_OF_PAPERS;
 use skew_explore::Base;
 use skew_history::level::{IsolationLevel, spellings};
 use skew_program::MOST_STEPS;
@@ -42,7 +44,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "FILE", required_unless_present = "command")]
     file: Option<PathBuf>,
     #[arg(short, long, value_name = "LEVEL,…", value_delimiter = ',',
-        help = format!("The levels to explore at: {} [default: read-committed,snapshot,serializable]", spellings(IsolationLevel::of_transactions())))]
+        help = format!("The levels to explore at: {} [default: the three of the program's engine, for a command read-committed,snapshot,serializable]", spellings(IsolationLevel::of_transactions())))]
     level: Vec<IsolationLevel>,
     /// What the search itself keeps to; weaker ones explore more and find the same [default: the strongest that the level allows]
     #[arg(long, value_enum, value_name = "LEVEL")]
@@ -98,6 +100,9 @@ pub(crate) struct Arguments {
     /// Make the run of --replay once more over PostgreSQL's protocol, and show what is said
     #[arg(long, requires = "replay")]
     wire: bool,
+    /// At levels of engines: make counterexamples once more on a real server, at this URL or on throw-away ones that are started for it
+    #[arg(long, value_name = "URL|up", conflicts_with_all = ["command", "split", "replay"])]
+    confirm: Option<ConfirmOn>,
     /// Keep counterexamples in this folder, for `skew view`
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
@@ -161,6 +166,7 @@ impl Replayed for Arguments {
         ("merge", ONE_RUN),
         ("list", SHOWN),
         ("wire", SHOWN),
+        ("confirm", SHOWN),
         ("save", SHOWN),
         ("format", SHOWN),
     ];
@@ -209,10 +215,9 @@ impl Arguments {
         Err(Complaint::new("skew explore", message, advice))
     }
 
-    /// The levels that were asked for, or the usual ones.
+    /// The levels that a command is explored at: those that were asked for, or the usual ones.
     fn levels(&self) -> &[IsolationLevel] {
-        use IsolationLevel::{ReadCommitted, Serializable, Snapshot};
-        if self.level.is_empty() { &[ReadCommitted, Snapshot, Serializable] } else { &self.level }
+        if self.level.is_empty() { &LEVELS_OF_PAPERS } else { &self.level }
     }
 
     /// The one level of a run that is made again.

@@ -1,14 +1,17 @@
 //! A program file: what is explored of it, what of that is in files, and what is reported.
 
-use super::super::program::{self, Format};
+use super::super::program::{self, Format, GranularityArgument, UpdatesArgument};
 use super::{AlgorithmArgument, Arguments};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::{Complaint, cannot};
 use crate::output::{can_write, unwritable, write_whole};
 use skew_campaign::ProgramFile;
+use skew_campaign::confirmed::LiveServers;
 use skew_campaign::explored::{Algorithm, CallName, ExploredProgram, Unfinished};
+use skew_campaign::program_file::LEVELS_OF_PAPERS;
 use skew_explore::NoSchedule;
+use skew_history::IsolationLevel;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -46,6 +49,19 @@ impl Arguments {
         ExploredProgram { file, clock: self.clock, most_steps: self.max_steps, left_out, terms: self.terms() }
     }
 
+    /// The levels that were asked for, or those of the program's engine; those of the papers with what only they have.
+    fn levels_of(&self, file: &ProgramFile) -> Vec<IsolationLevel> {
+        let in_parts = self.resume.is_some() || self.split.is_some() || self.part.is_some() || !self.merge.is_empty();
+        let is_told_otherwise = self.updates == UpdatesArgument::Plain || self.granularity == GranularityArgument::Cell;
+        let is_of_papers =
+            in_parts || is_told_otherwise || self.base.is_some() || self.algorithm == AlgorithmArgument::Dfs;
+        match (&self.level[..], is_of_papers) {
+            ([], true) => LEVELS_OF_PAPERS.to_vec(),
+            ([], false) => file.usual_levels(),
+            (levels, _) => levels.to_vec(),
+        }
+    }
+
     /// Which of several threads is first would be chance.
     fn algorithm(&self) -> Algorithm {
         match self.algorithm {
@@ -61,6 +77,8 @@ impl Arguments {
         let in_parts = self.resume.is_some() || self.split.is_some() || self.part.is_some() || !self.merge.is_empty();
         let is_replay = self.replay.is_some();
         let of_engine = self.level.iter().any(|level| level.of_engine().is_some());
+        let at_engine = |level: &IsolationLevel| level.of_engine().is_some();
+        let confirms_nothing = self.confirm.is_some() && !self.levels_of(file).iter().any(at_engine);
         let refusals = [
             (
                 of_engine && in_parts,
@@ -73,6 +91,10 @@ impl Arguments {
             (
                 of_engine && self.base.is_some(),
                 "--base is for levels of the papers: that of an engine is explored as it is",
+            ),
+            (
+                confirms_nothing,
+                "--confirm is for levels of engines: no server has those of the papers, and what only they have",
             ),
             (self.init.is_some(), "--init is for commands: a program has its tables and rows in its file"),
             (is_baseline && in_parts, "--algorithm dfs explores in one go: it cannot be interrupted or split"),
@@ -103,7 +125,7 @@ impl Arguments {
 
     /// Everything that is to be explored, or what is left of it.
     fn start(&self, subject: &ExploredProgram<'_>) -> Result<Unfinished, Complaint> {
-        let nothing_done = subject.nothing_done(self.levels());
+        let nothing_done = subject.nothing_done(&self.levels_of(subject.file));
         let read = |path: &PathBuf| {
             let name = path.to_string_lossy();
             let text = fs::read_to_string(path).map_err(|error| {
@@ -129,7 +151,7 @@ impl Arguments {
         parts: usize,
         console: &mut Console,
     ) -> Result<Exit, Complaint> {
-        let parts = subject.in_parts(self.levels(), parts)?;
+        let parts = subject.in_parts(&self.levels_of(subject.file), parts)?;
         let path = |number: usize| PathBuf::from(format!("{}.part-{number}.json", subject.file.name));
         // A part may hold days of work. None is written where one would be lost.
         if let Some(path) = (1..=parts.len()).map(path).find(|path| fs::symlink_metadata(path).is_ok()) {
@@ -152,6 +174,9 @@ impl Arguments {
     ) -> Result<Exit, Complaint> {
         let replay = |level: &str, without: &[String], schedule: &str| self.replay_line(level, without, schedule);
         let mut shown = subject.counterexamples(explored, &replay)?;
+        if let Some(confirm_on) = self.confirm.as_ref().filter(|_| !shown.is_empty()) {
+            subject.confirm(explored, &mut shown, &mut LiveServers::new(confirm_on)?)?;
+        }
         self.keep(shown.iter_mut().map(|one| &mut one.exhibit), &subject.found_in())?;
         match self.format {
             Format::Human => console.say(&subject.human(explored, &shown, console.palette)),

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Every counterexample of the programs under `examples/`, made once more on real servers.
+
+    benchmarks/confirm.py                  # on servers that it starts: some minutes
+    benchmarks/confirm.py --level pg:rc
+
+Each program is explored at both read committeds, PostgreSQL's repeatable read and MariaDB's repeatable read; the counterexample of every
+assertion that fails is forced on PostgreSQL or MariaDB, statement by statement, and every answer is compared, and so is the assertion.
+"""
+
+import argparse
+import json
+import subprocess
+
+from measure import ROOT, Session
+
+LEVELS = ["pg:rc", "pg:rr", "mysql:rc", "mysql:rr"]
+
+
+def programs():
+    found = sorted((ROOT / "examples" / "bugs").glob("*/*.sql")) + sorted((ROOT / "examples" / "applications").glob("*.sql"))
+    return [str(path.relative_to(ROOT)) for path in found + sorted((ROOT / "examples").glob("*.sql"))]
+
+
+def explore(skew, program, level, url):
+    limits = ["--budget", "20000", "--timeout", "60s"]
+    command = [str(skew), "explore", program, "--level", level, *limits, "--confirm", url, "--format", "json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1, 3):
+        return None, done.stderr.strip().splitlines()
+    return json.loads(done.stdout), []
+
+
+def servers(skew):
+    """Throw-away servers, as `skew up` starts them, and where they are."""
+    started = {}
+    for kind in ("postgres", "mariadb"):
+        process = subprocess.Popen([str(skew), "up", kind], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for line in process.stdout:
+            if "://" in line:
+                started[kind] = (process, next(word for word in line.split() if "://" in word))
+                break
+    return started
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--level", action="append", help="one of " + ", ".join(LEVELS))
+    arguments = parser.parse_args()
+    session = Session("confirm")
+    started = servers(session.skew)
+    counts = {"confirmed": 0, "differs": 0, "untried": 0}
+    try:
+        for level in arguments.level or LEVELS:
+            process_and_url = started["postgres" if level.startswith("pg") else "mariadb"]
+            for program in programs():
+                report, errors = explore(session.skew, program, level, process_and_url[1])
+                if report is None:
+                    session.say(f"{level:9} {program}: not explored: {' '.join(errors[:2])}")
+                    continue
+                tell(session, program, level, report, counts)
+    finally:
+        for process, _ in started.values():
+            process.terminate()
+            process.wait()
+    session.say(", ".join(f"{count} {word}" for word, count in counts.items()))
+    session.finish(keeps=arguments.level is None)
+
+
+def tell(session, program, level, report, counts):
+    for assertion in report["levels"][0]["assertions"]:
+        if not assertion["violations"]:
+            continue
+        confirmed = assertion["confirmed"] or {"verdict": "untried", "server": "", "why": "it has no text", "differences": []}
+        counts[confirmed["verdict"]] += 1
+        session.say(f"{level:9} {program}: {assertion['name']}: {confirmed['verdict']} {confirmed['why'] or ''}".rstrip())
+        for one in confirmed["differences"]:
+            session.say(f"          {one['session']}: {one['sql']}: {one['answered']}; expected: {one['expected']}")
+
+
+if __name__ == "__main__":
+    main()
