@@ -4,7 +4,7 @@
     benchmarks/storm.py                    # 300 programs on PostgreSQL and MariaDB: half an hour
     benchmarks/storm.py --programs 50
 
-The test is the one that CI runs on a dozen; an outcome that is not among the explorer's ends it with the program and the interleaving.
+The test is the one that CI runs on a few; an outcome that is not among the explorer's ends it with the program and the interleaving.
 """
 
 import argparse
