@@ -63,8 +63,8 @@ fn the_fast_checker_agrees_with_the_definitions_and_certifies_it() {
 /// need not make sense on their events.
 fn history_of_statements(random: &mut Random, number: u64) -> History {
     loop {
-        let any = if number % 4 == 0 { Shape::PLAIN } else { Shape::any(random) };
-        let statements = any.statements || number % 2 == 0;
+        let any = if number.is_multiple_of(4) { Shape::PLAIN } else { Shape::any(random) };
+        let statements = any.statements || number.is_multiple_of(2);
         let history = random_history(random, &Shape { transactions: 4, events: 4, statements, ..any });
         if support::lock_orders(&history) <= 600 {
             return history;

@@ -93,3 +93,43 @@ fn two_updates_of_one_version_are_a_lost_update_also_where_somebody_had_looked_b
         assert_eq!(named(&history, level), AnomalyKind::LostUpdate, "{level}");
     }
 }
+
+#[test]
+fn a_ring_of_nine_that_only_all_together_close_is_refuted_and_confirmed() {
+    let ring = 9;
+    let member = |number: usize| {
+        let next = (number + 1) % ring;
+        format!(
+            r#"{{"session":"s{number}","ops":[{{"r":"x{number}","v":0,"s":1,"kind":"select"}},{{"r":"x{next}","v":0,"s":2,"kind":"update"}},{{"w":"x{next}","v":1,"s":2,"kind":"update"}}]}}"#
+        )
+    };
+    let initial: Vec<String> = (0..ring).map(|number| format!(r#""x{number}":0"#)).collect();
+    let mut lines = vec![format!(r#"{{"skew":1,"initial":{{{}}}}}"#, initial.join(","))];
+    lines.extend((0..ring).map(member));
+    let history = history(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+    let level = IsolationLevel::Engine(EngineLevel::PostgresSerializable);
+    let Verdict::Fails(anomaly) = check(&history, level, Budget::UNLIMITED) else { panic!("it is not serializable") };
+    assert!(anomaly.refutes(&history, level));
+    let level = IsolationLevel::Engine(EngineLevel::PostgresRepeatableRead);
+    assert!(check(&history, level, Budget::UNLIMITED).holds());
+}
+
+#[test]
+fn a_schedule_of_thousands_is_walked_through_and_one_that_runs_backwards_is_not_believed() {
+    let updates = |number: usize| {
+        let session = number % 10;
+        format!(
+            r#"{{"session":"s{session}","ops":[{{"r":"x","v":{number},"s":1,"kind":"update"}},{{"w":"x","v":{},"s":1,"kind":"update"}},{{"r":"y","v":7,"s":2}}]}}"#,
+            number + 1
+        )
+    };
+    let mut lines = vec![r#"{"skew":1,"initial":{"x":0,"y":7}}"#.to_owned()];
+    lines.extend((0..3_000).map(updates));
+    let history = history(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+    for level in EngineLevel::ALL.map(IsolationLevel::Engine) {
+        let Verdict::Holds(mut order) = check(&history, level, Budget::UNLIMITED) else { panic!("{level} holds") };
+        assert!(order.justifies(&history, level), "{level}");
+        order.instants.reverse();
+        assert!(!order.justifies(&history, level), "{level} backwards");
+    }
+}

@@ -7,7 +7,7 @@
 
 use super::edges::{has_rows_beside, is_search, moment_of};
 use super::order::StoryMoment;
-use super::schedule::Schedule;
+use super::schedule::WalkedSchedule;
 use super::story::{Deed, From, Touch};
 use skew_history::{Action, EngineLevel, Event, KeyId, Value, Writer};
 
@@ -37,7 +37,7 @@ pub(super) struct KeyVersions {
 }
 
 impl KeyVersions {
-    pub(super) fn new(schedule: &Schedule<'_>, key: usize, is_list: bool) -> KeyVersions {
+    pub(super) fn new(schedule: &WalkedSchedule<'_>, key: usize, is_list: bool) -> KeyVersions {
         let story = &schedule.story;
         let initial = story.history.initial(KeyId(key as u32));
         let first = KeyVersion {
@@ -61,7 +61,7 @@ impl KeyVersions {
     }
 
     /// Adds the version that the changes of one transaction leave.
-    fn add(&mut self, schedule: &Schedule<'_>, changes: &[&Touch]) {
+    fn add(&mut self, schedule: &WalkedSchedule<'_>, changes: &[&Touch]) {
         let writer = changes[0].transaction;
         let before = &self.all[self.all.len() - 1];
         let mut is_absent = before.leaves_nothing;
@@ -98,13 +98,13 @@ impl KeyVersions {
     }
 
     /// Which version is the latest at a moment.
-    pub(super) fn latest(&self, schedule: &Schedule<'_>, moment: StoryMoment) -> usize {
+    pub(super) fn latest(&self, schedule: &WalkedSchedule<'_>, moment: StoryMoment) -> usize {
         let place = schedule.at(moment);
         self.all[1..].partition_point(|version| version.since < place)
     }
 
     /// Which version is of a writer.
-    pub(super) fn of(&self, schedule: &Schedule<'_>, writer: Option<usize>) -> Option<usize> {
+    pub(super) fn of(&self, schedule: &WalkedSchedule<'_>, writer: Option<usize>) -> Option<usize> {
         let Some(writer) = writer else { return Some(0) };
         let since = schedule.end(writer);
         let found = self.all[1..].partition_point(|version| version.since < since) + 1;
@@ -112,18 +112,24 @@ impl KeyVersions {
     }
 
     /// Where the version after that of a writer became the latest.
-    pub(super) fn next_since(&self, schedule: &Schedule<'_>, writer: Option<usize>) -> Option<usize> {
+    pub(super) fn next_since(&self, schedule: &WalkedSchedule<'_>, writer: Option<usize>) -> Option<usize> {
         let place = self.of(schedule, writer)?;
         self.all.get(place + 1).map(|next| next.since)
     }
 
     /// Whether there is no row at a moment.
-    pub(super) fn is_absent(&self, schedule: &Schedule<'_>, moment: StoryMoment) -> bool {
+    pub(super) fn is_absent(&self, schedule: &WalkedSchedule<'_>, moment: StoryMoment) -> bool {
         self.all[self.latest(schedule, moment)].leaves_nothing
     }
 
     /// Where a read is from, given a first guess and what its transaction had appended. Nothing when it returned something else.
-    pub(super) fn source(&self, schedule: &Schedule<'_>, touch: &Touch, guess: From, own: &[Value]) -> Option<From> {
+    pub(super) fn source(
+        &self,
+        schedule: &WalkedSchedule<'_>,
+        touch: &Touch,
+        guess: From,
+        own: &[Value],
+    ) -> Option<From> {
         match guess {
             From::Own => Some(From::Own),
             From::Gone(by) => self.was_deleted(schedule, touch, self.of(schedule, Some(by))?).then_some(guess),
@@ -134,7 +140,7 @@ impl KeyVersions {
         }
     }
 
-    fn version(&self, schedule: &Schedule<'_>, touch: &Touch, own: &[Value]) -> Option<From> {
+    fn version(&self, schedule: &WalkedSchedule<'_>, touch: &Touch, own: &[Value]) -> Option<From> {
         let level = schedule.story.transactions[touch.transaction].level;
         let Deed::Read { absent, passed, waited, .. } = touch.deed else { return None };
         let found = |place: usize| self.returns(schedule, touch, place, own).then_some(place);
@@ -158,7 +164,7 @@ impl KeyVersions {
     }
 
     /// A row that was deleted while it was waited for.
-    fn deleted_since(&self, schedule: &Schedule<'_>, touch: &Touch, own: &[Value]) -> Option<From> {
+    fn deleted_since(&self, schedule: &WalkedSchedule<'_>, touch: &Touch, own: &[Value]) -> Option<From> {
         let since = self.latest(schedule, touch.start) + 1..=self.latest(schedule, touch.held);
         let is_silent = schedule.story.history.claim(touch.event).is_none() && self.list.is_none();
         since.filter(|&place| self.was_deleted(schedule, touch, place)).find_map(|place| {
@@ -173,7 +179,7 @@ impl KeyVersions {
     }
 
     /// Whether a version is that of somebody who deleted the row for which a statement of PostgreSQL's read committed waited.
-    fn was_deleted(&self, schedule: &Schedule<'_>, touch: &Touch, place: usize) -> bool {
+    fn was_deleted(&self, schedule: &WalkedSchedule<'_>, touch: &Touch, place: usize) -> bool {
         let level = schedule.story.transactions[touch.transaction].level;
         let version = &self.all[place];
         let waited = schedule.at(touch.start) < version.since && version.since < schedule.at(touch.held);
@@ -187,7 +193,7 @@ impl KeyVersions {
     }
 
     /// Whether a version is what a read returned.
-    fn returns(&self, schedule: &Schedule<'_>, touch: &Touch, place: usize, own: &[Value]) -> bool {
+    fn returns(&self, schedule: &WalkedSchedule<'_>, touch: &Touch, place: usize, own: &[Value]) -> bool {
         let history = schedule.story.history;
         let value = history.event(touch.event).value;
         let version = &self.all[place];

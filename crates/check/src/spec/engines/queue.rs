@@ -11,19 +11,19 @@
 use super::edges::looks_beside_own_row;
 use super::lock_order::{self, Holder};
 use super::locks::{Lock, Mode};
-use super::schedule::Schedule;
+use super::schedule::WalkedSchedule;
 use super::story::{Deed, From, Touch};
 use skew_history::{EngineLevel, StatementKind};
 
 /// Whether all locks of a key are got and let go as the schedule says, and whether what levels say of locks and snapshots is kept there.
-pub(super) fn keeps_locks(schedule: &Schedule<'_>, key: usize) -> bool {
+pub(super) fn keeps_locks(schedule: &WalkedSchedule<'_>, key: usize) -> bool {
     let holders = lock_order::holders(&schedule.story, key);
     let mut order: Vec<&Holder> = holders.iter().collect();
     order.sort_by_key(|one| stands_at(schedule, key, one));
     let mut queue = LockQueue {
         schedule,
-        released: [Released::default(); KINDS],
-        changed: [Released::default(); KINDS],
+        released: [LastReleases::default(); KINDS],
+        changed: [LastReleases::default(); KINDS],
         changers: Vec::new(),
     };
     for (place, holder) in order.iter().enumerate() {
@@ -37,7 +37,7 @@ pub(super) fn keeps_locks(schedule: &Schedule<'_>, key: usize) -> bool {
 
 /// Where a holder stands in the lock order, in halves of a place: at its release. Who has only a lock that not everybody who changes the key has to
 /// mind, on a gap or on a key, may have let somebody pass whose version it did not read: it stands just before that one.
-fn stands_at(schedule: &Schedule<'_>, key: usize, holder: &Holder) -> usize {
+fn stands_at(schedule: &WalkedSchedule<'_>, key: usize, holder: &Holder) -> usize {
     let release = 2 * schedule.at(holder.release);
     let lets_pass = holder.locks.iter().all(|lock| matches!(lock.mode, Mode::Gap | Mode::KeyShare));
     let read = holder.touches.iter().find_map(|touch| match touch.deed {
@@ -62,9 +62,9 @@ fn kinds() -> impl Iterator<Item = Lock> {
 
 /// The last two, of different transactions, who let something go: where, and who.
 #[derive(Clone, Copy, Default)]
-struct Released([Option<(usize, usize)>; 2]);
+struct LastReleases([Option<(usize, usize)>; 2]);
 
-impl Released {
+impl LastReleases {
     fn add(&mut self, place: usize, transaction: usize) {
         let [last, other] = self.0;
         let new = Some((place, transaction));
@@ -83,11 +83,11 @@ impl Released {
 
 /// Everybody who has had the key so far.
 struct LockQueue<'a, 'h> {
-    schedule: &'a Schedule<'h>,
+    schedule: &'a WalkedSchedule<'h>,
     /// Per kind of lock.
-    released: [Released; KINDS],
+    released: [LastReleases; KINDS],
     /// The same of those who changed the key for others.
-    changed: [Released; KINDS],
+    changed: [LastReleases; KINDS],
     /// Who changed the key for others, in order.
     changers: Vec<usize>,
 }
@@ -174,7 +174,7 @@ impl LockQueue<'_, '_> {
 }
 
 /// After an own INSERT, PostgreSQL's repeatable read still looks at the snapshot: it has no row, unless it was returned, too.
-fn has_no_row_beside(schedule: &Schedule<'_>, key: usize) -> bool {
+fn has_no_row_beside(schedule: &WalkedSchedule<'_>, key: usize) -> bool {
     let story = &schedule.story;
     let repeatable = [EngineLevel::PostgresRepeatableRead, EngineLevel::PostgresSerializable];
     let inserts = |touch: &Touch| matches!(touch.kind, StatementKind::Insert | StatementKind::Upsert);

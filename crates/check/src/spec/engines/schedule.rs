@@ -10,7 +10,7 @@
 
 use super::latest::KeyVersions;
 use super::order::StoryMoment;
-use super::story::{Deed, From, Numbers, OwnWrites, Story};
+use super::story::{CountingNumbers, Deed, EarlierWrites, From, Story};
 use super::{queue, serial};
 use crate::spec::choices::may_be_read;
 use crate::spec::lists;
@@ -25,14 +25,14 @@ pub(super) fn went(
     given: &[(EventId, Writer)],
 ) -> bool {
     let Some(counts) = counting(history, steps) else { return false };
-    let (numbers, are_lists) = (Numbers::new(&counts), lists::lists(history));
-    let from = |event: EventId, own: Option<OwnWrites>| match are_lists[history.event(event).key.index()] {
+    let (numbers, are_lists) = (CountingNumbers::new(&counts), lists::lists(history));
+    let from = |event: EventId, own: Option<EarlierWrites>| match are_lists[history.event(event).key.index()] {
         true => Some(From::Version(None)),
         false => first_guess(history, &numbers, event, own),
     };
     let Some(story) = Story::told(history, &counts, levels, &from) else { return false };
     let Some(places) = places(&story, steps) else { return false };
-    let mut schedule = Schedule { story, places, versions: Vec::new() };
+    let mut schedule = WalkedSchedule { story, places, versions: Vec::new() };
     schedule.keeps_sessions()
         && schedule.keeps_real_time()
         && schedule.explains_reads(&are_lists)
@@ -49,7 +49,12 @@ fn counting(history: &History, steps: &[TransactionId]) -> Option<Vec<bool>> {
 }
 
 /// What can be said of a read of a register before its place is known: whether it is of an own write. Nothing when that is not what was read.
-fn first_guess(history: &History, numbers: &Numbers, read: EventId, own: Option<OwnWrites>) -> Option<From> {
+fn first_guess(
+    history: &History,
+    numbers: &CountingNumbers,
+    read: EventId,
+    own: Option<EarlierWrites>,
+) -> Option<From> {
     if let Some(by) = history.gone(read) {
         return may_be_read(history, by).then(|| numbers.of(by)).flatten().map(From::Gone);
     }
@@ -79,7 +84,7 @@ fn places(story: &Story, steps: &[TransactionId]) -> Option<Vec<usize>> {
 }
 
 /// All moments at their places.
-pub(super) struct Schedule<'a> {
+pub(super) struct WalkedSchedule<'a> {
     pub(super) story: Story<'a>,
     /// Per moment its place.
     places: Vec<usize>,
@@ -87,7 +92,7 @@ pub(super) struct Schedule<'a> {
     pub(super) versions: Vec<KeyVersions>,
 }
 
-impl Schedule<'_> {
+impl WalkedSchedule<'_> {
     /// Where a moment stands.
     pub(super) fn at(&self, moment: StoryMoment) -> usize {
         self.places[moment]
@@ -159,7 +164,7 @@ impl Schedule<'_> {
     }
 
     /// Whether reads are from whom they are said to be from.
-    fn agrees_with(&self, given: &[(EventId, Writer)], numbers: &Numbers) -> bool {
+    fn agrees_with(&self, given: &[(EventId, Writer)], numbers: &CountingNumbers) -> bool {
         let touches = &self.story.touches;
         given.iter().all(|&(event, writer)| {
             let touch = touches.binary_search_by_key(&event, |touch| touch.event).ok().map(|place| &touches[place]);

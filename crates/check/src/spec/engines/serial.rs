@@ -8,7 +8,7 @@
 //!   key, and then refuses with 40001 as if it had.
 
 use super::order::{MomentOrder, MomentPair};
-use super::schedule::Schedule;
+use super::schedule::WalkedSchedule;
 use super::story::{Deed, From, Story, Touch};
 use skew_history::{EngineLevel, Outcome, StatementKind};
 
@@ -39,7 +39,7 @@ fn is_asked(story: &Story, one: usize) -> bool {
 }
 
 /// The same along a schedule, in one pass: of all who wrote later the next one is enough, because the others follow it.
-pub(super) fn is_serializable_in(schedule: &Schedule<'_>) -> bool {
+pub(super) fn is_serializable_in(schedule: &WalkedSchedule<'_>) -> bool {
     let story = &schedule.story;
     if !story.transactions.iter().any(|one| one.level == EngineLevel::PostgresSerializable) {
         return true;

@@ -94,8 +94,8 @@ impl<'a> Story<'a> {
         real_time: bool,
         wanted: &'a [WantedLock],
     ) -> Story<'a> {
-        let numbers = Numbers::new(&choices.counts);
-        let from = |event: EventId, _: Option<OwnWrites>| {
+        let numbers = CountingNumbers::new(&choices.counts);
+        let from = |event: EventId, _: Option<EarlierWrites>| {
             Some(match choices.sources[event.index()].expect("every read is explained") {
                 ValueSource::Own => From::Own,
                 ValueSource::External(Writer::Initial) => From::Version(None),
@@ -114,7 +114,7 @@ impl<'a> Story<'a> {
         history: &'a History,
         counts: &[bool],
         levels: &[EngineLevel],
-        from: Source<'_>,
+        from: WhereFrom<'_>,
     ) -> Option<Story<'a>> {
         let rows = rows_of_keys(history, levels.first().map(|level| level.engine()));
         let mut telling = Telling {
@@ -197,11 +197,11 @@ fn pairs(transactions: &[StoryTransaction]) -> impl Iterator<Item = (&StoryTrans
 }
 
 /// Where a read is from, and what its own transaction had written to the key by then. Nothing when it is from nowhere.
-pub(super) type Source<'a> = &'a dyn Fn(EventId, Option<OwnWrites>) -> Option<From>;
+pub(super) type WhereFrom<'a> = &'a dyn Fn(EventId, Option<EarlierWrites>) -> Option<From>;
 
 /// What a transaction has written to a key so far.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct OwnWrites {
+pub(super) struct EarlierWrites {
     /// The last value.
     pub(super) last: Value,
     /// Whether not all of it are appends.
@@ -210,7 +210,7 @@ pub(super) struct OwnWrites {
 
 /// What a statement does to a key: whether it changes it, and whether it found a row there.
 #[derive(Clone, Copy, Default)]
-struct Met {
+struct KeyMet {
     changes: bool,
     finds: bool,
 }
@@ -220,13 +220,13 @@ struct Telling<'a> {
     history: &'a History,
     /// Per key the row that it belongs to; nothing when every key is a row.
     rows: Option<Vec<usize>>,
-    from: Source<'a>,
+    from: WhereFrom<'a>,
     moments: usize,
     touches: Vec<Touch>,
     /// What the transaction has written so far.
-    own: FxHashMap<KeyId, OwnWrites>,
+    own: FxHashMap<KeyId, EarlierWrites>,
     /// What the statement does.
-    met: FxHashMap<KeyId, Met>,
+    met: FxHashMap<KeyId, KeyMet>,
 }
 
 impl Telling<'_> {
@@ -293,7 +293,7 @@ impl Telling<'_> {
         let deed = match action {
             Action::Write | Action::Append => {
                 let overwrites = action == Action::Write || own.is_some_and(|own| own.overwrites);
-                self.own.insert(key, OwnWrites { last: value, overwrites });
+                self.own.insert(key, EarlierWrites { last: value, overwrites });
                 Deed::Change { absent: value.is_absent() }
             }
             Action::Read => Deed::Read {
@@ -304,7 +304,7 @@ impl Telling<'_> {
             },
         };
         let is_external = matches!(deed, Deed::Read { from: From::Version(_), .. });
-        let Met { changes, finds } = self.met.get(&key).copied().unwrap_or_default();
+        let KeyMet { changes, finds } = self.met.get(&key).copied().unwrap_or_default();
         Some(Touch {
             event: number,
             transaction,
@@ -322,12 +322,12 @@ impl Telling<'_> {
 }
 
 /// The numbers of the transactions that count.
-pub(super) struct Numbers(Vec<Option<usize>>);
+pub(super) struct CountingNumbers(Vec<Option<usize>>);
 
-impl Numbers {
-    pub(super) fn new(counts: &[bool]) -> Numbers {
+impl CountingNumbers {
+    pub(super) fn new(counts: &[bool]) -> CountingNumbers {
         let mut counting = 0..;
-        Numbers(counts.iter().map(|&counts| counts.then(|| counting.next()).flatten()).collect())
+        CountingNumbers(counts.iter().map(|&counts| counts.then(|| counting.next()).flatten()).collect())
     }
 
     pub(super) fn of(&self, transaction: TransactionId) -> Option<usize> {
