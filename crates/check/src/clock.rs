@@ -14,6 +14,7 @@ use crate::graph::{Chains, Graph, Node};
 /// The clocks of all nodes, for a range of the chains.
 #[derive(Clone, Debug)]
 pub(crate) struct Clocks {
+    first_node: usize,
     first_chain: usize,
     width: usize,
     rows: Vec<Node>,
@@ -27,15 +28,28 @@ impl Clocks {
 
     /// The clocks with the entries of some chains only: a narrow window for graphs with very many chains.
     pub(crate) fn of_chains(graph: &Graph, order: &[Node], first_chain: usize, width: usize) -> Clocks {
-        let mut clocks = Clocks { first_chain, width, rows: vec![Node::FIRST; graph.chains.node_count() * width] };
+        let nodes = 0..graph.chains.node_count();
+        Clocks::of_part(graph, order, nodes, first_chain, width)
+    }
+
+    /// The clocks of some nodes, which are all of some chains and are joined with no others.
+    pub(crate) fn of_part(
+        graph: &Graph,
+        order: &[Node],
+        nodes: std::ops::Range<usize>,
+        first_chain: usize,
+        width: usize,
+    ) -> Clocks {
+        let rows = vec![Node::FIRST; nodes.len() * width];
+        let mut clocks = Clocks { first_node: nodes.start, first_chain, width, rows };
         let mut row = vec![Node::FIRST; width];
-        for &node in order {
+        for &node in order.iter().filter(|node| nodes.contains(&node.index())) {
             row.fill(Node::FIRST);
             let previous = graph.chains.previous(node);
             for &predecessor in previous.iter().chain(graph.predecessors(node)) {
                 clocks.join(&mut row, predecessor, &graph.chains);
             }
-            clocks.rows[node.index() * width..][..width].copy_from_slice(&row);
+            clocks.rows[(node.index() - nodes.start) * width..][..width].copy_from_slice(&row);
         }
         clocks
     }
@@ -55,7 +69,7 @@ impl Clocks {
             for &predecessor in once.predecessors(node) {
                 self.join(&mut row, predecessor, &graph.chains);
             }
-            clocks.rows[node.index() * self.width..][..self.width].copy_from_slice(&row);
+            clocks.rows[(node.index() - self.first_node) * self.width..][..self.width].copy_from_slice(&row);
         }
         clocks
     }
@@ -71,12 +85,13 @@ impl Clocks {
 
     /// A node's clock.
     pub(crate) fn row(&self, node: Node) -> &[Node] {
-        &self.rows[node.index() * self.width..][..self.width]
+        &self.rows[(node.index() - self.first_node) * self.width..][..self.width]
     }
 
     /// Whether there is a path, of at least one edge, from a node of a covered chain to another node.
     pub(crate) fn reaches(&self, chains: &Chains, from: Node, to: Node) -> bool {
-        self.rows[to.index() * self.width + chains.chain_of(from) - self.first_chain] > from
+        let row = (to.index() - self.first_node) * self.width;
+        self.rows[row + chains.chain_of(from) - self.first_chain] > from
     }
 }
 

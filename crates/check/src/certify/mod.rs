@@ -8,7 +8,7 @@
 //! | `fails` | [`crate::Anomaly::refutes`]: checks every step of a refutation |
 //! | `lists` | the reads of lists that no order explains |
 //! | `propagation` | unit propagation, to follow a proof by clauses |
-//! | `server` | the levels of the engines, by the definition itself |
+//! | `server` | the levels of the engines, by the definition itself: a walk along a schedule, all lock orders of a few transactions |
 //!
 //! It is written to be read: straight from the definitions, no cleverness, linear or nearly so. A forged certificate must make it
 //! say no, never panic; numbers that do not exist in the history are a no.
@@ -21,4 +21,4 @@ mod lists;
 mod propagation;
 mod server;
 
-pub(crate) use server::{Needs, events_of};
+pub(crate) use server::{Needs, can_be_tried, events_of};

@@ -1,8 +1,9 @@
 //! The levels of the engines, re-checked by the definition itself.
 //!
-//! That one server can show a history is shown by a schedule: all moments of all transactions in a row, which the definition looks through. That it
-//! cannot is shown by a few transactions of which the definition says so. For that they have to be *closed*: if the whole history were possible,
-//! so would be its closed parts.
+//! That one server can show a history is shown by a schedule: all moments of all transactions in a row, along which the definition walks once, however
+//! long it is. That it cannot is shown by a few transactions of which the definition says so, because all their lock orders were tried. For that
+//! they have to be *closed*: if the whole history were possible, so would be its closed parts; and *few*: what has more lock orders than can be tried is
+//! not believed.
 //!
 //! ```text
 //!   t1: UPDATE x      t2: SELECT x (t1's)      t3: SELECT x (t1's)          {t2} needs t1; {t1, t2} is closed
@@ -11,13 +12,20 @@
 use crate::commit_order::{CommitOrder, Instant};
 use crate::levels::on_server;
 use crate::spec;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use skew_history::{
-    Action, EngineLevel, Event, EventId, History, IsolationLevel, KeyId, Outcome, StatementKind, TransactionId, Writer,
+    Action, EngineLevel, Event, EventId, History, IsolationLevel, KeyId, Outcome, StatementKind, TransactionId, Value,
+    Writer,
 };
 
 /// More transactions than this are too many for the definition.
 const MOST: usize = 63;
+
+/// So few transactions can always be tried.
+const FEW: usize = 6;
+
+/// So many ways to order locks and to say who wrote what was read the definition tries of more transactions.
+const MOST_WAYS: u64 = 50_000;
 
 /// Whether an order of moments shows that one server can show a history.
 pub(super) fn justifies(order: &CommitOrder, history: &History, levels: &[EngineLevel]) -> bool {
@@ -42,8 +50,44 @@ pub(super) fn refutes(transactions: &[TransactionId], history: &History, level: 
     is_closed && {
         let (part, origin) = history.restrict(&events_of(history, &alone));
         let levels: Vec<EngineLevel> = origin.iter().map(|transaction| levels[transaction.index()]).collect();
-        !spec::allows_engine_levels(&part, &levels, true)
+        can_be_tried(&part) && !spec::allows_engine_levels(&part, &levels, true)
     }
+}
+
+/// Whether the definition can try all there is to try in a history: the orders in which transactions locked each key, and who wrote what was read.
+pub(crate) fn can_be_tried(history: &History) -> bool {
+    if history.transaction_count() <= FEW || history.transaction_count() > MOST {
+        return history.transaction_count() <= FEW;
+    }
+    let mut touching: FxHashSet<(KeyId, TransactionId)> = FxHashSet::default();
+    let mut written: FxHashMap<(KeyId, Value), u64> = FxHashMap::default();
+    for transaction in history.transactions() {
+        for event in history.events_of(transaction) {
+            touching.insert((event.key, transaction));
+            if !event.is_read() {
+                *written.entry((event.key, event.value)).or_default() += 1;
+            }
+        }
+    }
+    let mut ways = 1u64;
+    let mut locking: FxHashMap<KeyId, u64> = FxHashMap::default();
+    for (key, _) in touching {
+        // One more who locks the key stands at one of so many places.
+        let places = locking.entry(key).or_default();
+        *places += 1;
+        ways = ways.saturating_mul(*places);
+    }
+    let reads =
+        history.transactions().flat_map(|transaction| history.events_of(transaction)).filter(|event| event.is_read());
+    for read in reads {
+        let initially = u64::from(history.may_return(read.value, history.initial(read.key)));
+        let writers = match read.value.is_found() {
+            true => locking.get(&read.key).copied().unwrap_or(0),
+            false => written.get(&(read.key, read.value)).copied().unwrap_or(0),
+        };
+        ways = ways.saturating_mul((writers + initially).max(1));
+    }
+    ways <= MOST_WAYS
 }
 
 /// The events of some transactions.

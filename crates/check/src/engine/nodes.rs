@@ -13,6 +13,7 @@
 //! transaction and the same instants once more: a second graph beside the first.
 
 use super::looks::{Looks, Moment};
+use crate::clock::Clocks;
 use crate::graph::{Chains, Graph, Node};
 use crate::resolve::Resolved;
 use skew_history::{Outcome, TransactionId};
@@ -36,6 +37,24 @@ impl Marks {
     /// An edge may start here.
     pub(super) fn leave(&mut self, moment: Moment) {
         self.0[moment.index()] |= LEFT;
+    }
+}
+
+/// Who reaches whom, in both graphs: no edge leads from one to the other.
+pub(super) struct ServerReach {
+    first_serial: Node,
+    moments: Clocks,
+    serial: Clocks,
+}
+
+impl ServerReach {
+    /// Whether there is a path, of at least one edge.
+    pub(super) fn reaches(&self, chains: &Chains, from: Node, to: Node) -> bool {
+        match (from < self.first_serial, to < self.first_serial) {
+            (true, true) => self.moments.reaches(chains, from, to),
+            (false, false) => self.serial.reaches(chains, from, to),
+            _ => false,
+        }
     }
 }
 
@@ -95,6 +114,16 @@ impl Nodes {
     pub(super) fn serial_at(&self, node: Node, transactions: usize) -> Option<TransactionId> {
         let number = node.index().checked_sub(self.first_serial?)?;
         (number < transactions).then_some(TransactionId(number as u32))
+    }
+
+    /// Who reaches whom in a graph of these nodes, which is given in topological order.
+    pub(super) fn reach(&self, graph: &Graph, order: &[Node]) -> ServerReach {
+        let (nodes, chains) = (self.chains.node_count(), self.chains.chain_count());
+        let first_serial = self.first_serial.unwrap_or(nodes);
+        let first_chain = if first_serial < nodes { self.chains.chain_of(Node::new(first_serial)) } else { chains };
+        let moments = Clocks::of_part(graph, order, 0..first_serial, 0, first_chain);
+        let serial = Clocks::of_part(graph, order, first_serial..nodes, first_chain, chains - first_chain);
+        ServerReach { first_serial: Node::new(first_serial), moments, serial }
     }
 
     /// The moments of a node; none when it stands for something else.

@@ -17,14 +17,13 @@
 
 use super::holders::{Certainty, HeldLock, HolderId, Holders, LockHolder};
 use super::looks::{Deed, EngineLook, Looks, Moment};
-use super::nodes::{Marks, Nodes};
+use super::nodes::{Marks, Nodes, ServerReach};
 use super::reads::{EngineRead, ReadWay, Reader, Reads, own_reads};
-use crate::clock::Clocks;
 use crate::graph::{Cycle, Graph, Node};
 use crate::resolve::{INITIAL, PackedWriter, Resolved};
 use rustc_hash::FxHashMap;
 use skew_history::{EngineLevel, KeyId, Outcome, StatementKind, TransactionId};
-use std::cell::Cell;
+use std::cell::RefCell;
 
 /// Two who lock something against each other, in no known order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -85,8 +84,10 @@ pub(super) struct Puzzle<'a, 'h> {
     pub(super) open: Vec<Pair>,
     /// The orders of pairs that were open: as they stand, or not.
     pub(super) found: FxHashMap<Pair, bool>,
-    /// Whether something is left out that might matter.
-    leaves_out: Cell<bool>,
+    /// Per key whether there ever may be no row.
+    may_be_absent: Vec<bool>,
+    /// Who inserted the rows of versions, as far as it was asked.
+    inserters: RefCell<FxHashMap<(KeyId, TransactionId), Option<TransactionId>>>,
 }
 
 /// The certain reads of every version.
@@ -118,6 +119,7 @@ impl<'a, 'h> Puzzle<'a, 'h> {
         let nodes = Nodes::new(resolved, &looks, &marks, real_time, is_serial);
         let readers = Readers::new(resolved, &holders, &reads);
         let graph = Graph::new(nodes.chains.clone());
+        let may_be_absent = keys_that_may_be_absent(resolved, &holders);
         let mut puzzle = Puzzle {
             resolved,
             levels,
@@ -130,15 +132,11 @@ impl<'a, 'h> Puzzle<'a, 'h> {
             readers,
             open: Vec::new(),
             found: FxHashMap::default(),
-            leaves_out: Cell::new(false),
+            may_be_absent,
+            inserters: RefCell::default(),
         };
         puzzle.add_certain();
         Ok(puzzle)
-    }
-
-    /// Whether nothing that matters is left out.
-    pub(super) fn says_all(&self) -> bool {
-        !self.leaves_out.get()
     }
 
     /// The transactions of nodes, each once.
@@ -161,8 +159,8 @@ impl<'a, 'h> Puzzle<'a, 'h> {
         Ok(())
     }
 
-    pub(super) fn clocks(&self) -> Clocks {
-        Clocks::new(&self.graph, &self.order)
+    pub(super) fn clocks(&self) -> ServerReach {
+        self.nodes.reach(&self.graph, &self.order)
     }
 
     /// The edges of real time, which are there without a reason to tell.
@@ -240,14 +238,12 @@ impl<'a, 'h> Puzzle<'a, 'h> {
                 let (end, because) = (self.end(by), Because::Waited { read: number, by });
                 edges.push(PuzzleEdge { from: self.nodes.of(look.start), to: end, because });
                 edges.push(PuzzleEdge { from: end, to: self.nodes.of(look.held), because });
-                match self.read_before_change(by, read.key) {
-                    Some(before) => self.was_there(number, before, look.start, edges),
-                    None => self.leaves_out.set(true),
+                if let Some(before) = self.read_before_change(by, read.key) {
+                    self.was_there(number, before, look.start, edges);
                 }
             }
             (ReadWay::Deleted(_), None) => {}
             (ReadWay::WaitedFor(holder), _) => {
-                self.leaves_out.set(true);
                 let holder = self.holders.get(holder);
                 let end = self.nodes.of(holder.release);
                 let waiting = self.holders.find(read.transaction, read.key);
@@ -321,34 +317,39 @@ impl<'a, 'h> Puzzle<'a, 'h> {
 
     /// The row that a version belongs to was inserted before a moment, as far as it is certain which insertion that was.
     fn was_there(&self, read: u32, writer: PackedWriter, moment: Moment, edges: &mut Vec<PuzzleEdge>) {
-        let key = self.read(read).key;
-        let mut version = writer;
-        // Who read and changed it before whom: never round, or there is a cycle anyway.
-        for _ in 0..=self.holders.kept_on(key).len() {
-            let Some(transaction) = version.transaction() else { return };
-            let changes = self.holders.find(transaction, key).and_then(|holder| holder.changes);
-            match changes.map(|changes| changes.begins_a_row) {
-                Some(Certainty::Yes) => {
-                    let because = Because::WasThere { read, inserter: transaction };
-                    return edges.push(PuzzleEdge { from: self.end(transaction), to: self.nodes.of(moment), because });
-                }
-                Some(Certainty::No) if !self.may_be_absent(key) => return,
-                Some(Certainty::No) => match self.read_before_change(transaction, key) {
-                    Some(before) => version = before,
-                    None => return self.leaves_out.set(true),
-                },
-                Some(Certainty::Perhaps) | None => return self.leaves_out.set(true),
-            }
+        if let Some(inserter) = self.inserter(self.read(read).key, writer) {
+            let because = Because::WasThere { read, inserter };
+            edges.push(PuzzleEdge { from: self.end(inserter), to: self.nodes.of(moment), because });
         }
     }
 
-    /// Whether there ever may be no row under a key.
-    fn may_be_absent(&self, key: KeyId) -> bool {
-        let leaves_nothing = |&holder: &HolderId| {
-            let deletes = self.holders.get(holder).changes.map(|changes| changes.deletes);
-            deletes.is_some_and(|deletes| deletes != Certainty::No)
+    /// Who inserted the row that a version belongs to, where that is certain. What was found is kept: on a key that many change the way back is long.
+    fn inserter(&self, key: KeyId, writer: PackedWriter) -> Option<TransactionId> {
+        let mut way = Vec::new();
+        let mut version = writer;
+        let mut known = self.inserters.borrow_mut();
+        let found = loop {
+            let Some(transaction) = version.transaction() else { break None };
+            if let Some(&found) = known.get(&(key, transaction)) {
+                break found;
+            }
+            // Who read and changed it before whom never goes round, or there is a cycle anyway.
+            known.insert((key, transaction), None);
+            way.push(transaction);
+            let changes = self.holders.find(transaction, key).and_then(|holder| holder.changes);
+            match changes.map(|changes| changes.begins_a_row) {
+                Some(Certainty::Yes) => break Some(transaction),
+                Some(Certainty::No) if self.may_be_absent[key.index()] => {
+                    match self.read_before_change(transaction, key) {
+                        Some(before) => version = before,
+                        None => break None,
+                    }
+                }
+                Some(Certainty::No | Certainty::Perhaps) | None => break None,
+            }
         };
-        self.resolved.history.initial(key).is_absent() || self.holders.kept_on(key).iter().any(leaves_nothing)
+        way.into_iter().for_each(|transaction| _ = known.insert((key, transaction), found));
+        found
     }
 
     /// What it brings that somebody overwrites what a read returned.
@@ -429,14 +430,14 @@ impl<'a, 'h> Puzzle<'a, 'h> {
     }
 
     /// Finds the open pairs, and adds what follows from what is known.
-    pub(super) fn construct(&mut self, clocks: &Clocks) {
+    pub(super) fn construct(&mut self, clocks: &ServerReach) {
         let (edges, open) = self.constructed(clocks);
         self.open = open;
         edges.into_iter().for_each(|edge| self.graph.add(edge.from, edge.to));
     }
 
     /// What follows from what is known, and the open pairs.
-    pub(super) fn constructed(&self, clocks: &Clocks) -> (Vec<PuzzleEdge>, Vec<Pair>) {
+    pub(super) fn constructed(&self, clocks: &ServerReach) -> (Vec<PuzzleEdge>, Vec<Pair>) {
         let mut edges = Vec::new();
         let mut open = Vec::new();
         for key in self.resolved.history.keys() {
@@ -447,7 +448,7 @@ impl<'a, 'h> Puzzle<'a, 'h> {
         (edges, open)
     }
 
-    fn construct_key(&self, key: KeyId, clocks: &Clocks, edges: &mut Vec<PuzzleEdge>, open: &mut Vec<Pair>) {
+    fn construct_key(&self, key: KeyId, clocks: &ServerReach, edges: &mut Vec<PuzzleEdge>, open: &mut Vec<Pair>) {
         let kept = self.holders.kept_on(key);
         let runs = self.runs(kept);
         let mut later: Vec<HolderId> = Vec::new();
@@ -497,7 +498,7 @@ impl<'a, 'h> Puzzle<'a, 'h> {
         reads: &[u32],
         writer: PackedWriter,
         later: &mut Vec<HolderId>,
-        clocks: &Clocks,
+        clocks: &ServerReach,
         edges: &mut Vec<PuzzleEdge>,
     ) {
         if !reads.is_empty() && self.nodes.serial(TransactionId(0)).is_none() {
@@ -509,7 +510,7 @@ impl<'a, 'h> Puzzle<'a, 'h> {
     }
 
     /// Drops those that are known to be after another one.
-    fn keep_first(&self, later: &mut Vec<HolderId>, clocks: &Clocks) {
+    fn keep_first(&self, later: &mut Vec<HolderId>, clocks: &ServerReach) {
         let is_after = |first: HolderId, other: HolderId| {
             let (release, earliest) = (self.holders.get(first).release, self.earliest(self.holders.get(other)));
             clocks.reaches(&self.nodes.chains, self.nodes.of(release), earliest)
@@ -524,7 +525,7 @@ impl<'a, 'h> Puzzle<'a, 'h> {
     }
 
     /// Notes the open pairs of a holder with those of another session; how many of them are known to be before it or open.
-    fn window(&self, holder: &LockHolder, run: &[HolderId], clocks: &Clocks, open: &mut Vec<Pair>) -> usize {
+    fn window(&self, holder: &LockHolder, run: &[HolderId], clocks: &ServerReach, open: &mut Vec<Pair>) -> usize {
         let chains = &self.nodes.chains;
         let earliest = self.earliest(holder);
         let known_before =
@@ -614,6 +615,16 @@ impl<'a, 'h> Puzzle<'a, 'h> {
             }
         }
     }
+}
+
+/// Per key whether there ever may be no row.
+fn keys_that_may_be_absent(resolved: &Resolved<'_>, holders: &Holders) -> Vec<bool> {
+    let history = resolved.history;
+    let mut may_be: Vec<bool> = history.keys().map(|key| history.initial(key).is_absent()).collect();
+    for holder in &holders.all {
+        may_be[holder.key.index()] |= holder.changes.is_some_and(|changes| changes.deletes != Certainty::No);
+    }
+    may_be
 }
 
 /// Where edges may start and end.

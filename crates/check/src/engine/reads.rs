@@ -144,7 +144,8 @@ impl Reader<'_, '_> {
     /// A row that somebody deleted while it was waited for, if that can have been.
     fn deleted(&self, look: &EngineLook, by: TransactionId) -> Option<ReadWay> {
         let changes = self.holders.find(by, look.key)?.changes?;
-        let can_be = self.level(look) == EngineLevel::PostgresReadCommitted && changes.deletes != Certainty::No;
+        let can_wait = look.is_search() && self.level(look) == EngineLevel::PostgresReadCommitted;
+        let can_be = can_wait && changes.deletes != Certainty::No;
         can_be.then_some(ReadWay::Deleted(by))
     }
 

@@ -4,10 +4,10 @@
 //! searched for: a variable per open pair, and one per way of each read that has several.
 
 use super::looks::Moment;
+use super::nodes::ServerReach;
 use super::puzzle::{NodePair, Pair, Puzzle, PuzzleEdge};
 use super::reads::ReadWay;
 use crate::budget::{Budget, Phase, Statistics};
-use crate::clock::Clocks;
 use crate::graph::{Cycle, Node};
 use crate::resolve::PackedWriter;
 use crate::solver::{Origin, SearchOutcome, Solver};
@@ -24,8 +24,8 @@ pub(super) enum Solved {
     Unknown,
 }
 
-/// Looks once more at an order of all moments; it is told whether the puzzle says all there is to know.
-pub(super) type Acceptance<'a> = &'a mut dyn FnMut(&[TransactionId], &[(EventId, Writer)], bool) -> bool;
+/// Looks once more at an order of all moments.
+pub(super) type Acceptance<'a> = &'a mut dyn FnMut(&[TransactionId], &[(EventId, Writer)]) -> bool;
 
 /// Solves a puzzle; `accept` looks once more at whatever is found.
 pub(super) fn solve(
@@ -56,7 +56,7 @@ pub(super) fn solve(
 }
 
 /// Prunes to a fixpoint; the reachability that is left.
-fn prune(puzzle: &mut Puzzle<'_, '_>, budget: &mut Budget<'_>, rounds: &mut u64) -> Result<Clocks, Solved> {
+fn prune(puzzle: &mut Puzzle<'_, '_>, budget: &mut Budget<'_>, rounds: &mut u64) -> Result<ServerReach, Solved> {
     loop {
         *rounds += 1;
         let work = puzzle.order.len() + puzzle.graph.edges().len() + puzzle.open.len();
@@ -118,7 +118,7 @@ struct PairQuestion {
 }
 
 impl PairQuestion {
-    fn new(puzzle: &Puzzle<'_, '_>, clocks: &Clocks) -> PairQuestion {
+    fn new(puzzle: &Puzzle<'_, '_>, clocks: &ServerReach) -> PairQuestion {
         let pairs = puzzle.open.clone();
         let mut question = PairQuestion {
             variables: pairs.len(),
@@ -155,7 +155,7 @@ impl PairQuestion {
     }
 
     /// A read took one of its ways; two conditions where somebody may have overwritten what it read.
-    fn add_read(&mut self, puzzle: &Puzzle<'_, '_>, clocks: &Clocks, number: u32) {
+    fn add_read(&mut self, puzzle: &Puzzle<'_, '_>, clocks: &ServerReach, number: u32) {
         let read = puzzle.read(number);
         let (first, ways) = (self.variables, puzzle.reads.ways(read).len());
         self.variables += ways;
@@ -183,7 +183,7 @@ impl PairQuestion {
     fn before(
         &self,
         puzzle: &Puzzle<'_, '_>,
-        clocks: &Clocks,
+        clocks: &ServerReach,
         writer: PackedWriter,
         later: TransactionId,
     ) -> Option<Lit> {
@@ -219,7 +219,7 @@ impl PairQuestion {
         let mut check = |solver: &Solver<'_>| {
             let steps = self.steps(puzzle, solver);
             let writers = self.writers(puzzle, solver);
-            if accept(&steps, &writers, puzzle.says_all()) {
+            if accept(&steps, &writers) {
                 found = Some((steps, writers));
                 return None;
             }

@@ -149,7 +149,7 @@ fn of_equal_updates(history: &History, whole: &History) -> Option<AnomalyKind> {
 }
 
 /// Whether two reads of a key returned one version, as far as the history says. Of what was only found, its writer says it.
-fn is_one_version(history: &History, one: EventId, other: EventId) -> bool {
+pub(super) fn is_one_version(history: &History, one: EventId, other: EventId) -> bool {
     let value = |read: EventId| history.event(read).value;
     let claims = (history.claim(one), history.claim(other));
     if value(one).is_found() || value(other).is_found() {

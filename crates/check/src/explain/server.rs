@@ -9,7 +9,7 @@
 //! Transactions are whole here: which statement comes first, and what it locks, depends on all of them. Only what a SELECT of PostgreSQL returned
 //! can be left out one by one.
 
-use super::classify::classify;
+use super::classify::{classify, is_one_version};
 use super::tell::Teller;
 use crate::anomaly::{Anomaly, Refutation};
 use crate::budget::Budget;
@@ -19,7 +19,7 @@ use crate::levels::on_server;
 use crate::resolve::{Assumed, Unexplained, resolve};
 use crate::verdict::Verdict;
 use skew_history::{
-    Engine, EngineLevel, EventId, History, IsolationLevel, KeyId, StatementKind, TransactionId, Writer,
+    Engine, EngineLevel, EventId, History, IsolationLevel, KeyId, Outcome, StatementKind, TransactionId, Writer,
 };
 
 /// Makes small and tells what these transactions show on their own.
@@ -67,6 +67,9 @@ fn fails(history: &History, level: IsolationLevel, budget: Budget<'_>) -> bool {
 /// The name that the papers' levels give it; one of its own where they see nothing wrong.
 fn named(small: &History, whole: &History, level: IsolationLevel, anomaly: &Anomaly, cases: &[Case]) -> AnomalyKind {
     let kinds = || cases.iter().flat_map(|case| &case.edges).map(|edge| edge.kind);
+    if loses_update(small) {
+        return AnomalyKind::LostUpdate;
+    }
     match classify(small, whole, level, anomaly) {
         AnomalyKind::DependencyCycle if kinds().any(|kind| kind == DependencyKind::RealTime) => {
             AnomalyKind::RealTimeViolation
@@ -74,6 +77,29 @@ fn named(small: &History, whole: &History, level: IsolationLevel, anomaly: &Anom
         AnomalyKind::DependencyCycle if kinds().any(|kind| kind == DependencyKind::Lock) => AnomalyKind::BrokenLock,
         kind => kind,
     }
+}
+
+/// Whether two have locked the same version of a key and changed it: what no server lets happen, and the papers' levels call by other names when one
+/// of them has read the key before.
+fn loses_update(history: &History) -> bool {
+    let committed = |transaction: &TransactionId| history.outcome(*transaction) == Outcome::Committed;
+    let mut replaced: Vec<(TransactionId, EventId)> = Vec::new();
+    for transaction in history.transactions().filter(committed) {
+        let changes =
+            |key: KeyId| history.events_of(transaction).iter().any(|event| !event.is_read() && event.key == key);
+        for (number, event) in history.numbered_events_of(transaction) {
+            let is_row = event.is_read() && !event.value.is_absent();
+            let locks = is_row && history.asked(number).kind != StatementKind::Select;
+            if locks && !history.asked(number).passed && changes(event.key) {
+                replaced.push((transaction, number));
+            }
+        }
+    }
+    let key = |read: EventId| history.event(read).key;
+    replaced.iter().any(|&(one, read)| {
+        let mut others = replaced.iter().filter(|&&(other, again)| other > one && key(again) == key(read));
+        others.any(|&(_, again)| is_one_version(history, read, again))
+    })
 }
 
 fn told(history: &History, level: IsolationLevel, levels: &[EngineLevel]) -> Vec<Case> {

@@ -93,35 +93,16 @@ impl Choices {
 
 /// Whether `test` accepts some way to explain every read of the transactions that count.
 pub(super) fn some_choices(history: &History, family: LevelFamily, test: &mut dyn FnMut(&Choices) -> bool) -> bool {
-    explain_the_rest(history, &Choices::none_yet(history, family), &[], test)
+    explain_the_rest(history, &Choices::none_yet(history, family), test)
 }
 
-/// The same with the writers of some reads given, sorted by event.
-pub(super) fn some_choices_with(
-    history: &History,
-    family: LevelFamily,
-    given: &[(EventId, Writer)],
-    test: &mut dyn FnMut(&Choices) -> bool,
-) -> bool {
-    explain_the_rest(history, &Choices::none_yet(history, family), given, test)
-}
-
-fn explain_the_rest(
-    history: &History,
-    choices: &Choices,
-    given: &[(EventId, Writer)],
-    test: &mut dyn FnMut(&Choices) -> bool,
-) -> bool {
+fn explain_the_rest(history: &History, choices: &Choices, test: &mut dyn FnMut(&Choices) -> bool) -> bool {
     let Some(read) = choices.next_read(history) else { return test(choices) };
     let explanations = match lists::is_list(history, history.event(read).key) {
         true => lists::explanations(history, choices, read),
         false => register_explanations(history, choices, read),
     };
-    let writer = given.binary_search_by_key(&read, |given| given.0).ok().map(|place| given[place].1);
-    let is_given = |choices: &&Choices| {
-        writer.is_none_or(|writer| choices.sources[read.index()] == Some(ValueSource::External(writer)))
-    };
-    explanations.iter().filter(is_given).any(|choices| explain_the_rest(history, choices, given, test))
+    explanations.iter().any(|choices| explain_the_rest(history, choices, test))
 }
 
 /// All ways to explain a read of a register; none when it is impossible.

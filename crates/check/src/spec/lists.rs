@@ -27,6 +27,17 @@ pub(super) fn is_list(history: &History, key: KeyId) -> bool {
     !is_written && (history.initial(key).is_list() || events.any(shows_list))
 }
 
+/// The same of all keys at once.
+pub(super) fn lists(history: &History) -> Vec<bool> {
+    let mut are_lists: Vec<bool> = history.keys().map(|key| history.initial(key).is_list()).collect();
+    let events = || history.transactions().flat_map(|transaction| history.events_of(transaction));
+    for event in events().filter(|event| event.action == Action::Append || event.value.is_list()) {
+        are_lists[event.key.index()] = true;
+    }
+    events().filter(|event| event.action == Action::Write).for_each(|event| are_lists[event.key.index()] = false);
+    are_lists
+}
+
 /// All ways to explain a read of a list; none when it is impossible.
 pub(super) fn explanations(history: &History, choices: &Choices, read: EventId) -> Vec<Choices> {
     let &Event { key, value, .. } = history.event(read);

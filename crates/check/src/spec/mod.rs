@@ -116,6 +116,13 @@ pub(crate) fn came_about(
     engines::came_about(history, levels, steps, given)
 }
 
+/// A schedule in which a history came about on one server, found by trying all lock orders; nothing when there is none.
+///
+/// Exponential, as the others are.
+pub(crate) fn some_schedule(history: &History, levels: &[EngineLevel]) -> Option<Vec<TransactionId>> {
+    engines::some_schedule(history, levels)
+}
+
 /// What a refused transaction wanted to lock when it was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WantedLock {

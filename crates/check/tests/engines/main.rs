@@ -17,6 +17,8 @@
 //! | `agreement` | random programs |
 //! | `fast` | the fast algorithm beside the definition |
 //! | `sentences` | what people ought to know about the levels |
+//! | `odd` | kinds of statements that make no sense on their events |
+//! | `forged` | schedules that somebody made up |
 //! | `histories` | what programs cannot say: times, unknown outcomes, versions that nobody knows |
 
 #![allow(unreachable_pub, reason = "a test binary has no users")]
@@ -28,8 +30,10 @@ mod random;
 mod agreement;
 mod candidates;
 mod fast;
+mod forged;
 mod histories;
 mod innodb;
+mod odd;
 mod postgres;
 mod program;
 mod run;

@@ -77,6 +77,14 @@ pub fn ambiguity(history: &History) -> usize {
     ways
 }
 
+/// In how many orders, at most, transactions can have locked the keys: at the levels of the engines brute force tries them all.
+pub fn lock_orders(history: &History) -> u64 {
+    let touches = |transaction, key| history.events_of(transaction).iter().any(|event| event.key == key);
+    let touching = |key| history.transactions().filter(|&one| touches(one, key)).count() as u64;
+    let orders = |many: u64| (1..=many).fold(1u64, u64::saturating_mul);
+    history.keys().map(|key| orders(touching(key))).fold(1, u64::saturating_mul)
+}
+
 fn writers(history: &History, key: skew_history::KeyId, value: Value) -> usize {
     let may_be_read = |outcome| matches!(outcome, Outcome::Committed | Outcome::Unknown);
     let transactions = history.transactions().filter(|&one| may_be_read(history.outcome(one)));

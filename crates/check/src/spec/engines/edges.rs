@@ -83,13 +83,12 @@ impl<'a> Ordered<'a> {
     fn read(&self, touch: &Touch, writer: Option<usize>, absent: bool, asked_again: bool) -> Option<Choice> {
         let level = self.level(touch.transaction);
         let place = self.place(writer)?;
-        if touch.beside_own && !self.has_rows_beside(touch.transaction) {
+        if touch.beside_own && !has_rows_beside(self.story, self.key, touch.transaction) {
             return None;
         }
         let at_read_committed = level == EngineLevel::PostgresReadCommitted;
-        let is_search = !matches!(touch.kind, StatementKind::Select | StatementKind::Insert | StatementKind::Upsert);
-        if !at_read_committed || !is_search {
-            return Some(vec![self.read_at(self.moment_of(touch), touch.transaction, place)]);
+        if !at_read_committed || !is_search(touch.kind) {
+            return Some(vec![self.read_at(moment_of(self.story, touch), touch.transaction, place)]);
         }
         let Deed::Read { passed, .. } = touch.deed else { return None };
         if absent {
@@ -106,31 +105,6 @@ impl<'a> Ordered<'a> {
             edges.push((touch.start, self.end(writer?)));
         }
         Some(vec![edges])
-    }
-
-    /// When a read looked; what is special about searches at PostgreSQL's read committed is for others.
-    fn moment_of(&self, touch: &Touch) -> StoryMoment {
-        let teller = &self.story.transactions[touch.transaction];
-        let Deed::Read { absent, passed, .. } = touch.deed else { return touch.moment };
-        let is_insert = matches!(touch.kind, StatementKind::Insert | StatementKind::Upsert);
-        let is_plain = touch.kind == StatementKind::Select;
-        match teller.level {
-            EngineLevel::PostgresReadCommitted if is_plain => touch.start,
-            EngineLevel::PostgresReadCommitted => touch.moment,
-            EngineLevel::PostgresRepeatableRead | EngineLevel::PostgresSerializable => {
-                let finds_no_row = !is_insert && (absent || passed);
-                let is_key_share = matches!(touch.kind, StatementKind::ForKeyShare | StatementKind::ForeignKey);
-                if is_plain || finds_no_row || is_key_share { teller.begin } else { touch.moment }
-            }
-            EngineLevel::MysqlReadCommitted if is_plain => touch.start,
-            EngineLevel::MysqlRepeatableRead | EngineLevel::MysqlSnapshotIsolation if is_plain => {
-                teller.first_plain_read.unwrap_or(touch.start)
-            }
-            EngineLevel::MysqlReadCommitted
-            | EngineLevel::MysqlRepeatableRead
-            | EngineLevel::MysqlSnapshotIsolation
-            | EngineLevel::MysqlSerializable => touch.moment,
-        }
     }
 
     /// C_a → N, and N → C_b for every b that changes the key later.
@@ -167,7 +141,7 @@ impl<'a> Ordered<'a> {
 
     /// Whether a row is there or not, after each change of a transaction.
     fn changes_of(&self, transaction: usize) -> impl Iterator<Item = bool> {
-        let touches = self.story.touches_of(self.key).filter(move |touch| touch.transaction == transaction);
+        let touches = self.story.touches_by(self.key, transaction);
         touches.filter_map(|touch| if let Deed::Change { absent } = touch.deed { Some(absent) } else { None })
     }
 
@@ -175,7 +149,7 @@ impl<'a> Ordered<'a> {
     fn waited_for_deletion(&self, touch: &Touch, by: usize) -> Option<Vec<MomentPair>> {
         let place = self.place(Some(by))?;
         let deletes = !self.leaves_nothing(place - 1) && self.changes_of(by).any(|absent| absent);
-        if !deletes || self.level(touch.transaction) != EngineLevel::PostgresReadCommitted {
+        if !deletes || !is_search(touch.kind) || self.level(touch.transaction) != EngineLevel::PostgresReadCommitted {
             return None;
         }
         let waited = [(touch.start, self.end(by)), (self.end(by), touch.held)];
@@ -247,7 +221,8 @@ impl<'a> Ordered<'a> {
     fn own_rows_beside(&self) -> Vec<Choice> {
         let mut choices = Vec::new();
         for (transaction, teller) in self.story.transactions.iter().enumerate() {
-            if self.has_rows_beside(transaction) && self.looks_after_own_insert(transaction) {
+            let own: Vec<&Touch> = self.story.touches_by(self.key, transaction).collect();
+            if looks_beside_own_row(self.story, &own) {
                 let absences = (0..=self.versions.len()).filter(|&place| self.leaves_nothing(place));
                 let absences = absences.filter(|&place| self.versions[..place].last() != Some(&transaction));
                 choices.push(absences.map(|place| self.read_at(teller.begin, transaction, place)).collect());
@@ -255,30 +230,66 @@ impl<'a> Ordered<'a> {
         }
         choices
     }
-
-    /// Whether a transaction may have a row of its own beside that of its snapshot: its first change of the key is an INSERT.
-    fn has_rows_beside(&self, transaction: usize) -> bool {
-        let repeatable = [EngineLevel::PostgresRepeatableRead, EngineLevel::PostgresSerializable];
-        let first = self.touches_from_first_change(transaction).next();
-        let inserts = |kind| matches!(kind, StatementKind::Insert | StatementKind::Upsert);
-        repeatable.contains(&self.level(transaction))
-            && first.is_some_and(|first| inserts(first.kind) && !first.found_row)
-    }
-
-    /// Whether a transaction looks for rows under a key after its first change, and is not told of one of the snapshot.
-    fn looks_after_own_insert(&self, transaction: usize) -> bool {
-        let looks = |touch: &&Touch| !matches!(touch.kind, StatementKind::Insert | StatementKind::Upsert);
-        let looking: Vec<&Touch> = self.touches_from_first_change(transaction).filter(looks).collect();
-        looking.iter().any(|touch| !looking.iter().any(|other| other.start == touch.start && other.beside_own))
-    }
-
-    fn touches_from_first_change(&self, transaction: usize) -> impl Iterator<Item = &Touch> {
-        let own = self.story.touches_of(self.key).filter(move |touch| touch.transaction == transaction);
-        own.skip_while(|touch| !matches!(touch.deed, Deed::Change { .. }))
-    }
 }
 
 fn take(choices: &[Choice], order: &MomentOrder, test: &mut dyn FnMut(&MomentOrder) -> bool) -> bool {
     let Some((first, rest)) = choices.split_first() else { return test(order) };
     first.iter().any(|edges| order.clone().with(edges).is_some_and(|order| take(rest, &order, test)))
+}
+
+/// When a read looked; what is special about searches at PostgreSQL's read committed is for others.
+pub(super) fn moment_of(story: &Story, touch: &Touch) -> StoryMoment {
+    let teller = &story.transactions[touch.transaction];
+    let Deed::Read { absent, passed, .. } = touch.deed else { return touch.moment };
+    let is_insert = matches!(touch.kind, StatementKind::Insert | StatementKind::Upsert);
+    let is_plain = touch.kind == StatementKind::Select;
+    match teller.level {
+        EngineLevel::PostgresReadCommitted if is_plain => touch.start,
+        EngineLevel::PostgresReadCommitted => touch.moment,
+        EngineLevel::PostgresRepeatableRead | EngineLevel::PostgresSerializable => {
+            let finds_no_row = !is_insert && (absent || passed);
+            let is_key_share = matches!(touch.kind, StatementKind::ForKeyShare | StatementKind::ForeignKey);
+            if is_plain || finds_no_row || is_key_share { teller.begin } else { touch.moment }
+        }
+        EngineLevel::MysqlReadCommitted if is_plain => touch.start,
+        EngineLevel::MysqlRepeatableRead | EngineLevel::MysqlSnapshotIsolation if is_plain => {
+            teller.first_plain_read.unwrap_or(touch.start)
+        }
+        EngineLevel::MysqlReadCommitted
+        | EngineLevel::MysqlRepeatableRead
+        | EngineLevel::MysqlSnapshotIsolation
+        | EngineLevel::MysqlSerializable => touch.moment,
+    }
+}
+
+/// Whether a transaction may have a row of its own beside that of its snapshot: its first change of the key is an INSERT.
+pub(super) fn has_rows_beside(story: &Story, key: usize, transaction: usize) -> bool {
+    let own: Vec<&Touch> = story.touches_by(key, transaction).collect();
+    inserts_first(story, &own)
+}
+
+/// Whether what a transaction does to a key begins with an INSERT, at a level at which its snapshot may have a row there all the same.
+fn inserts_first(story: &Story, own: &[&Touch]) -> bool {
+    let repeatable = [EngineLevel::PostgresRepeatableRead, EngineLevel::PostgresSerializable];
+    let first = own.iter().find(|touch| matches!(touch.deed, Deed::Change { .. }));
+    first.is_some_and(|first| {
+        repeatable.contains(&story.transactions[first.transaction].level) && inserts(first.kind) && !first.found_row
+    })
+}
+
+/// Whether a statement looks for rows to lock: only such a one can wait for a row and then not find it.
+pub(super) fn is_search(kind: StatementKind) -> bool {
+    !matches!(kind, StatementKind::Select | StatementKind::Insert | StatementKind::Upsert)
+}
+
+fn inserts(kind: StatementKind) -> bool {
+    matches!(kind, StatementKind::Insert | StatementKind::Upsert)
+}
+
+/// Whether a transaction, all of whose looks at a key are given, looks for rows there after its own INSERT and is not told of one of the snapshot.
+pub(super) fn looks_beside_own_row(story: &Story, own: &[&Touch]) -> bool {
+    let changed = own.iter().skip_while(|touch| !matches!(touch.deed, Deed::Change { .. }));
+    let looking: Vec<&&Touch> = changed.filter(|touch| !inserts(touch.kind)).collect();
+    let is_told = |touch: &Touch| looking.iter().any(|other| other.start == touch.start && other.beside_own);
+    inserts_first(story, own) && looking.iter().any(|touch| !is_told(touch))
 }

@@ -58,8 +58,11 @@ impl Holder<'_> {
 /// All who lock a key.
 pub(super) fn holders<'a>(story: &'a Story, key: usize) -> Vec<Holder<'a>> {
     let mut holders: Vec<Holder> = Vec::new();
+    // Transaction by transaction: who keeps its locks, if that one is known already.
+    let mut keeps: Option<usize> = None;
     for touch in story.touches_of(key) {
         let Touch { transaction, .. } = *touch;
+        keeps = keeps.filter(|&known: &usize| holders[known].transaction == transaction);
         let teller = &story.transactions[transaction];
         let is_own = matches!(touch.deed, Deed::Read { from: From::Own, .. });
         if is_own && !keeps_lock_of_own_row(touch) {
@@ -76,13 +79,13 @@ pub(super) fn holders<'a>(story: &'a Story, key: usize) -> Vec<Holder<'a>> {
             }
             Hold::ToTheEnd(mode) => {
                 let lock = Lock { mode, moment: touch.moment, changes };
-                let known = holders.iter_mut().find(|one| !one.is_glance && one.transaction == transaction);
-                match known {
-                    Some(holder) => {
-                        holder.locks.push(lock);
-                        holder.touches.push(touch);
+                match keeps {
+                    Some(known) => {
+                        holders[known].locks.push(lock);
+                        holders[known].touches.push(touch);
                     }
                     None => {
+                        keeps = Some(holders.len());
                         let (locks, release, touches) = (vec![lock], teller.end, vec![touch]);
                         holders.push(Holder { transaction, locks, release, touches, is_glance: false });
                     }
@@ -127,13 +130,6 @@ fn extend(
         placed.pop();
     }
     false
-}
-
-/// What it means that holders are in this order.
-pub(super) fn edges(holders: &[Holder], order: &[usize]) -> Vec<MomentPair> {
-    let later = |place: usize| order[place + 1..].iter();
-    let pairs = order.iter().enumerate().flat_map(|(place, &one)| later(place).map(move |&other| (one, other)));
-    pairs.filter_map(|(one, other)| edge(&holders[one], &holders[other])).collect()
 }
 
 /// What it means that one is before another.

@@ -42,6 +42,12 @@ pub(super) enum Hold {
     ToTheEnd(Mode),
 }
 
+impl Mode {
+    /// All of them.
+    pub(super) const ALL: [Mode; 7] =
+        [Mode::KeyShare, Mode::Share, Mode::NoKeyUpdate, Mode::Exclusive, Mode::Insertion, Mode::Gap, Mode::Look];
+}
+
 /// One lock of a transaction on a key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lock {

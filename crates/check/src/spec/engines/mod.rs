@@ -19,19 +19,22 @@
 //! | `refusals` | whether a refusal has a reason |
 //! | `serial` | the other half of PostgreSQL's serializable |
 //! | `order` | moments in a partial order |
-//! | `schedule` | the same with all moments in a row |
+//! | `schedule` | the same with all moments in a row, at any size |
+//! | `latest`, `queue` | a key along a schedule: its versions, and who locks it |
 
 mod edges;
+mod latest;
 mod lock_order;
 mod locks;
 mod order;
+mod queue;
 mod refusals;
 mod schedule;
 mod serial;
 mod story;
 
 use super::WantedLock;
-use super::choices::{LevelFamily, some_choices, some_choices_with};
+use super::choices::{LevelFamily, some_choices};
 use edges::Ordered;
 use order::MomentOrder;
 use skew_history::{EngineLevel, EventId, History, TransactionId, Writer};
@@ -50,6 +53,23 @@ pub(super) fn allows(history: &History, levels: &[EngineLevel], real_time: bool,
     })
 }
 
+/// A schedule of a history that an engine can show, by the definition; nothing when there is none.
+pub(super) fn some_schedule(history: &History, levels: &[EngineLevel]) -> Option<Vec<TransactionId>> {
+    let mut found = None;
+    some_choices(history, LevelFamily::Engines, &mut |choices| {
+        let story = Story::new(history, choices, levels, true, &[]);
+        story.order().is_some_and(|order| {
+            some_orders(&story, &mut Vec::new(), &order, &mut |order| {
+                let tellers = || story.transactions.iter();
+                let teller = |moment: usize| tellers().find(|one| moment <= one.end).map(|one| one.id);
+                found = Some(order.in_a_row().into_iter().filter_map(teller).collect());
+                true
+            })
+        })
+    });
+    found
+}
+
 /// Decides by the definition whether a history came about in these steps, each a moment of its transaction.
 pub(super) fn came_about(
     history: &History,
@@ -57,10 +77,7 @@ pub(super) fn came_about(
     steps: &[TransactionId],
     given: &[(EventId, Writer)],
 ) -> bool {
-    levels.len() == history.transaction_count()
-        && some_choices_with(history, LevelFamily::Engines, given, &mut |choices| {
-            schedule::went(&Story::new(history, choices, levels, true, &[]), steps)
-        })
+    levels.len() == history.transaction_count() && schedule::went(history, levels, steps, given)
 }
 
 /// Whether `test` accepts what is left of the moments by some lock orders of the keys that are not decided yet.

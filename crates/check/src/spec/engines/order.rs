@@ -29,6 +29,18 @@ impl MomentOrder {
         self.after[one * self.width + other / 64] & 1 << (other % 64) != 0
     }
 
+    /// All moments in a row that agrees with what is known: whoever has more after it comes first.
+    pub(super) fn in_a_row(&self) -> Vec<StoryMoment> {
+        let moments = self.after.len().checked_div(self.width).unwrap_or(0);
+        let later = |moment: usize| {
+            let row = &self.after[moment * self.width..(moment + 1) * self.width];
+            row.iter().map(|word| word.count_ones()).sum::<u32>()
+        };
+        let mut row: Vec<StoryMoment> = (0..moments).collect();
+        row.sort_by_key(|&moment| std::cmp::Reverse(later(moment)));
+        row
+    }
+
     /// Adds pairs and what follows from them. Nothing is left of the order when there is a cycle.
     pub(super) fn with(mut self, edges: &[MomentPair]) -> Option<MomentOrder> {
         edges.iter().all(|&edge| self.add(edge)).then_some(self)

@@ -10,9 +10,12 @@
 
 use super::order::{MomentOrder, MomentPair, StoryMoment};
 use crate::spec::WantedLock;
-use crate::spec::choices::{Choices, ValueSource, may_be_read, own_writes_before};
+use crate::spec::choices::{Choices, ValueSource, may_be_read};
 use crate::spec::reading::ends_before;
-use skew_history::{Action, Engine, EngineLevel, EventId, History, KeyId, StatementKind, TransactionId, Writer};
+use rustc_hash::FxHashMap;
+use skew_history::{
+    Action, Engine, EngineLevel, Event, EventId, History, KeyId, StatementKind, TransactionId, Value, Writer,
+};
 
 /// A history in moments.
 pub(super) struct Story<'a> {
@@ -21,8 +24,8 @@ pub(super) struct Story<'a> {
     pub(super) transactions: Vec<StoryTransaction>,
     /// What they did to keys, transaction by transaction.
     pub(super) touches: Vec<Touch>,
-    /// Moments of one transaction, of one session, and of real time.
-    pub(super) edges: Vec<MomentPair>,
+    /// Whether real time counts.
+    real_time: bool,
     /// Per key its events, by number.
     by_key: Vec<Vec<usize>>,
     /// Per key the order that lists show.
@@ -45,6 +48,7 @@ pub(super) struct StoryTransaction {
 
 /// One event.
 pub(super) struct Touch {
+    pub(super) event: EventId,
     pub(super) transaction: usize,
     pub(super) key: usize,
     pub(super) kind: StatementKind,
@@ -90,31 +94,66 @@ impl<'a> Story<'a> {
         real_time: bool,
         wanted: &'a [WantedLock],
     ) -> Story<'a> {
-        let counting: Vec<TransactionId> =
-            history.transactions().filter(|transaction| choices.counts[transaction.index()]).collect();
-        let number = |id: TransactionId| counting.iter().position(|&one| one == id).expect("what was read counts");
-        let mut telling =
-            Telling { history, choices, number: &number, moments: 0, edges: Vec::new(), touches: Vec::new() };
-        let transactions: Vec<StoryTransaction> =
-            counting.iter().map(|&id| telling.transaction(id, levels[id.index()])).collect();
-        for (one, other) in pairs(&transactions) {
-            let in_session = history.session_of(one.id) == history.session_of(other.id) && one.id < other.id;
-            if in_session || real_time && ends_before(history, one.id, other.id) {
-                telling.edges.push((one.end, other.begin));
-            }
-        }
-        let Telling { edges, touches, .. } = telling;
+        let numbers = CountingNumbers::new(&choices.counts);
+        let from = |event: EventId, _: Option<EarlierWrites>| {
+            Some(match choices.sources[event.index()].expect("every read is explained") {
+                ValueSource::Own => From::Own,
+                ValueSource::External(Writer::Initial) => From::Version(None),
+                ValueSource::External(Writer::Transaction(writer)) => From::Version(numbers.of(writer)),
+                ValueSource::Gone(by) => From::Gone(numbers.of(by)?),
+            })
+        };
+        let mut story = Story::told(history, &choices.counts, levels, &from).expect("every read is explained");
+        let rows = choices.appenders.iter();
+        story.appenders = rows.map(|row| row.iter().filter_map(|&id| numbers.of(id)).collect()).collect();
+        Story { real_time, wanted, ..story }
+    }
+
+    /// The story of the transactions that count, with real time; nothing when a read is from nowhere.
+    pub(super) fn told(
+        history: &'a History,
+        counts: &[bool],
+        levels: &[EngineLevel],
+        from: WhereFrom<'_>,
+    ) -> Option<Story<'a>> {
+        let rows = rows_of_keys(history, levels.first().map(|level| level.engine()));
+        let mut telling = Telling {
+            history,
+            rows,
+            from,
+            moments: 0,
+            touches: Vec::with_capacity(history.event_count()),
+            own: FxHashMap::default(),
+            met: FxHashMap::default(),
+        };
+        let counting = history.transactions().filter(|transaction| counts[transaction.index()]);
+        let told = counting.enumerate().map(|(number, id)| telling.transaction(number, id, levels[id.index()]));
+        let transactions: Vec<StoryTransaction> = told.collect::<Option<_>>()?;
+        let touches = telling.touches;
         let mut by_key = vec![Vec::new(); history.key_count()];
         touches.iter().enumerate().for_each(|(number, touch)| by_key[touch.key].push(number));
-        let rows = choices.appenders.iter();
-        let appenders = rows.map(|row| row.iter().map(|&id| number(id)).collect()).collect();
-        Story { history, transactions, touches, edges, by_key, appenders, wanted }
+        let appenders = vec![Vec::new(); history.key_count()];
+        Some(Story { history, transactions, touches, real_time: true, by_key, appenders, wanted: &[] })
     }
 
     /// What sessions and times say of the moments; nothing when that goes round.
     pub(super) fn order(&self) -> Option<MomentOrder> {
-        let moments = self.transactions.last().map_or(0, |last| last.end + 1);
-        MomentOrder::of(moments).with(&self.edges)
+        let moments = self.moments();
+        let begins: Vec<StoryMoment> = self.transactions.iter().map(|one| one.begin).collect();
+        let mut edges: Vec<MomentPair> =
+            (1..moments).filter(|moment| !begins.contains(moment)).map(|moment| (moment - 1, moment)).collect();
+        for (one, other) in pairs(&self.transactions) {
+            let in_session = self.history.session_of(one.id) == self.history.session_of(other.id) && one.id < other.id;
+            if in_session || self.real_time && ends_before(self.history, one.id, other.id) {
+                edges.push((one.end, other.begin));
+            }
+        }
+        MomentOrder::of(moments).with(&edges)
+    }
+
+    /// How many moments there are.
+    pub(super) fn moments(&self) -> usize {
+        self.transactions.last().map_or(0, |last| last.end + 1)
     }
 
     /// The transactions that were refused when they wanted to lock a key.
@@ -128,9 +167,23 @@ impl<'a> Story<'a> {
         0..self.history.key_count()
     }
 
+    /// The numbers of the events of a key.
+    pub(super) fn numbers_of(&self, key: usize) -> &[usize] {
+        &self.by_key[key]
+    }
+
     /// The events of a key.
     pub(super) fn touches_of(&self, key: usize) -> impl Iterator<Item = &Touch> + Clone {
         self.by_key[key].iter().map(|&number| &self.touches[number])
+    }
+
+    /// The events of a key by one transaction.
+    pub(super) fn touches_by(&self, key: usize, transaction: usize) -> impl Iterator<Item = &Touch> + Clone {
+        let by = |number: usize| self.touches[number].transaction;
+        let numbers = &self.by_key[key];
+        let first = numbers.partition_point(|&number| by(number) < transaction);
+        let end = first + numbers[first..].partition_point(|&number| by(number) == transaction);
+        numbers[first..end].iter().map(|&number| &self.touches[number])
     }
 
     /// Whether there is no row under a key at first.
@@ -143,117 +196,161 @@ fn pairs(transactions: &[StoryTransaction]) -> impl Iterator<Item = (&StoryTrans
     transactions.iter().flat_map(move |one| transactions.iter().map(move |other| (one, other)))
 }
 
+/// Where a read is from, and what its own transaction had written to the key by then. Nothing when it is from nowhere.
+pub(super) type WhereFrom<'a> = &'a dyn Fn(EventId, Option<EarlierWrites>) -> Option<From>;
+
+/// What a transaction has written to a key so far.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EarlierWrites {
+    /// The last value.
+    pub(super) last: Value,
+    /// Whether not all of it are appends.
+    pub(super) overwrites: bool,
+}
+
+/// What a statement does to a key: whether it changes it, and whether it found a row there.
+#[derive(Clone, Copy, Default)]
+struct KeyMet {
+    changes: bool,
+    finds: bool,
+}
+
 /// A story as it is told.
 struct Telling<'a> {
     history: &'a History,
-    choices: &'a Choices,
-    number: &'a dyn Fn(TransactionId) -> usize,
+    /// Per key the row that it belongs to; nothing when every key is a row.
+    rows: Option<Vec<usize>>,
+    from: WhereFrom<'a>,
     moments: usize,
-    edges: Vec<MomentPair>,
     touches: Vec<Touch>,
+    /// What the transaction has written so far.
+    own: FxHashMap<KeyId, EarlierWrites>,
+    /// What the statement does.
+    met: FxHashMap<KeyId, KeyMet>,
 }
 
 impl Telling<'_> {
-    /// A moment after another.
-    fn after(&mut self, earlier: StoryMoment) -> StoryMoment {
+    fn moment(&mut self) -> StoryMoment {
         self.moments += 1;
-        self.edges.push((earlier, self.moments - 1));
         self.moments - 1
     }
 
-    fn transaction(&mut self, id: TransactionId, level: EngineLevel) -> StoryTransaction {
-        let begin = self.moments;
-        self.moments += 1;
-        let (mut last, mut first_plain_read) = (begin, None);
+    fn transaction(&mut self, number: usize, id: TransactionId, level: EngineLevel) -> Option<StoryTransaction> {
+        let begin = self.moment();
+        let mut first_plain_read = None;
+        self.own.clear();
         for statement in statements(self.history, id) {
-            let start = self.after(last);
+            let start = self.moment();
             let is_plain = |&event: &EventId| {
                 self.history.event(event).is_read() && self.history.asked(event).kind == StatementKind::Select
             };
             if statement.iter().any(is_plain) {
                 first_plain_read.get_or_insert(start);
             }
-            last = self.statement(id, level, &statement, start);
+            self.statement(number, level, &statement, start)?;
         }
-        let end = self.after(last);
-        StoryTransaction { id, level, begin, end, committed: may_be_read(self.history, id), first_plain_read }
+        let end = self.moment();
+        Some(StoryTransaction { id, level, begin, end, committed: may_be_read(self.history, id), first_plain_read })
     }
 
-    /// The moments of a statement after its start; the last of them.
-    fn statement(
-        &mut self,
-        id: TransactionId,
-        level: EngineLevel,
-        events: &[EventId],
-        start: StoryMoment,
-    ) -> StoryMoment {
+    /// The moments of a statement after its start.
+    fn statement(&mut self, number: usize, level: EngineLevel, events: &[EventId], start: StoryMoment) -> Option<()> {
         let (mut last, mut row) = (start, None);
         let first = self.touches.len();
+        self.meet(events);
         for &event in events {
-            let its_row = Some(self.row_of(event, level.engine()));
+            let key = self.history.event(event).key.index();
+            let its_row = Some(self.rows.as_ref().map_or(key, |rows| rows[key]));
             if its_row != row {
-                last = self.after(last);
+                last = self.moment();
             }
             row = its_row;
-            let touch = self.touch(id, events, event, (start, last));
+            let touch = self.touch(number, event, (start, last))?;
             self.touches.push(touch);
         }
         if level.engine() == Engine::Postgres {
-            last = self.after(last);
+            last = self.moment();
         }
         self.touches[first..].iter_mut().for_each(|touch| touch.held = last);
-        last
+        Some(())
     }
 
-    /// The row that an event is about. PostgreSQL locks a row and its key, `shop/3` and `shop@pkey/3`, at once.
-    fn row_of(&self, event: EventId, engine: Engine) -> String {
-        let name = self.history.key_name(self.history.event(event).key).to_string();
-        let Some((table, entry)) = name.split_once('@').filter(|_| engine == Engine::Postgres) else { return name };
-        let of_row = entry.find('/').map_or("", |slash| &entry[slash..]);
-        format!("{table}{of_row}")
+    /// Notes what a statement does to each key.
+    fn meet(&mut self, events: &[EventId]) {
+        self.met.clear();
+        for &number in events {
+            let event = self.history.event(number);
+            let met = self.met.entry(event.key).or_default();
+            met.changes |= !event.is_read();
+            met.finds |= event.is_read() && (!event.value.is_absent() || self.history.asked(number).found);
+        }
     }
 
-    fn touch(&self, id: TransactionId, statement: &[EventId], number: EventId, when: MomentPair) -> Touch {
-        let event = self.history.event(number);
+    fn touch(&mut self, transaction: usize, number: EventId, (start, moment): MomentPair) -> Option<Touch> {
+        let &Event { key, value, action, .. } = self.history.event(number);
         let asked = self.history.asked(number);
-        let of_key = || statement.iter().filter(|&&other| self.history.event(other).key == event.key);
-        let deed = match event.action {
-            Action::Write | Action::Append => Deed::Change { absent: event.value.is_absent() },
+        let own = self.own.get(&key).copied();
+        let deed = match action {
+            Action::Write | Action::Append => {
+                let overwrites = action == Action::Write || own.is_some_and(|own| own.overwrites);
+                self.own.insert(key, EarlierWrites { last: value, overwrites });
+                Deed::Change { absent: value.is_absent() }
+            }
             Action::Read => Deed::Read {
-                from: self.from(number),
-                absent: event.value.is_absent() && !asked.found,
+                from: (self.from)(number, own)?,
+                absent: value.is_absent() && !asked.found,
                 passed: asked.passed,
                 waited: asked.waited,
             },
         };
-        let finds = |&other: &EventId| {
-            let read = self.history.event(other);
-            read.is_read() && (!read.value.is_absent() || self.history.asked(other).found)
-        };
-        let own_writes = own_writes_before(self.history, number);
         let is_external = matches!(deed, Deed::Read { from: From::Version(_), .. });
-        Touch {
-            transaction: (self.number)(id),
-            key: event.key.index(),
+        let KeyMet { changes, finds } = self.met.get(&key).copied().unwrap_or_default();
+        Some(Touch {
+            event: number,
+            transaction,
+            key: key.index(),
             kind: asked.kind,
             deed,
-            start: when.0,
-            moment: when.1,
-            held: when.1,
-            changes_it: of_key().any(|&other| !self.history.event(other).is_read()),
-            found_row: of_key().any(finds),
-            beside_own: is_external && own_writes.iter().any(|write| write.action == Action::Write),
-        }
+            start,
+            moment,
+            held: moment,
+            changes_it: changes,
+            found_row: finds,
+            beside_own: is_external && own.is_some_and(|own| own.overwrites),
+        })
+    }
+}
+
+/// The numbers of the transactions that count.
+pub(super) struct CountingNumbers(Vec<Option<usize>>);
+
+impl CountingNumbers {
+    pub(super) fn new(counts: &[bool]) -> CountingNumbers {
+        let mut counting = 0..;
+        CountingNumbers(counts.iter().map(|&counts| counts.then(|| counting.next()).flatten()).collect())
     }
 
-    fn from(&self, event: EventId) -> From {
-        match self.choices.sources[event.index()].expect("every read is explained") {
-            ValueSource::Own => From::Own,
-            ValueSource::External(Writer::Initial) => From::Version(None),
-            ValueSource::External(Writer::Transaction(writer)) => From::Version(Some((self.number)(writer))),
-            ValueSource::Gone(by) => From::Gone((self.number)(by)),
-        }
+    pub(super) fn of(&self, transaction: TransactionId) -> Option<usize> {
+        self.0[transaction.index()]
     }
+}
+
+/// The row that each key is about. PostgreSQL locks a row and its key, `shop/3` and `shop@pkey/3`, at once.
+fn rows_of_keys(history: &History, engine: Option<Engine>) -> Option<Vec<usize>> {
+    let names: Vec<String> = history.keys().map(|key| history.key_name(key).to_string()).collect();
+    if engine != Some(Engine::Postgres) || !names.iter().any(|name| name.contains('@')) {
+        return None;
+    }
+    let mut rows: FxHashMap<String, usize> = FxHashMap::default();
+    let row = |name: String| match name.split_once('@') {
+        None => name,
+        Some((table, entry)) => format!("{table}{}", entry.find('/').map_or("", |slash| &entry[slash..])),
+    };
+    let numbered = names.into_iter().map(|name| {
+        let next = rows.len();
+        *rows.entry(row(name)).or_insert(next)
+    });
+    Some(numbered.collect())
 }
 
 /// The events of a transaction, statement by statement. An event of which nothing is said is a statement of its own.

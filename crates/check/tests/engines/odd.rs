@@ -1,0 +1,135 @@
+//! Histories that random ones were made small to: statements whose kinds make no sense on their events, where fast algorithm and definition had
+//! differed, or the fast one had not known.
+//!
+//! | what | decided |
+//! |---|---|
+//! | an INSERT, an upsert or a plain SELECT that is `gone` by somebody | cannot be: only who looks for rows to lock waits for one and then does not find it |
+//! | rows that are written blindly, by statements that could not | the definition looks at what pairs of locks leave open |
+
+use skew_check::spec::satisfies;
+use skew_check::{AnomalyKind, Budget, IsolationLevel, Verdict, check, explain};
+use skew_history::format::{Format, Source, read};
+use skew_history::{EngineLevel, History};
+
+fn history(lines: &[&str]) -> History {
+    let text = lines.join("\n");
+    read(&[Source { name: "odd.jsonl", bytes: text.as_bytes() }], Format::Native).unwrap()
+}
+
+/// The levels at which one server can show a history, by both, with certificates that hold.
+fn shown_at(history: &History) -> Vec<EngineLevel> {
+    let is_shown = |&level: &EngineLevel| {
+        let level = IsolationLevel::Engine(level);
+        let verdict = check(history, level, Budget::UNLIMITED);
+        let is_certified = match &verdict {
+            Verdict::Holds(order) => order.justifies(history, level),
+            Verdict::Fails(anomaly) => anomaly.refutes(history, level),
+            Verdict::Unknown => false,
+        };
+        assert!(is_certified, "{level}: {verdict:?}");
+        assert_eq!(verdict.holds(), satisfies(history, level), "{level}");
+        verdict.holds()
+    };
+    EngineLevel::ALL.into_iter().filter(is_shown).collect()
+}
+
+fn gone_at(kind: &str) -> Vec<EngineLevel> {
+    let statement =
+        format!(r#"{{"session":"b","id":"t2","ops":[{{"r":"x","v":null,"gone":"t1","s":1,"kind":"{kind}"}}]}}"#);
+    let replaces = r#"{"session":"a","id":"t1","ops":[{"r":"x","v":1,"s":1,"kind":"delete"},{"w":"x","v":null,"s":1,"kind":"delete"},{"r":"x","v":null,"s":2,"kind":"insert"},{"w":"x","v":2,"s":2,"kind":"insert"}]}"#;
+    shown_at(&history(&[r#"{"skew":1,"initial":{"x":1}}"#, replaces, &statement]))
+}
+
+#[test]
+fn only_who_looks_for_rows_to_lock_finds_one_gone() {
+    for kind in ["update", "delete", "for-update", "for-share"] {
+        assert_eq!(gone_at(kind), [EngineLevel::PostgresReadCommitted], "{kind}");
+    }
+    for kind in ["select", "insert", "upsert"] {
+        assert_eq!(gone_at(kind), [], "{kind}");
+    }
+}
+
+#[test]
+fn a_row_that_was_passed_over_after_a_wait_had_been_written_since_by_somebody_even_if_blindly() {
+    let history = history(&[
+        r#"{"skew":1}"#,
+        r#"{"session":"s0","id":"t1","ops":[{"w":"k/0","v":100,"kind":"for-share"}]}"#,
+        r#"{"session":"s1","id":"t2","ops":[{"w":"k/1","v":200,"kind":"fk"}]}"#,
+        r#"{"session":"s2","id":"t3","ops":[{"r":"k/0","v":null,"s":1,"kind":"for-no-key-update"},{"r":"k/1","found":true,"s":2,"kind":"delete","passed":true,"waited":true},{"r":"k/1","found":true,"s":3,"kind":"fk"},{"r":"k/0","v":null,"kind":"for-update","passed":true}]}"#,
+        r#"{"session":"s3","id":"t4","ops":[{"r":"k/1","found":true,"kind":"update"},{"r":"k/1","v":200},{"r":"k/1","found":true,"s":3,"kind":"delete"},{"r":"k/0","v":100,"s":4,"kind":"for-update"}]}"#,
+    ]);
+    assert!(!shown_at(&history).contains(&EngineLevel::PostgresReadCommitted));
+}
+
+#[test]
+fn gaps_that_a_write_of_another_kind_does_not_mind_are_read_before_it() {
+    let history = history(&[
+        r#"{"skew":1}"#,
+        r#"{"session":"s0","id":"t1","ops":[{"r":"k/0","v":null,"s":1,"kind":"fk"},{"r":"k/1","v":null,"s":2,"kind":"delete"},{"scan":"k/","reads":[{"k":"k/0","v":null},{"k":"k/1","v":null}]}]}"#,
+        r#"{"session":"s1","id":"t2","ops":[{"r":"k/1","v":null,"s":1,"kind":"for-update"},{"w":"k/0","v":201,"kind":"delete"}]}"#,
+        r#"{"session":"s3","id":"t3","ops":[{"w":"k/1","v":null,"s":1,"kind":"for-update"},{"r":"k/0","v":201,"s":2,"kind":"insert"},{"w":"k/0","v":302,"s":3,"passed":true},{"r":"k/0","v":302,"kind":"insert"}]}"#,
+        r#"{"session":"s3","id":"t4","ops":[{"r":"k/1","v":null,"s":1,"kind":"for-share"},{"r":"k/0","found":true,"s":2,"kind":"upsert"},{"w":"k/0","v":null,"s":3,"kind":"delete"},{"w":"k/0","v":403,"s":4,"kind":"fk"}]}"#,
+    ]);
+    assert_eq!(shown_at(&history), EngineLevel::ALL);
+}
+
+fn named(history: &History, level: EngineLevel) -> AnomalyKind {
+    let level = IsolationLevel::Engine(level);
+    match check(history, level, Budget::UNLIMITED) {
+        Verdict::Fails(anomaly) => explain(history, level, &anomaly, Budget::UNLIMITED).kind,
+        verdict => panic!("{level}: {verdict:?}"),
+    }
+}
+
+#[test]
+fn two_updates_of_one_version_are_a_lost_update_also_where_somebody_had_looked_before() {
+    let history = history(&[
+        r#"{"skew":1,"initial":{"x":0}}"#,
+        r#"{"session":"a","id":"t1","ops":[{"r":"x","v":0,"s":1,"kind":"update"},{"w":"x","v":1,"s":1,"kind":"update"}]}"#,
+        r#"{"session":"b","id":"t2","ops":[{"r":"x","v":1,"s":1,"kind":"select"},{"r":"x","v":0,"s":2,"kind":"update"},{"w":"x","v":2,"s":2,"kind":"update"}]}"#,
+    ]);
+    for level in EngineLevel::ALL {
+        assert_eq!(named(&history, level), AnomalyKind::LostUpdate, "{level}");
+    }
+}
+
+#[test]
+fn a_ring_of_nine_that_only_all_together_close_is_refuted_and_confirmed() {
+    let ring = 9;
+    let member = |number: usize| {
+        let next = (number + 1) % ring;
+        format!(
+            r#"{{"session":"s{number}","ops":[{{"r":"x{number}","v":0,"s":1,"kind":"select"}},{{"r":"x{next}","v":0,"s":2,"kind":"update"}},{{"w":"x{next}","v":1,"s":2,"kind":"update"}}]}}"#
+        )
+    };
+    let initial: Vec<String> = (0..ring).map(|number| format!(r#""x{number}":0"#)).collect();
+    let mut lines = vec![format!(r#"{{"skew":1,"initial":{{{}}}}}"#, initial.join(","))];
+    lines.extend((0..ring).map(member));
+    let history = history(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+    let level = IsolationLevel::Engine(EngineLevel::PostgresSerializable);
+    let Verdict::Fails(anomaly) = check(&history, level, Budget::UNLIMITED) else { panic!("it is not serializable") };
+    assert!(anomaly.refutes(&history, level));
+    let level = IsolationLevel::Engine(EngineLevel::PostgresRepeatableRead);
+    assert!(check(&history, level, Budget::UNLIMITED).holds());
+}
+
+#[test]
+fn a_schedule_of_thousands_is_walked_through_and_one_that_runs_backwards_is_not_believed() {
+    let updates = |number: usize| {
+        let session = number % 10;
+        format!(
+            r#"{{"session":"s{session}","ops":[{{"r":"x","v":{number},"s":1,"kind":"update"}},{{"w":"x","v":{},"s":1,"kind":"update"}},{{"r":"y","v":7,"s":2}}]}}"#,
+            number + 1
+        )
+    };
+    let mut lines = vec![r#"{"skew":1,"initial":{"x":0,"y":7}}"#.to_owned()];
+    lines.extend((0..3_000).map(updates));
+    let history = history(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+    for level in EngineLevel::ALL.map(IsolationLevel::Engine) {
+        let Verdict::Holds(mut order) = check(&history, level, Budget::UNLIMITED) else { panic!("{level} holds") };
+        assert!(order.justifies(&history, level), "{level}");
+        order.instants.reverse();
+        assert!(!order.justifies(&history, level), "{level} backwards");
+    }
+}
