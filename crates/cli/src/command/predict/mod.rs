@@ -42,8 +42,9 @@ pub(crate) struct Arguments {
     /// Histories: files (gzip, xz, zstd and tar too), folders, or `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    #[arg(short, long, value_delimiter = ',', value_name = "LEVEL", default_values = ["causal", "read-committed"],
-        help = format!("The levels that a run must keep: {}", spellings(PredictSettings::possible_levels())))]
+    #[arg(short, long, value_delimiter = ',', value_name = "LEVEL",
+        help = format!("The levels that a run must keep: {} [default: those of the engine that the history was recorded on, else causal,read-committed]",
+            spellings(PredictSettings::possible_levels())))]
     level: Vec<IsolationLevel>,
     /// The level that a run must break
     #[arg(long, value_name = "LEVEL", default_value = "serializable")]
@@ -106,7 +107,8 @@ impl Arguments {
             Err(complaint) => return console.conclude(Err(complaint)),
         };
         let settings = self.settings(replayer.as_ref());
-        if let Some(refusal) = settings.refusal() {
+        let again = replayer.as_ref().and_then(|_| settings.refusal_of_replay());
+        if let Some(refusal) = settings.refusal().or(again) {
             return console.conclude(Err(refusal));
         }
         if let Some(limit) = self.timeout {
@@ -131,7 +133,9 @@ impl Arguments {
 
     fn settings(&self, replayer: Option<&Replayer>) -> PredictSettings {
         let mut levels: Vec<IsolationLevel> = Vec::new();
-        for &level in &self.level {
+        // What is made again is made on a mock database.
+        let usual: &[IsolationLevel] = if replayer.is_some() { &PredictSettings::USUAL } else { &[] };
+        for &level in if self.level.is_empty() { usual } else { &self.level } {
             if !levels.contains(&level) {
                 levels.push(level);
             }
