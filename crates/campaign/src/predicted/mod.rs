@@ -99,7 +99,8 @@ impl PredictSettings {
             true => format!("{wrong}: nothing could be predicted, because what keeps {wrong} keeps {}", self.against),
             false => format!("{wrong}: a predicted run has neither times nor levels of its own"),
         };
-        let weaker = PredictSettings::possible_levels().filter(|level| !level.implies(self.against));
+        let of_papers = PredictSettings::possible_levels().filter(|level| level.of_engine().is_none());
+        let weaker = of_papers.filter(|level| !level.implies(self.against));
         let advice = match weaker.map(IsolationLevel::name).collect::<Vec<&str>>().as_slice() {
             [] => "choose a stronger level for --against".to_owned(),
             names => format!("choose among {}", names.join(", ")),
