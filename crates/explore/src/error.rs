@@ -89,6 +89,11 @@ pub enum ExploreError {
     /// A program that runs only as a whole is not driven on a server.
     #[error("a command cannot be explored at {0} yet; use a level of the papers, such as read-committed or snapshot")]
     EngineCommand(IsolationLevel),
+    /// Steps of sessions are chosen on servers only.
+    #[error(
+        "{0} is no level of an engine: whose turn it is decides nothing there; use one such as postgres:read-committed"
+    )]
+    NoEngineLevel(IsolationLevel),
     /// An order of transactions says nothing about a server.
     #[error("--algorithm dfs and --base are for the levels of the papers; at {0} every schedule is explored already")]
     EngineBaseline(IsolationLevel),

@@ -22,6 +22,7 @@
 //! | `swap` | which swaps are taken |
 //! | `search`, `runner`, `subtree` | the histories that wait, and how one is written down |
 //! | `schedules`, `server` | the levels of the engines: every schedule on a server |
+//! | `playing` | one run there, whose steps somebody chooses |
 //! | `run`, `record`, `final_state` | a complete history, and how it may have ended |
 //! | `orders` | the baseline and the oracle |
 //! | `program`, `value`, `check` | programs in Rust |
@@ -45,6 +46,7 @@ mod log;
 mod ordered;
 mod orders;
 mod outline;
+mod playing;
 mod program;
 mod record;
 mod remote;
@@ -68,6 +70,7 @@ pub use final_state::{FinalState, MOST_FINAL_STATES};
 pub use follower::{Difference, Follower};
 pub use orders::{Baseline, every_run};
 pub use outline::{Options, Place};
+pub use playing::{Movable, Playing, StepChooser};
 pub use program::{End, Program, Session, Transaction, TransactionStop};
 pub use remote::{Learned, NoRemoteSchedule, Path, PathError, Remote, RemoteRun, RemoteSchedule, RemoteSearch};
 pub use requests::{Interrupt, Requests};

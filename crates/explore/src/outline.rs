@@ -48,6 +48,10 @@ pub(crate) struct Outline {
     pub(crate) options: Options,
     /// By number; that of t0 means nothing.
     pub(crate) places: Vec<Place>,
+    /// The places of the program that they run: their own, unless some are tried again.
+    calls: Vec<Place>,
+    /// Of whom each goes on with what was left, by number.
+    follows: Vec<Option<Number>>,
     /// By number; that of t0 means nothing.
     pub(crate) bases: Vec<Base>,
     /// By number; that of t0 means nothing.
@@ -74,13 +78,17 @@ impl Outline {
         let places: Vec<Place> = transactions.iter().map(|transaction| transaction.0).collect();
         let levels = || transactions.iter().map(|transaction| transaction.1.unwrap_or(options.level));
         let bases = levels().map(|level| Options { level, ..options }.search_base());
+        let session_pasts = session_pasts(&places);
+        let places: Vec<Place> = std::iter::once(Place { session: 0, number: 0 }).chain(places).collect();
         let outline = Outline {
             options,
             session_names,
-            session_pasts: session_pasts(&places),
+            follows: session_pasts.iter().map(|past| past.iter().last()).collect(),
+            session_pasts,
             bases: std::iter::once(Base::Any).chain(bases).collect(),
             levels: std::iter::once(options.level).chain(levels()).collect(),
-            places: std::iter::once(Place { session: 0, number: 0 }).chain(places).collect(),
+            calls: places.clone(),
+            places,
         };
         outline.refuse_levels()?;
         Ok(outline)
@@ -91,6 +99,8 @@ impl Outline {
         Outline {
             options,
             places: vec![Place { session: 0, number: 0 }],
+            calls: vec![Place { session: 0, number: 0 }],
+            follows: vec![None],
             // Histories have room for all that may come.
             bases: vec![Base::Any; MOST_TRANSACTIONS + 1],
             levels: vec![options.level],
@@ -112,13 +122,49 @@ impl Outline {
             self.session_names.push(session.to_owned());
             self.session_names.len() - 1
         });
-        let past: Set = self.numbers().filter(|&number| self.places[number as usize].session == place).collect();
-        self.places.push(Place { session: place, number: past.iter().count() });
+        let before = self.past_of_session(place).iter().last();
+        let number = self.push(place, level, before);
+        self.refuse_levels()?;
+        Ok(number)
+    }
+
+    /// One more transaction of a session that is known: it runs a call of the program, perhaps not for the first time, and goes on with what
+    /// another one left. There has to be room for it.
+    pub(crate) fn attempt(&mut self, call: Place, level: IsolationLevel, follows: Option<Number>) -> Number {
+        let number = self.push(call.session, level, follows);
+        self.calls[number as usize] = call;
+        number
+    }
+
+    fn push(&mut self, session: usize, level: IsolationLevel, follows: Option<Number>) -> Number {
+        let (past, count) = (self.past_of_session(session), self.places.len());
+        let place = Place { session, number: past.iter().count() };
+        self.places.push(place);
+        self.calls.push(place);
+        self.follows.push(follows);
         self.levels.push(level);
         self.bases[count] = Options { level, ..self.options }.search_base();
         self.session_pasts.push(past);
-        self.refuse_levels()?;
-        Ok(count as Number)
+        count as Number
+    }
+
+    fn past_of_session(&self, session: usize) -> Set {
+        self.numbers().filter(|&number| self.places[number as usize].session == session).collect()
+    }
+
+    /// The place of the program that a transaction runs.
+    pub(crate) fn call(&self, number: Number) -> Place {
+        self.calls[number as usize]
+    }
+
+    /// Of whom a transaction goes on with what was left.
+    pub(crate) fn follows(&self, number: Number) -> Option<Number> {
+        self.follows[number as usize]
+    }
+
+    /// How many more there may be.
+    pub(crate) fn room(&self) -> usize {
+        MOST_TRANSACTIONS - self.count()
     }
 
     /// Whether the levels are those of an engine.

@@ -170,6 +170,12 @@ impl<'a> Requests<'a> {
         }
     }
 
+    /// The transaction is about to commit. At a level of an engine the server may refuse that: the code with which it does. Who does not ask
+    /// is refused all the same.
+    pub fn commit(&mut self) -> Option<&'static str> {
+        self.turn.as_mut().and_then(ServerTurn::commit)
+    }
+
     /// Whether a server has the answers.
     pub(crate) fn is_on_server(&self) -> bool {
         self.turn.is_some()

@@ -247,6 +247,13 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
         self.node.left[self.runner.outline.number(place)? as usize].as_deref()
     }
 
+    /// What each call left that came to an end; of one that was tried again, what its last try left.
+    pub fn calls(&self) -> BTreeMap<Place, &P::Left> {
+        let outline = &self.runner.outline;
+        let left = |number: Number| Some((outline.call(number), self.node.left[number as usize].as_deref()?));
+        outline.numbers().filter_map(left).collect()
+    }
+
     /// The run written down: a search to which this is added finds this run and no other.
     pub fn subtree(&self) -> Subtree {
         Subtree::of(&self.node, &self.runner.keys)

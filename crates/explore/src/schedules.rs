@@ -34,6 +34,7 @@ pub(crate) mod beats;
 
 use crate::error::ExploreError;
 use crate::explorable::{Explorable, TransactionEnd};
+use crate::keys::Keys;
 use crate::ordered::Ordered;
 use crate::outline::Outline;
 use crate::requests::{Interrupt, Requests};
@@ -50,7 +51,7 @@ use skew_sql::RowKey;
 use std::sync::Arc;
 
 /// A state of the server and of its clients.
-struct ServerNode<L> {
+pub(crate) struct ServerNode<L> {
     database: ServerState,
     /// By number.
     dialogues: Vec<Arc<Dialogue>>,
@@ -58,11 +59,11 @@ struct ServerNode<L> {
     /// What those leave who have come to their end, and whether they commit.
     endings: Vec<Option<(bool, Arc<L>)>>,
     left: Vec<Option<Arc<L>>>,
-    over: Set,
+    pub(crate) over: Set,
     /// Those that are over, in the order in which they ended.
     order: Vec<Number>,
     /// Who took the steps that lead here.
-    steps: Vec<Number>,
+    pub(crate) steps: Vec<Number>,
     /// Those who waited when somebody was refused because of that.
     needed: Set,
     /// Whether its last step shows that it comes to the same as another schedule.
@@ -91,8 +92,42 @@ impl<L> Clone for ServerNode<L> {
     }
 }
 
+impl<L> ServerNode<L> {
+    /// One more transaction, behind all others.
+    pub(crate) fn add(&mut self, level: EngineLevel) {
+        self.database.add(level);
+        self.dialogues.push(Arc::default());
+        self.stands.push(TurnPoint::Unknown);
+        self.endings.push(None);
+        self.left.push(None);
+    }
+
+    /// Whether a transaction has come to its end, and is about to commit.
+    pub(crate) fn is_committing(&self, number: Number) -> bool {
+        let commits = self.endings[number as usize].as_ref().is_some_and(|ending| ending.0);
+        commits && self.stands[number as usize] == TurnPoint::End
+    }
+
+    /// Whether the server has refused a transaction.
+    pub(crate) fn is_refused(&self, number: Number) -> bool {
+        matches!(self.dialogues[number as usize].told.end, Some(ToldEnd::Refused(..)))
+    }
+
+    /// What was told so far.
+    pub(crate) fn told(&self, keys: &Keys) -> ServerRun {
+        let told = self.dialogues.iter().map(|dialogue| dialogue.told.clone()).collect();
+        ServerRun::new(told, self.order.clone(), self.steps.clone(), self.database.versions(), keys)
+    }
+
+    /// The run, when all are over.
+    pub(crate) fn run(self, run: ServerRun, outline: &Outline, keys: &Keys) -> Node<L> {
+        let history = run.ordered(outline, keys);
+        Node { history, left: self.left, share: self.share, server: Some(Arc::new(run)) }
+    }
+}
+
 /// A state after one more step, and what that step had to do with others.
-type Next<L> = (ServerNode<L>, StepAccess);
+pub(crate) type Next<L> = (ServerNode<L>, StepAccess);
 
 /// What a search on a server has come across.
 pub(crate) enum Met<L> {
@@ -165,20 +200,17 @@ impl<L> ServerSearch<L> {
 
     /// A run that is over, if it was not met before. One that is known and left other rows is met again.
     fn finished<P: Explorable<Left = L> + ?Sized>(&mut self, runner: &Runner<'_, P>, node: ServerNode<L>) -> Met<L> {
-        let ServerNode { database, dialogues, left, order, steps, share, .. } = node;
-        let told = dialogues.iter().map(|dialogue| dialogue.told.clone()).collect();
-        let mut run = ServerRun::new(told, order, steps, database.versions(), &runner.keys);
+        let (mut run, share) = (node.told(&runner.keys), node.share);
         run.is_again = !self.known.insert(run.fingerprint(&runner.keys, false));
         if !self.known.insert(run.fingerprint(&runner.keys, true)) {
             return Met::Nothing(share);
         }
-        let history = run.ordered(&runner.outline, &runner.keys);
-        Met::Run(Node { history, left, share, server: Some(Arc::new(run)) })
+        Met::Run(node.run(run, &runner.outline, &runner.keys))
     }
 }
 
 /// Nothing has begun.
-fn root<L>(outline: &Outline) -> ServerNode<L> {
+pub(crate) fn root<L>(outline: &Outline) -> ServerNode<L> {
     let count = outline.count() + 1;
     let level = |number: usize| outline.levels[number].of_engine().unwrap_or(EngineLevel::PostgresReadCommitted);
     ServerNode {
@@ -198,7 +230,7 @@ fn root<L>(outline: &Outline) -> ServerNode<L> {
 }
 
 /// Of each session the transaction that is under way or next.
-fn active<L>(outline: &Outline, node: &ServerNode<L>) -> Vec<Number> {
+pub(crate) fn active<L>(outline: &Outline, node: &ServerNode<L>) -> Vec<Number> {
     let is_active =
         |&number: &Number| !node.over.contains(number) && (outline.session_past(number) - node.over).is_empty();
     outline.numbers().filter(is_active).collect()
@@ -227,7 +259,7 @@ fn children<P: Explorable + ?Sized>(
 }
 
 /// Runs those that have not begun up to their first point, which is no step yet.
-fn stand_up<P: Explorable + ?Sized>(
+pub(crate) fn stand_up<P: Explorable + ?Sized>(
     runner: &mut Runner<'_, P>,
     mut node: ServerNode<P::Left>,
     active: &[Number],
@@ -241,7 +273,7 @@ fn stand_up<P: Explorable + ?Sized>(
 }
 
 /// One step of a transaction; nothing if it has to wait.
-fn step<P: Explorable + ?Sized>(
+pub(crate) fn step<P: Explorable + ?Sized>(
     runner: &mut Runner<'_, P>,
     node: &ServerNode<P::Left>,
     number: Number,
@@ -271,6 +303,17 @@ fn step<P: Explorable + ?Sized>(
         |&other: &Number| matches!(node.stands[other as usize], TurnPoint::Lock(_)) && !node.over.contains(other);
     next.needed |= runner.outline.numbers().filter(waits).collect();
     execute(runner, next, number, Permit::Refuse(code)).map(Some)
+}
+
+/// The server refuses a transaction that is about to commit.
+pub(crate) fn refuse_commit<P: Explorable + ?Sized>(
+    runner: &mut Runner<'_, P>,
+    node: &ServerNode<P::Left>,
+    number: Number,
+) -> Result<Next<P::Left>, ExploreError> {
+    let mut next = node.clone();
+    next.steps.push(number);
+    execute(runner, next, number, Permit::Refuse("40001"))
 }
 
 /// Whether somebody waits for itself, by way of others who wait.
@@ -329,9 +372,8 @@ fn execute<P: Explorable + ?Sized>(
     permit: Permit,
 ) -> Result<Next<P::Left>, ExploreError> {
     let outline = Arc::clone(&runner.outline);
-    let place = outline.places[number as usize];
-    let is_first = outline.session_past(number).is_empty();
-    let before = if is_first { None } else { node.left[number as usize - 1].clone() };
+    let place = outline.call(number);
+    let before = outline.follows(number).and_then(|before| node.left[before as usize].clone());
     let touched = (node.database.touched(number), node.database.touched_ranges(number));
     let dialogue = Arc::make_mut(&mut node.dialogues[number as usize]);
     let (program, mut unused) = (runner.program, Ordered::new(0));

@@ -8,7 +8,8 @@
 //! A read of a key that the transaction wrote itself returns its own write, at every level; that is settled here, so that no
 //! database has to think of it. When the database refuses the commit, the attempt starts over with new values.
 
-use skew_history::Action;
+use skew_history::{Action, Asked};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// What a key holds.
@@ -32,6 +33,8 @@ pub struct GeneratedEvent {
     pub key: u64,
     /// What was read, written or appended.
     pub content: Content,
+    /// The statement behind it, at a level of an engine.
+    pub asked: Asked,
 }
 
 impl Content {
@@ -72,6 +75,10 @@ pub(crate) struct Attempt {
     pub(crate) begin: i64,
     /// Up to which commit it sees; for the database that lets it.
     pub(crate) snapshot: u64,
+    /// How many of its steps it has taken; for the server.
+    pub(crate) taken: usize,
+    /// The state that it reads, where that is taken once; for the server.
+    pub(crate) state: Option<BTreeMap<u64, Content>>,
 }
 
 impl Attempt {
@@ -82,7 +89,8 @@ impl Attempt {
             Action::Read => self.with_own_writes(step.key, stored(step.key)),
             Action::Write | Action::Append => Content::Integer(step.value),
         };
-        self.events.push(GeneratedEvent { action: step.action, key: step.key, content });
+        let asked = Asked::default();
+        self.events.push(GeneratedEvent { action: step.action, key: step.key, content, asked });
     }
 
     /// Does all steps, with what the database holds now.
@@ -92,7 +100,7 @@ impl Attempt {
         }
     }
 
-    fn with_own_writes(&self, key: u64, mut content: Content) -> Content {
+    pub(crate) fn with_own_writes(&self, key: u64, mut content: Content) -> Content {
         self.events.iter().filter(|event| event.key == key).for_each(|event| content.apply(event));
         content
     }

@@ -9,13 +9,27 @@ pub(crate) trait Database {
     fn begin(&mut self, attempt: &mut Attempt, random: &mut Random);
 
     /// A transaction comes to its next step.
-    fn advance(&mut self, attempt: &mut Attempt);
+    fn advance(&mut self, attempt: &mut Attempt) -> Advance;
 
     /// A transaction wants to commit. Refused when false: then nothing has happened, and it has to start over.
     fn commit(&mut self, attempt: &Attempt, random: &mut Random) -> bool;
 
+    /// A transaction is rolled back by its program, or for no reason of the database's own.
+    fn abort(&mut self, _attempt: &Attempt) {}
+
     /// Everything is at rest: what is under way arrives.
     fn settle(&mut self);
+}
+
+/// What came of a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Advance {
+    /// It is done.
+    Done,
+    /// Somebody is in the way: it has to be tried again.
+    Waits,
+    /// The transaction is rolled back, with this code, and has to start over.
+    Refused(&'static str),
 }
 
 /// What one key holds, and since which commit.

@@ -15,7 +15,7 @@
 //! may read one version and both write the key.
 
 use crate::attempt::{Attempt, GeneratedEvent};
-use crate::database::{CommittedValues, Database};
+use crate::database::{Advance, CommittedValues, Database};
 use crate::parameters::Parameters;
 use skew_chance::Random;
 use std::collections::VecDeque;
@@ -66,7 +66,9 @@ impl Database for Follower {
         attempt.perform_all(|key| rows.content(key));
     }
 
-    fn advance(&mut self, _attempt: &mut Attempt) {}
+    fn advance(&mut self, _attempt: &mut Attempt) -> Advance {
+        Advance::Done
+    }
 
     fn commit(&mut self, attempt: &Attempt, random: &mut Random) -> bool {
         self.committed += 1;

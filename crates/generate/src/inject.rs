@@ -16,7 +16,7 @@ use crate::attempt::{Content, GeneratedEvent};
 use crate::parameters::Parameters;
 use crate::recorder::TransactionRecorder;
 use crate::workload::{RESERVED, Workload};
-use skew_history::{History, TransactionId, Value, ValueView, notation};
+use skew_history::{Asked, History, TransactionId, Value, ValueView, notation};
 use std::io;
 use std::rc::Rc;
 
@@ -41,6 +41,7 @@ pub(crate) fn inject(
             action: event.action,
             key: workload.reserved_keys() + u64::from(event.key.0),
             content: real(event.value),
+            asked: Asked::default(),
         });
         let (begin, end) = times(&history, transaction);
         let events: Vec<GeneratedEvent> = events.collect();

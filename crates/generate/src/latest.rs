@@ -15,7 +15,7 @@
 //! An append takes effect on the list as it stands at the commit, so the lists of one key are prefixes of one another.
 
 use crate::attempt::Attempt;
-use crate::database::{CommittedValues, Database};
+use crate::database::{Advance, CommittedValues, Database};
 use skew_chance::Random;
 
 /// One version of every key.
@@ -28,8 +28,9 @@ pub(crate) struct Latest {
 impl Database for Latest {
     fn begin(&mut self, _attempt: &mut Attempt, _random: &mut Random) {}
 
-    fn advance(&mut self, attempt: &mut Attempt) {
+    fn advance(&mut self, attempt: &mut Attempt) -> Advance {
         attempt.perform(|key| self.rows.content(key));
+        Advance::Done
     }
 
     fn commit(&mut self, attempt: &Attempt, _random: &mut Random) -> bool {

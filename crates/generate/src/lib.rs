@@ -1,6 +1,6 @@
 //! Seeded random histories, streamed transaction by transaction.
 //!
-//! A history of a given isolation level is best made by a small database that works at that level. So this crate holds four
+//! A history of a given isolation level is best made by a small database that works at that level. So this crate holds five
 //! such databases and two schedules, and every level is a pair of them:
 //!
 //! ```text
@@ -10,6 +10,7 @@
 //!   prefix                      follower: read at begin, perhaps a late copy    interleaved
 //!   psi · causal · read-atomic  sites: copies that hear of each other late      one at a time
 //!   read-committed              latest                                          interleaved, event by event
+//!   postgres:…, mysql:…         server: locks, waits, refusals                  interleaved, statement by statement
 //! ```
 //!
 //! Each module argues why what it produces satisfies its level. One [`InjectedAnomaly`] may be put into the middle of the stream, at a
@@ -40,6 +41,7 @@ mod output;
 mod parameters;
 mod recorder;
 mod schedule;
+mod server;
 mod sites;
 mod snapshot;
 mod workload;
@@ -99,6 +101,7 @@ fn simulator(parameters: &Parameters) -> (Box<dyn Database>, Interleaving) {
             (Box::new(sites::Sites::new(parameters, sites::Promise::NoLostUpdate)), Interleaving::OneAtATime)
         }
         Serializable => (Box::new(latest::Latest::default()), Interleaving::OneAtATime),
-        StrongSnapshot | StrictSerializable | Declared | Engine(_) => unreachable!("{} is refused", parameters.level),
+        Engine(level) => (Box::new(server::Server::new(level)), Interleaving::Interleaved),
+        StrongSnapshot | StrictSerializable | Declared => unreachable!("{} is refused", parameters.level),
     }
 }

@@ -157,8 +157,18 @@ pub enum ParameterError {
     #[error("blind writes and read-modify-writes exclude each other; drop one of them")]
     BlindReadModifyWrite,
     /// No database here works at this level.
-    #[error("no history can be generated at {0}; use one of the seven levels, with times for the strong ones")]
+    #[error(
+        "no history can be generated at {0}; use one of the seven levels, with times for the strong ones, or one of an engine"
+    )]
     Level(IsolationLevel),
+    /// The servers here know nothing of it.
+    #[error("at {level} there are no {what}; leave them out, or use a level of the papers")]
+    NotOnServer {
+        /// The level.
+        level: IsolationLevel,
+        /// What was wished for.
+        what: &'static str,
+    },
     /// The anomaly takes more clients than there are.
     #[error("{anomaly} takes {needed} sessions, and there are {sessions}; add sessions")]
     TooFewSessions {
@@ -195,9 +205,10 @@ impl Parameters {
         if self.blind_writes && self.read_modify_write > 0.0 {
             return Err(ParameterError::BlindReadModifyWrite);
         }
-        if !self.level.is_of_papers() {
+        if !self.level.is_of_papers() && self.level.of_engine().is_none() {
             return Err(ParameterError::Level(self.level));
         }
+        self.validate_server()?;
         self.anomaly.map_or(Ok(()), |anomaly| self.validate_anomaly(anomaly))
     }
 
@@ -239,6 +250,20 @@ impl Parameters {
             return Err(ParameterError::NotAShare { what, share });
         }
         if self.aborted + self.unknown > 1.0 { Err(ParameterError::MoreThanAll) } else { Ok(()) }
+    }
+
+    /// A server has rows and clients that learn what became of them.
+    fn validate_server(&self) -> Result<(), ParameterError> {
+        let wishes = [
+            (self.lists > 0.0, "lists"),
+            (self.blind_writes, "blind writes"),
+            (self.unknown > 0.0, "unknown outcomes"),
+            (self.anomaly.is_some(), "anomalies"),
+        ];
+        match wishes.iter().find(|(wished, _)| *wished && self.level.of_engine().is_some()) {
+            Some(&(_, what)) => Err(ParameterError::NotOnServer { level: self.level, what }),
+            None => Ok(()),
+        }
     }
 
     fn validate_anomaly(&self, anomaly: InjectedAnomaly) -> Result<(), ParameterError> {

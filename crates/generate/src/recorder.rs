@@ -5,7 +5,7 @@
 
 use crate::attempt::GeneratedEvent;
 use crate::parameters::Parameters;
-use skew_history::{IsolationLevel, Outcome, Times};
+use skew_history::{IsolationLevel, Outcome, Refused, Times};
 use std::io;
 
 /// A finished transaction.
@@ -23,6 +23,8 @@ pub struct Generated<'a> {
     pub level: Option<IsolationLevel>,
     /// When it ran, if times were asked for.
     pub times: Times,
+    /// At a level of an engine: with which code it was refused, and which statement.
+    pub refused: Option<Refused<'a>>,
 }
 
 /// Where finished transactions go.
@@ -31,6 +33,7 @@ pub(crate) struct TransactionRecorder<'a> {
     with_times: bool,
     with_refused: bool,
     level: Option<IsolationLevel>,
+    is_on_server: bool,
     next_id: u64,
     clock: i64,
 }
@@ -45,6 +48,7 @@ impl<'a> TransactionRecorder<'a> {
             with_times: parameters.times,
             with_refused: parameters.refused,
             level: parameters.declare_level.then_some(parameters.level),
+            is_on_server: parameters.level.of_engine().is_some(),
             next_id: 1,
             clock: 0,
         }
@@ -71,11 +75,22 @@ impl<'a> TransactionRecorder<'a> {
         begin: i64,
         end: i64,
     ) -> io::Result<()> {
+        self.put(session, events, (outcome, None), begin, end)
+    }
+
+    fn put(
+        &mut self,
+        session: u32,
+        events: &[GeneratedEvent],
+        (outcome, refused): (Outcome, Option<Refused<'_>>),
+        begin: i64,
+        end: i64,
+    ) -> io::Result<()> {
         let times = Times { begin: Some(begin), end: (outcome != Outcome::Unknown).then_some(end) };
         let times = if self.with_times { times } else { Times::default() };
         let id = self.next_id;
         self.next_id += 1;
-        (self.sink)(&Generated { session: session + 1, id, events, outcome, level: self.level, times })
+        (self.sink)(&Generated { session: session + 1, id, events, outcome, level: self.level, times, refused })
     }
 
     /// Records an attempt that the database refused, if that was asked for.
@@ -83,12 +98,14 @@ impl<'a> TransactionRecorder<'a> {
         &mut self,
         session: u32,
         events: &[GeneratedEvent],
+        (error, statement): (&'static str, u32),
         begin: i64,
         end: i64,
     ) -> io::Result<()> {
         if !self.with_refused {
             return Ok(());
         }
-        self.record(session, events, Outcome::AbortedByDatabase, begin, end)
+        let refused = self.is_on_server.then_some(Refused { error, statement });
+        self.put(session, events, (Outcome::AbortedByDatabase, refused), begin, end)
     }
 }

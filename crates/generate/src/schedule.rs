@@ -11,7 +11,7 @@
 //! touching either.
 
 use crate::attempt::Attempt;
-use crate::database::Database;
+use crate::database::{Advance, Database};
 use crate::recorder::TransactionRecorder;
 use crate::workload::Workload;
 use std::io;
@@ -118,21 +118,30 @@ impl ScheduleRun<'_, '_> {
                 self.database.begin(attempt, &mut self.workload.random);
                 ClientState::Open(0)
             }
-            ClientState::Open(taken) if taken < attempt.steps.len() => {
-                self.database.advance(attempt);
-                ClientState::Open(taken + 1)
-            }
+            ClientState::Open(taken) if taken < attempt.steps.len() => match self.database.advance(attempt) {
+                Advance::Done => ClientState::Open(taken + 1),
+                Advance::Waits => ClientState::Open(taken),
+                Advance::Refused(code) => self.refused(attempt, (code, taken as u32 + 1), now)?,
+            },
             ClientState::Open(_) => self.end(attempt, now)?,
         };
         Ok(())
     }
 
+    /// The database rolled a transaction back, with a code, at a statement: it starts over.
+    fn refused(&mut self, attempt: &mut Attempt, refusal: (&'static str, u32), now: i64) -> io::Result<ClientState> {
+        self.recorder.record_refused(attempt.session, &attempt.events, refusal, attempt.begin, now)?;
+        self.workload.renew(attempt);
+        Ok(ClientState::Waiting)
+    }
+
     fn end(&mut self, attempt: &mut Attempt, now: i64) -> io::Result<ClientState> {
         let fate = self.workload.fate();
         if fate.installed && !self.database.commit(attempt, &mut self.workload.random) {
-            self.recorder.record_refused(attempt.session, &attempt.events, attempt.begin, now)?;
-            self.workload.renew(attempt);
-            return Ok(ClientState::Waiting);
+            return self.refused(attempt, ("40001", attempt.steps.len() as u32 + 1), now);
+        }
+        if !fate.installed {
+            self.database.abort(attempt);
         }
         self.recorder.record(attempt.session, &attempt.events, fate.outcome, attempt.begin, now)?;
         Ok(ClientState::Idle)

@@ -21,7 +21,7 @@
 //! Lists cannot be merged, so appends follow psi's rule at all three.
 
 use crate::attempt::{Attempt, Content};
-use crate::database::{CommittedValues, Database};
+use crate::database::{Advance, CommittedValues, Database};
 use crate::parameters::Parameters;
 use skew_chance::Random;
 use skew_history::Action;
@@ -169,7 +169,9 @@ impl Database for Sites {
         attempt.perform_all(|key| rows.content(key));
     }
 
-    fn advance(&mut self, _attempt: &mut Attempt) {}
+    fn advance(&mut self, _attempt: &mut Attempt) -> Advance {
+        Advance::Done
+    }
 
     fn commit(&mut self, attempt: &Attempt, random: &mut Random) -> bool {
         let origin = self.site_of(attempt);

@@ -15,7 +15,7 @@
 //! strong-snapshot too, for a snapshot holds all that was committed before.
 
 use crate::attempt::Attempt;
-use crate::database::{CommittedValues, Database};
+use crate::database::{Advance, CommittedValues, Database};
 use skew_chance::Random;
 
 /// One version of every key, and the commit that wrote it.
@@ -31,7 +31,9 @@ impl Database for SnapshotStore {
         attempt.perform_all(|key| self.rows.content(key));
     }
 
-    fn advance(&mut self, _attempt: &mut Attempt) {}
+    fn advance(&mut self, _attempt: &mut Attempt) -> Advance {
+        Advance::Done
+    }
 
     fn commit(&mut self, attempt: &Attempt, _random: &mut Random) -> bool {
         if attempt.writes().any(|event| self.rows.commit(event.key) > attempt.snapshot) {

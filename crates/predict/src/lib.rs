@@ -15,6 +15,10 @@
 //!                  └── Observed: it is bad already                    └── Problem: candidates as a formula; what was learnt
 //! ```
 //!
+//! At a level of an engine the run is one that its server could have shown, statement by statement, with nobody refused. Every statement is
+//! taken to lock what it locked: one that found a row finds one, one that found none finds none. Where it waited, or passed a row over, its
+//! reads stay as they were, and if nothing else is found, the answer is [`Outlook::Open`] and says so.
+//!
 //! *Strict*: the session is cut right behind the read that changes. Such a run can be had again, unless a transaction is refused. *Relaxed*:
 //! the transaction goes on as if its other reads and its writes were what they were; the program may do something else then, which a
 //! replay shows. Whatever is found is confirmed by the checker, with both certificates looked at again; `Nothing` of an exact strategy means
@@ -38,7 +42,7 @@ pub use stepping::{SteppingStone, stepping_stones};
 pub use stops::Boundary;
 
 use recording::{NoRecording, Recording};
-use search::{CandidateSearch, NextPrediction, shrink};
+use search::{CandidateSearch, Inquiry, NextPrediction, shrink};
 use skew_check::{Anomaly, Budget, Updates};
 use skew_history::{History, IsolationLevel, SessionId, TransactionId};
 use std::fmt;
@@ -171,6 +175,8 @@ pub enum Outlook {
     Nothing,
     /// The observed run breaks the level that a prediction should keep, or the one that it should break.
     Observed(Anomaly),
+    /// None was found, and something that was observed leaves it open whether there is one: what.
+    Open(&'static str),
     /// The budget ended first.
     Unknown,
 }
@@ -217,6 +223,9 @@ pub fn predict(history: &History, question: &PredictQuestion, work: &mut Work<'_
         Err(NoRecording::Observed(anomaly)) => return Outlook::Observed(anomaly),
         Err(NoRecording::Unknown) => return Outlook::Unknown,
     };
+    if let Some(why) = beyond(history, question.level) {
+        return Outlook::Open(why);
+    }
     let recording = whole.reduced(question.level);
     if recording.sessions.iter().all(|session| session.steps.is_empty()) {
         return Outlook::Nothing;
@@ -226,7 +235,8 @@ pub fn predict(history: &History, question: &PredictQuestion, work: &mut Work<'_
     for &boundary in question.strategy.boundaries() {
         let stops = Stops::new(&recording, boundary);
         let is_approximate = question.strategy.is_approximate();
-        let Some(search) = CandidateSearch::new(&recording, &stops, question, is_approximate, work.budget()) else {
+        let asked = Inquiry { history, recording: &recording, question, boundary };
+        let Some(search) = CandidateSearch::new(asked, &stops, is_approximate, work.budget()) else {
             is_complete = false;
             break;
         };
@@ -238,6 +248,7 @@ pub fn predict(history: &History, question: &PredictQuestion, work: &mut Work<'_
         }
     }
     match (found.is_empty(), is_complete) {
+        (true, true) if recording.reads.iter().any(|read| recording.is_held(read)) => Outlook::Open(HELD),
         (true, true) => Outlook::Nothing,
         (true, false) => Outlook::Unknown,
         (false, _) => {
@@ -245,6 +256,18 @@ pub fn predict(history: &History, question: &PredictQuestion, work: &mut Work<'_
             Outlook::Found(found, is_complete)
         }
     }
+}
+
+/// Why a run at a level of an engine may be there although none was found.
+const HELD: &str = "statements waited for rows or passed them over, and whether they would have done so with other versions is not known";
+
+/// What of a history cannot be told otherwise at a level.
+fn beyond(history: &History, level: IsolationLevel) -> Option<&'static str> {
+    level.of_engine()?;
+    if !history.all_gone().is_empty() {
+        return Some("a statement waited for a row that was deleted and inserted anew, which cannot be told otherwise");
+    }
+    history.features().lists.then_some("it has lists, which are no rows of this engine")
 }
 
 /// Predictions with one boundary.
@@ -274,7 +297,9 @@ impl Hunt<'_> {
                 NextPrediction::Nothing => return is_confirmed && fewest.is_none(),
                 NextPrediction::Unknown => return false,
             };
-            let candidate = shrink(self.recordings.1, self.question, self.boundary, whole.clone(), work.budget());
+            let Hunt { history, recordings: (_, recording), question, boundary } = *self;
+            let asked = Inquiry { history, recording, question, boundary };
+            let candidate = shrink(&asked, whole.clone(), work.budget());
             search.exclude(&whole, &candidate, different, work.budget());
             let Some(prediction) =
                 Prediction::new(self.history, self.recordings, &candidate, self.boundary, self.question, work.budget())

@@ -60,7 +60,27 @@ impl<'a> Problem<'a> {
         for session in 0..stops.0.len() {
             problem.stop_somewhere(session, budget)?;
         }
+        problem.keep_others();
         Some(problem)
+    }
+
+    /// Reads at which no session stops are there with what they returned, or not at all.
+    fn keep_others(&mut self) {
+        let free: BTreeSet<usize> = self.stops.0.iter().flatten().flat_map(|stop| &stop.free).copied().collect();
+        for number in (0..self.recording.reads.len()).filter(|read| !free.contains(read)) {
+            let read = self.recording.reads[number];
+            let session = self.recording.transactions[read.transaction].session;
+            let stop = self.stops.0[session].partition_point(|stop| stop.length <= read.place);
+            let (there, term) = (self.reached(session, stop), self.reads[number][&read.source]);
+            self.implies(there, Some(term));
+            self.implies(Some(term), there);
+            self.reads[number].retain(|&source, _| source == read.source);
+            if let Some(writer) = read.source {
+                let other = self.recording.transactions[writer].session;
+                let whole = self.reached(other, self.stops.behind(self.recording, writer));
+                self.implies(Some(term), whole);
+            }
+        }
     }
 
     fn name_reads(&mut self, may_change: &dyn Fn(usize) -> bool, budget: Budget<'_>) -> Option<()> {
@@ -228,6 +248,18 @@ impl<'a> Problem<'a> {
         let terms: Vec<Option<Term>> = needed.into_iter().map(|one| self.term(one)).collect();
         // What is always there excludes nothing.
         terms.into_iter().flatten().map(|term| !term).collect()
+    }
+
+    /// Excludes all candidates that contain this one, or whatever part of a candidate it is: sessions that go as far, reads with the same
+    /// sources.
+    pub(crate) fn exclude_part(&self, part: &CandidateRun) -> Vec<Term> {
+        let reads = (0..self.recording.reads.len()).filter(|&read| part.has_read(self.recording, read));
+        let reads = reads.map(|read| self.reads[read][&part.source(self.recording, read)]);
+        let reached = (0..self.stops.0.len()).filter_map(|session| {
+            let stop = self.stops.0[session].partition_point(|stop| stop.length < part.lengths[session]);
+            self.reached(session, stop)
+        });
+        reads.chain(reached).map(|term| !term).collect()
     }
 
     /// The same, if another candidate has all of that, too.

@@ -14,7 +14,9 @@
 
 use crate::PredictQuestion;
 use skew_check::{Anomaly, Budget, CommitOrder, ExternalRead, Instant, OtherRun, Updates, Verdict, check};
-use skew_history::{Action, EventId, History, IsolationLevel, KeyId, Outcome, SessionId, TransactionId, Writer};
+use skew_history::{
+    Action, EventId, History, IsolationLevel, KeyId, Outcome, SessionId, StatementKind, TransactionId, Value, Writer,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The initial state (`None`), or a transaction by its number in the recording.
@@ -32,6 +34,10 @@ pub(crate) struct Recording {
     places: BTreeMap<(usize, KeyId), usize>,
     /// Reads that were left out because they say what another one says.
     pub(crate) twins: BTreeMap<EventId, EventId>,
+    /// Whether it is asked about at a level of an engine, where statements and locks count.
+    pub(crate) is_on_server: bool,
+    /// The sources of keys that leave no row there; only on a server.
+    absent: BTreeSet<(ReadSource, KeyId)>,
 }
 
 /// A session: the steps of all its transactions.
@@ -47,6 +53,8 @@ pub(crate) struct RecordedStep {
     pub(crate) transaction: usize,
     pub(crate) event: EventId,
     pub(crate) act: Act,
+    /// The statement of the transaction that it belongs to; without one, a number of its own.
+    pub(crate) statement: u32,
 }
 
 /// What it was.
@@ -81,8 +89,23 @@ pub(crate) struct RecordedRead {
     pub(crate) key: KeyId,
     pub(crate) source: ReadSource,
     pub(crate) locking: bool,
+    /// What else it may return.
+    pub(crate) freedom: Freedom,
+    /// Whether its statement changes nothing, whatever it reads.
+    pub(crate) only_looks: bool,
     /// Its place among the steps of its session.
     pub(crate) place: usize,
+}
+
+/// What a read may return in another run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Freedom {
+    /// Any version.
+    Any,
+    /// A row where there was one, nothing where there was none: else its statement would have done something else.
+    Present,
+    /// What it returned: the row was passed over or waited for, and of another version nobody knows whether it would have been.
+    Fixed,
 }
 
 /// Why nothing is predicted from a history.
@@ -113,6 +136,10 @@ impl Recording {
     /// The same without the reads that no run of a level changes: those of keys that nobody writes, and, where a transaction sees one version of
     /// a key however often it looks, all but the first.
     pub(crate) fn reduced(&self, level: IsolationLevel) -> Recording {
+        if self.is_on_server {
+            // Whoever locks a row that nobody changes may still be waited for.
+            return self.clone();
+        }
         let repeats = level.implies(IsolationLevel::ReadAtomic);
         let mut first: BTreeMap<(usize, KeyId), usize> = BTreeMap::new();
         let mut reduced = Recording {
@@ -122,6 +149,8 @@ impl Recording {
             writers: self.writers.clone(),
             places: BTreeMap::new(),
             twins: BTreeMap::new(),
+            is_on_server: false,
+            absent: BTreeSet::new(),
         };
         for session in &self.sessions {
             let mut steps: Vec<RecordedStep> = Vec::new();
@@ -184,10 +213,19 @@ impl Recording {
     /// Everybody whose version a read may return: not its own transaction, none that comes later in its session, none that the set-up has
     /// overwritten.
     pub(crate) fn candidates(&self, read: &RecordedRead) -> Vec<ReadSource> {
-        let own = &self.transactions[read.transaction];
-        if own.is_set_up {
-            return vec![read.source];
+        match self.transactions[read.transaction].is_set_up || read.freedom == Freedom::Fixed {
+            true => vec![read.source],
+            false => self.possible_sources(read),
         }
+    }
+
+    /// Whether a read keeps its source although other versions are there, because nobody knows what its statement would have done.
+    pub(crate) fn is_held(&self, read: &RecordedRead) -> bool {
+        read.freedom == Freedom::Fixed && self.possible_sources(read).len() > 1
+    }
+
+    fn possible_sources(&self, read: &RecordedRead) -> Vec<ReadSource> {
+        let own = &self.transactions[read.transaction];
         let all = self.writers.get(&read.key).map_or(&[][..], Vec::as_slice);
         let floor = all.iter().rposition(|&writer| self.transactions[writer].is_set_up);
         let may = |&&writer: &&usize| {
@@ -197,7 +235,9 @@ impl Recording {
         let seen =
             |&&writer: &&usize| floor.is_none_or(|floor| writer == all[floor] || !self.transactions[writer].is_set_up);
         let others = all.iter().filter(may).filter(seen).map(|&writer| Some(writer));
-        floor.is_none().then_some(None).into_iter().chain(others).collect()
+        let is_absent = |source: ReadSource| self.absent.contains(&(source, read.key));
+        let keeps = |&source: &ReadSource| read.freedom == Freedom::Any || is_absent(source) == is_absent(read.source);
+        floor.is_none().then_some(None).into_iter().chain(others).filter(keeps).collect()
     }
 
     /// Where a transaction first writes a key, among the steps of its session.
@@ -305,6 +345,8 @@ impl<'a> Collector<'a> {
                 writers: BTreeMap::new(),
                 places: BTreeMap::new(),
                 twins: BTreeMap::new(),
+                is_on_server: question.level.of_engine().is_some(),
+                absent: BTreeSet::new(),
             },
         }
     }
@@ -319,6 +361,9 @@ impl<'a> Collector<'a> {
             self.recording.sessions.push(RecordedSession { id, steps });
         }
         self.recording.find_writes();
+        if self.recording.is_on_server {
+            self.find_absences();
+        }
         self.recording
     }
 
@@ -346,7 +391,7 @@ impl<'a> Collector<'a> {
                 continue;
             }
             self.recording.writers.entry(seen.key).or_default().push(number);
-            steps.push(RecordedStep { transaction: number, event, act: Act::Write(seen.key) });
+            steps.push(self.step(number, event, Act::Write(seen.key)));
         }
         let session = self.recording.sessions.len();
         let is_set_up = self.set_up.contains(&id);
@@ -366,8 +411,51 @@ impl<'a> Collector<'a> {
             Writer::Transaction(writer) => Some(self.number[writer.index()]),
         };
         let place = steps.len();
-        steps.push(RecordedStep { transaction, event, act: Act::Read(self.recording.reads.len()) });
-        self.recording.reads.push(RecordedRead { event, transaction, key, source, locking, place });
+        steps.push(self.step(transaction, event, Act::Read(self.recording.reads.len())));
+        let (freedom, only_looks) = self.freedom(event);
+        let read = RecordedRead { event, transaction, key, source, locking, freedom, only_looks, place };
+        self.recording.reads.push(read);
+    }
+
+    fn step(&self, transaction: usize, event: EventId, act: Act) -> RecordedStep {
+        let statement = match self.history.asked(event).statement {
+            0 => u32::MAX - event.0,
+            statement => statement,
+        };
+        RecordedStep { transaction, event, act, statement }
+    }
+
+    /// What a read may return in another run, and whether its statement only looks.
+    fn freedom(&self, event: EventId) -> (Freedom, bool) {
+        use StatementKind::{ForKeyShare, ForNoKeyUpdate, ForShare, ForUpdate, Select};
+        let asked = self.history.asked(event);
+        let only_looks = matches!(asked.kind, Select | ForUpdate | ForNoKeyUpdate | ForShare | ForKeyShare);
+        let freedom = match asked.kind {
+            _ if !self.recording.is_on_server => Freedom::Any,
+            _ if asked.passed || asked.waited || asked.found => Freedom::Fixed,
+            Select => Freedom::Any,
+            _ => Freedom::Present,
+        };
+        (freedom, only_looks)
+    }
+
+    /// Notes which versions are no rows.
+    fn find_absences(&mut self) {
+        let mut absent: BTreeSet<(ReadSource, KeyId)> = self
+            .history
+            .keys()
+            .filter(|&key| self.history.initial(key) == Value::ABSENT)
+            .map(|key| (None, key))
+            .collect();
+        for (number, transaction) in self.recording.transactions.iter().enumerate() {
+            for event in self.history.events_of(transaction.id).iter().filter(|event| !event.is_read()) {
+                match event.value == Value::ABSENT {
+                    true => absent.insert((Some(number), event.key)),
+                    false => absent.remove(&(Some(number), event.key)),
+                };
+            }
+        }
+        self.recording.absent = absent;
     }
 
     /// Whose version of a list an append goes on with.

@@ -7,6 +7,7 @@ use crate::PredictQuestion;
 use crate::candidate::CandidateRun;
 use crate::fixpoint::is_cyclic;
 use crate::recording::{ReadSource, Recording};
+use crate::render::told;
 use crate::stops::{Boundary, Stops};
 use skew_check::{Budget, spec};
 use skew_history::{History, IsolationLevel};
@@ -38,7 +39,7 @@ pub fn reference(
     loop {
         let candidate = combined(&ends, &chosen);
         if is_valid(&recording, &stops, &chosen, &candidate) {
-            look_at(&recording, question, &candidate, levels, &mut existing);
+            look_at((history, &recording), question, boundary, &candidate, levels, &mut existing);
         }
         // The next combination.
         let Some(session) = (0..chosen.len()).find(|&session| chosen[session] + 1 < ends[session].len()) else {
@@ -60,15 +61,21 @@ fn combined(ends: &[Vec<Ending>], chosen: &[usize]) -> CandidateRun {
 }
 
 fn look_at(
-    recording: &Recording,
+    (observed, recording): (&History, &Recording),
     question: &PredictQuestion,
+    boundary: Boundary,
     candidate: &CandidateRun,
     levels: &[IsolationLevel],
     existing: &mut [Existing],
 ) {
-    let history = candidate.history(recording).history;
+    let mut history = candidate.history(recording).history;
     if existing.iter().all(|one| one.exact && one.approximate) || spec::satisfies(&history, question.against) {
         return;
+    }
+    if recording.is_on_server {
+        // What a server shows has statements and locks.
+        let Some(told) = told(observed, (recording, recording), candidate, boundary, question).0 else { return };
+        history = told;
     }
     let is_seen = is_cyclic(recording, candidate);
     for (&level, one) in levels.iter().zip(existing) {

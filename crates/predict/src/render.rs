@@ -246,6 +246,9 @@ impl<'a> Rendering<'a> {
 
     fn history(mut self, boundary: Boundary) -> Option<History> {
         self.builder.about("predicted");
+        if let Some(engine) = self.history.engine().filter(|_| self.whole.is_on_server) {
+            self.builder.engine(engine);
+        }
         for (number, session) in self.whole.sessions.iter().enumerate() {
             let end = end_of(self.history, self.reduced, self.candidate, number, boundary);
             let last = match end {

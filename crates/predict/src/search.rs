@@ -7,6 +7,11 @@
 //!      └─────────────────────────────────────────────────────────────────────────────────────────────────────┘
 //! ```
 //!
+//! At a level of an engine the checker is asked about the run as it would have been recorded, with statements and locks ([`Inquiry`]). It
+//! says no more than that the level forbids it; so as many steps are left off as can be, the rest being forbidden still, and what contains
+//! the rest is excluded. (Of a run that a server can show it can show every beginning: whoever ends earlier holds no lock longer and waits
+//! for nobody more.)
+//!
 //! Every clause excludes the candidate that it comes from, and nothing that is a prediction: so the search ends, and what it does not find
 //! is not there. Both questions are answered by the checker, which is exact. The paper asks both at once, with a quantifier over all orders,
 //! and has to approximate where a solver gives up on that.
@@ -15,13 +20,83 @@ use crate::candidate::{CandidateHistory, CandidateRun};
 use crate::fixpoint::is_cyclic;
 use crate::problem::{Looked, Problem};
 use crate::recording::{Act, RecordedStep, Recording};
+use crate::render::told;
 use crate::stops::{Boundary, Stops};
 use crate::{PredictQuestion, Work};
 use skew_check::{Anomaly, Budget, CommitOrder, Instant, Term, Verdict, check};
-use skew_history::IsolationLevel;
+use skew_history::{History, IsolationLevel};
+
+/// What is asked, about what.
+#[derive(Clone, Copy)]
+pub(crate) struct Inquiry<'a> {
+    /// What was observed.
+    pub(crate) history: &'a History,
+    /// The same, as far as it can change.
+    pub(crate) recording: &'a Recording,
+    pub(crate) question: &'a PredictQuestion,
+    pub(crate) boundary: Boundary,
+}
+
+impl Inquiry<'_> {
+    /// What the checker says about a candidate at the level that it should keep.
+    fn verdict(&self, candidate: &CandidateRun, seen: &CandidateHistory, budget: Budget<'_>) -> Verdict {
+        match self.recording.is_on_server {
+            false => check(&seen.history, self.question.level, budget),
+            true => self.told_verdict(candidate, budget),
+        }
+    }
+
+    fn told_verdict(&self, candidate: &CandidateRun, budget: Budget<'_>) -> Verdict {
+        let recordings = (self.recording, self.recording);
+        match told(self.history, recordings, candidate, self.boundary, self.question).0 {
+            Some(history) => check(&history, self.question.level, budget),
+            None => Verdict::Unknown,
+        }
+    }
+
+    /// Whether a session may end there without cutting a statement in two: half of one may ask for more than the whole.
+    fn is_between_statements(&self, session: usize, end: usize) -> bool {
+        let steps = &self.recording.sessions[session].steps;
+        match (end.checked_sub(1).and_then(|last| steps.get(last)), steps.get(end)) {
+            (Some(one), Some(other)) => (one.transaction, one.statement) != (other.transaction, other.statement),
+            _ => true,
+        }
+    }
+
+    /// The part of a candidate that no server shows, with sessions as short as can be; nothing if the work is over.
+    fn forbidden_part(&self, candidate: &CandidateRun, budget: Budget<'_>) -> Option<CandidateRun> {
+        let mut part = candidate.clone();
+        for session in 0..part.lengths.len() {
+            let with = |length: usize| {
+                let mut shorter = part.clone();
+                shorter.lengths[session] = length;
+                shorter.changed.retain(|&read, _| shorter_has(self.recording, &shorter.lengths, read));
+                shorter
+            };
+            // What contains something forbidden is forbidden, so the places that are enough are the last ones.
+            let places: Vec<usize> =
+                (0..=part.lengths[session]).filter(|&end| self.is_between_statements(session, end)).collect();
+            let mut is_over = false;
+            let enough = places.partition_point(|&length| {
+                let shorter = with(length);
+                let verdict = shorter.is_possible(self.recording).then(|| self.told_verdict(&shorter, budget));
+                is_over |= matches!(verdict, Some(Verdict::Unknown));
+                !matches!(verdict, Some(Verdict::Fails(_)))
+            });
+            if is_over {
+                return None;
+            }
+            if let Some(&length) = places.get(enough) {
+                part = with(length);
+            }
+        }
+        Some(part)
+    }
+}
 
 /// Looks for predictions with one boundary.
 pub(crate) struct CandidateSearch<'a> {
+    asked: Inquiry<'a>,
     recording: &'a Recording,
     question: &'a PredictQuestion,
     problem: Problem<'a>,
@@ -51,21 +126,21 @@ enum Judgement {
 impl<'a> CandidateSearch<'a> {
     /// Nothing if somebody wants it to stop before it has begun.
     pub(crate) fn new(
-        recording: &'a Recording,
+        asked: Inquiry<'a>,
         stops: &'a Stops,
-        question: &'a PredictQuestion,
         approximate: bool,
         budget: Budget<'_>,
     ) -> Option<CandidateSearch<'a>> {
+        let Inquiry { recording, question, .. } = asked;
         let may_change =
             |session: usize| question.only_session.is_none_or(|only| recording.sessions[session].id == only);
         let problem = Problem::new(recording, stops, &may_change, budget)?;
-        Some(CandidateSearch { recording, question, problem, approximate })
+        Some(CandidateSearch { asked, recording, question, problem, approximate })
     }
 
     /// The next prediction. Whoever takes it excludes it.
     pub(crate) fn next(&mut self, work: &mut Work<'_>) -> NextPrediction {
-        let CandidateSearch { recording, question, ref mut problem, approximate } = *self;
+        let CandidateSearch { asked, recording, question, ref mut problem, approximate } = *self;
         let budget = work.budget();
         let mut taken = Vec::new();
         let found = problem.search(budget, &mut |problem, candidate| {
@@ -74,8 +149,12 @@ impl<'a> CandidateSearch<'a> {
             }
             debug_assert!(candidate.is_possible(recording), "{candidate:?}");
             let seen = candidate.history(recording);
-            match judge(question, &seen, budget) {
+            match judge(&asked, candidate, &seen, budget) {
                 Judgement::Unknown => Looked::GivenUp,
+                Judgement::Forbidden(_) if recording.is_on_server => match asked.forbidden_part(candidate, budget) {
+                    Some(part) => Looked::Different(problem.exclude_part(&part)),
+                    None => Looked::GivenUp,
+                },
                 Judgement::Forbidden(anomaly) => Looked::Different(problem.exclude(&anomaly, &seen, candidate)),
                 Judgement::Explained(order) if question.against == IsolationLevel::Serializable => {
                     Looked::Different(problem.disagree(&completed(recording, &order, &seen), candidate))
@@ -120,13 +199,13 @@ impl<'a> CandidateSearch<'a> {
     }
 }
 
-fn judge(question: &PredictQuestion, seen: &CandidateHistory, budget: Budget<'_>) -> Judgement {
-    match check(&seen.history, question.level, budget) {
+fn judge(asked: &Inquiry<'_>, candidate: &CandidateRun, seen: &CandidateHistory, budget: Budget<'_>) -> Judgement {
+    match asked.verdict(candidate, seen, budget) {
         Verdict::Fails(anomaly) => return Judgement::Forbidden(anomaly),
         Verdict::Unknown => return Judgement::Unknown,
         Verdict::Holds(_) => {}
     }
-    match check(&seen.history, question.against, budget) {
+    match check(&seen.history, asked.question.against, budget) {
         Verdict::Fails(anomaly) => Judgement::Prediction(anomaly),
         Verdict::Unknown => Judgement::Unknown,
         Verdict::Holds(order) => Judgement::Explained(order),
@@ -151,19 +230,14 @@ fn completed(recording: &Recording, order: &CommitOrder, seen: &CandidateHistory
 }
 
 /// Makes a prediction small: no session goes on longer than it has to, and no read changes that may stay.
-pub(crate) fn shrink(
-    recording: &Recording,
-    question: &PredictQuestion,
-    boundary: Boundary,
-    mut candidate: CandidateRun,
-    budget: Budget<'_>,
-) -> CandidateRun {
+pub(crate) fn shrink(asked: &Inquiry<'_>, mut candidate: CandidateRun, budget: Budget<'_>) -> CandidateRun {
+    let Inquiry { recording, question, .. } = *asked;
     let is_one = |candidate: &CandidateRun| {
         candidate.is_possible(recording)
             && matches!(check(&candidate.history(recording).history, question.against, budget), Verdict::Fails(_))
     };
     for session in 0..recording.sessions.len() {
-        let places = ends(recording, boundary, session, candidate.lengths[session]);
+        let places = ends(asked, session, candidate.lengths[session]);
         let with = |length: usize| {
             let mut shorter = candidate.clone();
             shorter.lengths[session] = length;
@@ -177,7 +251,7 @@ pub(crate) fn shrink(
         }
     }
     let is_allowed = |candidate: &CandidateRun| {
-        matches!(check(&candidate.history(recording).history, question.level, budget), Verdict::Holds(_))
+        matches!(asked.verdict(candidate, &candidate.history(recording), budget), Verdict::Holds(_))
     };
     for read in candidate.changes(recording) {
         let mut closer = candidate.clone();
@@ -195,11 +269,13 @@ fn shorter_has(recording: &Recording, lengths: &[usize], read: usize) -> bool {
 }
 
 /// Where a session may end, up to where it does: before and behind each step, but with a relaxed boundary only between transactions.
-fn ends(recording: &Recording, boundary: Boundary, session: usize, length: usize) -> Vec<usize> {
+fn ends(asked: &Inquiry<'_>, session: usize, length: usize) -> Vec<usize> {
+    let Inquiry { recording, boundary, .. } = *asked;
     let steps = &recording.sessions[session].steps[..length];
     let may_end = |&end: &usize| match steps[..end].last() {
         None => true,
         _ if end == length => true,
+        Some(_) if recording.is_on_server && !asked.is_between_statements(session, end) => false,
         Some(step) => match boundary {
             Boundary::Strict => !matches!(step.act, Act::Write(_)) || is_between(steps, end),
             Boundary::Relaxed => is_between(steps, end),

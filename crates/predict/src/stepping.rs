@@ -29,6 +29,10 @@ pub struct SteppingStone {
 
 /// All stepping stones of a history, those first that keep most of it.
 pub fn stepping_stones(history: &History, question: &PredictQuestion, work: &mut Work<'_>) -> Vec<SteppingStone> {
+    if question.level.of_engine().is_some() {
+        // A run on a server cannot be made again with another read.
+        return Vec::new();
+    }
     let question = PredictQuestion { even_if_bad: true, ..question.clone() };
     let whole = match Recording::new(history, &question, work.budget()) {
         Ok(recording) => recording,

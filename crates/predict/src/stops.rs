@@ -5,10 +5,13 @@
 //!   relaxed   a: r(x) w(x)   r(y) w(z) ✂  in any transaction that reads: all its reads may change, all its writes are there
 //! ```
 //!
+//! At a level of an engine a statement is all or nothing: with a strict boundary a session is cut behind one that only looks, and all that
+//! it read may change.
+//!
 //! The transaction in which a session is cut is the last of its session, and nobody reads from it: what it wrote may hang on a read that
 //! changed.
 
-use crate::recording::{Act, Recording};
+use crate::recording::{Act, RecordedStep, Recording};
 use skew_history::KeyId;
 
 /// How much of the transaction in which a session is cut may change.
@@ -47,6 +50,7 @@ pub(crate) struct Stops(pub(crate) Vec<Vec<Stop>>);
 impl Stops {
     pub(crate) fn new(recording: &Recording, boundary: Boundary) -> Stops {
         let all = (0..recording.sessions.len()).map(|session| match boundary {
+            Boundary::Strict if recording.is_on_server => by_statements(recording, session),
             Boundary::Strict => strict(recording, session),
             Boundary::Relaxed => relaxed(recording, session),
         });
@@ -76,6 +80,26 @@ fn strict(recording: &Recording, session: usize) -> Vec<Stop> {
             Act::Write(_) => continue,
         };
         stops.push(Stop { transaction: step.transaction, length: place + 1, free });
+    }
+    stops
+}
+
+fn by_statements(recording: &Recording, session: usize) -> Vec<Stop> {
+    let (mut stops, mut length) = (Vec::new(), 0);
+    let steps = &recording.sessions[session].steps;
+    let is_one = |one: &RecordedStep, other: &RecordedStep| {
+        (one.transaction, one.statement) == (other.transaction, other.statement)
+    };
+    for statement in steps.chunk_by(is_one) {
+        length += statement.len();
+        let looks = |step: &RecordedStep| match step.act {
+            Act::Read(read) => recording.reads[read].only_looks.then_some(read),
+            Act::Pause | Act::Write(_) => None,
+        };
+        let free: Vec<usize> = statement.iter().filter_map(looks).collect();
+        if free.len() == statement.len() {
+            stops.push(Stop { transaction: statement[0].transaction, length, free });
+        }
     }
     stops
 }

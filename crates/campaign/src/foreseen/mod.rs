@@ -290,7 +290,7 @@ impl<'a> Campaign<'a> {
                 let budget = Budget { stop: Some(self.stop.stop), ..Budget::UNLIMITED };
                 return Ok(Some(explain(&start.history, anomaly.level, &anomaly, budget).kind));
             }
-            Outlook::Unknown => {
+            Outlook::Open(_) | Outlook::Unknown => {
                 self.limit.get_or_insert(SearchLimit::Predictions);
                 return Ok(None);
             }

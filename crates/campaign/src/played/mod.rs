@@ -8,14 +8,19 @@
 //!                        tally          how often, with which seed first ──> report: text or JSON
 //! ```
 //!
+//! At a level of the papers the database is the mock's, as weak as the level allows; at one of an engine it is the model of a server that `skew
+//! explore` uses, and all that chance decides is whose step is next.
+//!
 //! A seed decides everything about a run: run number n from seed s is the only run from seed s+n. Nothing here looks at a clock.
 
 mod report;
+mod scheduled;
 mod stage;
 mod store;
 mod tally;
 
 pub use report::PlayReport;
+pub use scheduled::levels_of;
 pub use stage::PlayRules;
 pub use store::Weakness;
 pub use tally::PlayTally;
@@ -24,6 +29,7 @@ use crate::judge::{Judge, Judgement};
 use crate::program_file::{ProgramFile, complaint};
 use crate::tally::Says;
 use crate::{Complaint, StopFlags};
+use scheduled::ServerStage;
 use skew_history::IsolationLevel;
 use skew_mockdb::Campaign;
 use skew_program::Assertion;
@@ -60,9 +66,11 @@ pub struct PlayCampaign<'a> {
     stop: StopFlags<'a>,
     replay: &'a dyn Fn(u64) -> String,
     judge: Judge<'a>,
-    novelty: Campaign,
     tally: PlayTally,
 }
+
+/// Makes the run of a seed.
+type MakeRun<'a> = dyn FnMut(u64) -> Result<Played, Complaint> + 'a;
 
 impl<'a> PlayCampaign<'a> {
     /// Nothing has run yet. `replay` gives the command that shows the run of a seed again.
@@ -84,36 +92,58 @@ impl<'a> PlayCampaign<'a> {
             stop,
             replay,
             judge: Judge::new(own_level, against, settings.budget, stop.stop),
-            novelty: Campaign::default(),
             tally: PlayTally::new(&file.program, against),
         }
     }
 
     /// Runs until all is done, something cannot go on, or somebody wants to stop. What was found before that was found all the same.
     pub fn play(mut self, keep: &mut KeepHistory<'_>) -> (PlayTally, Result<(), Complaint>) {
-        let played = self.all_runs(keep);
+        let played = match self.is_scheduled() {
+            true => self.on_server(keep),
+            false => self.on_store(keep),
+        };
         (self.tally, played)
     }
 
-    fn all_runs(&mut self, keep: &mut KeepHistory<'_>) -> Result<(), Complaint> {
+    fn is_scheduled(&self) -> bool {
+        scheduled::is_scheduled(&self.file.program, self.settings.rules.weakness.level)
+    }
+
+    fn on_store(&mut self, keep: &mut KeepHistory<'_>) -> Result<(), Complaint> {
+        let (file, rules, novelty) = (self.file, self.settings.rules, Campaign::default());
+        let mut make = |seed| {
+            stage::play(&file.program, rules, seed, &novelty)
+                .map_err(|error| complaint(&file.name, &file.program.error(error)))
+        };
+        self.all_runs(&mut make, keep)
+    }
+
+    fn on_server(&mut self, keep: &mut KeepHistory<'_>) -> Result<(), Complaint> {
+        let program = scheduled::program_of(self.file, &self.settings.rules);
+        let mut stage = ServerStage::new(self.file, &program, &self.settings)?;
+        self.all_runs(&mut |seed| stage.play(seed), keep)
+    }
+
+    fn all_runs(&mut self, make: &mut MakeRun<'_>, keep: &mut KeepHistory<'_>) -> Result<(), Complaint> {
         let PlaySettings { seed, runs, stop_at_first, against, .. } = self.settings;
         for number in 0..runs {
             let has_enough = stop_at_first && self.tally.has_failed(against.is_some());
             if self.stop.is_stopped() || has_enough {
                 break;
             }
-            self.one_run(seed.wrapping_add(number), keep)?;
+            self.one_run(seed.wrapping_add(number), make, keep)?;
         }
         Ok(())
     }
 
-    fn one_run(&mut self, seed: u64, keep: &mut KeepHistory<'_>) -> Result<(), Complaint> {
-        let program = &self.file.program;
-        let played = stage::play(program, self.settings.rules, seed, &self.novelty)
-            .map_err(|error| complaint(&self.file.name, &program.error(error)))?;
+    fn one_run(&mut self, seed: u64, make: &mut MakeRun<'_>, keep: &mut KeepHistory<'_>) -> Result<(), Complaint> {
+        let played = make(seed)?;
         // What was not kept is judged all the same.
         let kept = keep(seed, &played.history);
-        let judged = self.judge.judge(&played.history).map_err(|what| self.mistake(seed, &what))?;
+        let judged = self
+            .judge
+            .judge_as(&played.history, played.pattern.as_deref())
+            .map_err(|what| self.mistake(seed, &what))?;
         if let Judgement::Fails(found) = &judged.own_level {
             let what = format!("a run is not what {} allows ({})", self.own_level, found.kind.name());
             return Err(self.mistake(seed, &what));
@@ -133,9 +163,10 @@ impl<'a> PlayCampaign<'a> {
         Complaint::new(&self.file.name, what.to_owned(), &advice)
     }
 
-    /// What the assertions say; none are asked, and there is no answer, after a call that never came through.
+    /// What the assertions say; none are asked, and there is no answer, after a call that never came through. A server that refuses is an
+    /// outcome like any other, which applications have to be prepared for.
     fn ask(&self, played: &Played) -> Option<Vec<Says>> {
-        if played.given_up > 0 || played.endless.is_some() {
+        if (played.given_up > 0 && !self.is_scheduled()) || played.endless.is_some() {
             return None;
         }
         Some(self.file.program.assertions().iter().map(|assertion| self.says(assertion, played)).collect())

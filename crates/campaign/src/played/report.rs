@@ -84,6 +84,10 @@ impl PlayReport<'_> {
         text
     }
 
+    fn is_on_server(&self) -> bool {
+        super::scheduled::is_scheduled(&self.file.program, self.settings.rules.weakness.level)
+    }
+
     fn tell_assertions(&self, palette: Palette, text: &mut String) {
         let Palette { good, bad, doubtful, end, .. } = palette;
         for assertion in self.tally.sum.assertions() {
@@ -117,9 +121,14 @@ impl PlayReport<'_> {
         let tally = self.tally;
         tally.sum.anomalies().tell(tally.sum.runs(), text);
         if tally.refusals > 0 {
-            let _ = writeln!(text, "  refused by the database: {}", counted(tally.refusals, "transaction"));
+            let codes: Vec<String> = tally.codes.iter().map(|(code, count)| format!("{code} ({count})")).collect();
+            let codes = if codes.is_empty() { String::new() } else { format!(": {}", codes.join(", ")) };
+            let _ = writeln!(text, "  refused by the database: {}{codes}", counted(tally.refusals, "transaction"));
         }
-        if tally.given_up_runs > 0 {
+        if tally.given_up_calls > 0 && self.is_on_server() {
+            let calls = counted(tally.given_up_calls, "call");
+            let _ = writeln!(text, "  refused for good: {calls}, as --retry {} has it", self.settings.rules.retries);
+        } else if tally.given_up_runs > 0 {
             let runs = counted(tally.given_up_runs, "run");
             let _ = writeln!(text, "  not judged: {runs} with a call that was refused for good; raise --retry");
         }
@@ -175,7 +184,7 @@ impl PlayReport<'_> {
             "level": weakness.level.name(),
             "updates": if weakness.updates == Updates::Atomic { "atomic" } else { "plain" },
             "granularity": if weakness.granularity == Granularity::Row { "row" } else { "cell" },
-            "chooser": weakness.chooser.name(),
+            "chooser": (!self.is_on_server()).then(|| weakness.chooser.name()),
             "seed": self.settings.seed,
             "runs": sum.runs(),
             "judged": tally.asked,
@@ -185,7 +194,12 @@ impl PlayReport<'_> {
             "violating": sum.anomalies().runs(),
             "anomalies": anomalies,
             "undecided": sum.anomalies().undecided,
-            "refused": {"transactions": tally.refusals, "runs_not_judged": tally.given_up_runs},
+            "refused": {
+                "transactions": tally.refusals,
+                "codes": tally.codes,
+                "calls": tally.given_up_calls,
+                "runs_not_judged": if self.is_on_server() { 0 } else { tally.given_up_runs },
+            },
             "aborted": {"rollback": tally.rollbacks, "signals": signals, "errors": errors},
             "endless": tally.endless.as_ref().map(|(_, error)| error_json(error, 1)),
         });

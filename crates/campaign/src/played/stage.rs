@@ -14,6 +14,7 @@ use skew_mockdb::{Begin, Campaign, Chance, Store, Stream, Tape};
 use skew_program::{CallOutcome, Client, Ending, Program, ProgramError, Results, Run, Step};
 use skew_sql::{Interrupt, MemoryStorage, Session, Stop, Storage, Write};
 use skew_value::{SqlError, SqlState};
+use std::collections::BTreeMap;
 
 /// How a run is made.
 #[derive(Clone, Copy, Debug)]
@@ -27,24 +28,46 @@ pub struct PlayRules {
 }
 
 /// More final states than these are not looked at.
-const MOST_FINAL_STATES: usize = 1_000;
+pub(super) const MOST_FINAL_STATES: usize = 1_000;
 
 /// What came of a run.
 pub(crate) struct Played {
     pub(crate) seed: u64,
     /// The history in the native format.
     pub(crate) history: String,
+    /// What tells it from other runs, where the history alone does not say: on a server refusals count, too.
+    pub(crate) pattern: Option<String>,
     pub(crate) results: Results,
     /// The states in which it may have left the database; nothing when there are too many.
     pub(crate) final_states: Option<Vec<MemoryStorage>>,
     /// How often the database refused a transaction.
     pub(crate) refusals: u64,
+    /// With which codes, on a server.
+    pub(crate) codes: BTreeMap<&'static str, u64>,
     /// Calls that were refused for good.
     pub(crate) given_up: u64,
     /// Calls that their program aborted, and what was said.
     pub(crate) aborts: Vec<CallAbort>,
     /// A call that took too many steps.
     pub(crate) endless: Option<ProgramError>,
+}
+
+impl Played {
+    /// Nothing came of it yet.
+    pub(super) fn nothing(seed: u64, program: &Program) -> Played {
+        Played {
+            seed,
+            history: String::new(),
+            pattern: None,
+            results: Results::new(program.scripts()),
+            final_states: None,
+            refusals: 0,
+            codes: BTreeMap::new(),
+            given_up: 0,
+            aborts: Vec::new(),
+            endless: None,
+        }
+    }
 }
 
 /// Why a call was aborted by its program.
@@ -97,16 +120,7 @@ pub(crate) fn play(program: &Program, rules: PlayRules, seed: u64, campaign: &Ca
         granted: false,
     });
     let seats = seats.collect();
-    let played = Played {
-        seed,
-        history: String::new(),
-        results: Results::new(program.scripts()),
-        final_states: None,
-        refusals: 0,
-        given_up: 0,
-        aborts: Vec::new(),
-        endless: None,
-    };
+    let played = Played::nothing(seed, program);
     Stage { program, rules, store, seats, played }.everything(&tape)
 }
 

@@ -16,7 +16,10 @@ pub struct PlayTally {
     /// Runs whose assertions were asked.
     pub(super) asked: u64,
     pub(super) refusals: u64,
+    /// With which codes, on a server.
+    pub(super) codes: BTreeMap<&'static str, u64>,
     pub(super) given_up_runs: u64,
+    pub(super) given_up_calls: u64,
     pub(super) rollbacks: u64,
     pub(super) signals: BTreeMap<String, u64>,
     pub(super) errors: BTreeMap<String, (u64, ProgramError)>,
@@ -35,7 +38,9 @@ impl PlayTally {
             distinct: 0,
             asked: 0,
             refusals: 0,
+            codes: BTreeMap::new(),
             given_up_runs: 0,
+            given_up_calls: 0,
             rollbacks: 0,
             signals: BTreeMap::new(),
             errors: BTreeMap::new(),
@@ -64,7 +69,11 @@ impl PlayTally {
 
     fn count_calls(&mut self, played: &Played) {
         self.refusals += played.refusals;
+        for (code, count) in &played.codes {
+            *self.codes.entry(code).or_default() += count;
+        }
         self.given_up_runs += u64::from(played.given_up > 0);
+        self.given_up_calls += played.given_up;
         for abort in &played.aborts {
             match abort {
                 CallAbort::Rollback => self.rollbacks += 1,

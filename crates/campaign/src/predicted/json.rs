@@ -103,6 +103,7 @@ impl PredictedFile {
             verdict: level.verdict(),
             reason: match level.answer {
                 LevelAnswer::Nothing(why) => why,
+                LevelAnswer::Open(why) => Some(why),
                 _ => None,
             },
             candidates: level.candidates,

@@ -23,7 +23,7 @@ pub use replayed::{Replayed, RunAgain, command_again};
 use crate::foreseen::set_up;
 use crate::{Complaint, Conclusion};
 use skew_check::{Budget, Counterexample, Updates, explain};
-use skew_history::{History, IsolationLevel, Outcome, SessionId, TransactionId};
+use skew_history::{Engine, History, IsolationLevel, Outcome, SessionId, TransactionId};
 use skew_predict::{Outlook, PredictQuestion, Prediction, Strategy, Work};
 use skew_view::{Beside, Picture};
 use std::sync::atomic::AtomicBool;
@@ -33,7 +33,7 @@ use std::sync::atomic::AtomicBool;
 pub struct PredictSettings {
     /// Whether what the first session did before the second one began is a set-up, which everybody sees.
     pub sets_up: bool,
-    /// The levels that a run must keep, each asked by itself.
+    /// The levels that a run must keep, each asked by itself; none is those of the history's engine, or [`PredictSettings::USUAL`].
     pub levels: Vec<IsolationLevel>,
     /// The level that it must break.
     pub against: IsolationLevel,
@@ -52,9 +52,35 @@ pub struct PredictSettings {
 }
 
 impl PredictSettings {
+    /// The levels of the papers that are asked when nobody says which.
+    pub const USUAL: [IsolationLevel; 2] = [IsolationLevel::Causal, IsolationLevel::ReadCommitted];
+
     /// The levels at which something can be predicted.
     pub fn possible_levels() -> impl Iterator<Item = IsolationLevel> + Clone {
-        IsolationLevel::of_papers().filter(|&level| level != IsolationLevel::Serializable)
+        let possible = |level: &IsolationLevel| {
+            level.of_engine().is_some()
+                || *level != IsolationLevel::Serializable && IsolationLevel::of_papers().any(|known| known == *level)
+        };
+        IsolationLevel::of_transactions().filter(possible)
+    }
+
+    /// The levels that are asked of a history: those that were named, else those of the engine that it was recorded on.
+    pub fn levels_of(&self, history: &History) -> Vec<IsolationLevel> {
+        if !self.levels.is_empty() {
+            return self.levels.clone();
+        }
+        let engine: Option<Engine> = history.engine().and_then(|engine| engine.parse().ok());
+        match engine {
+            Some(engine) => engine.usual_levels().map(IsolationLevel::Engine).collect(),
+            None => PredictSettings::USUAL.to_vec(),
+        }
+    }
+
+    /// Why predictions could not be made again on a mock database.
+    pub fn refusal_of_replay(&self) -> Option<Complaint> {
+        let level = self.levels.iter().find(|level| level.of_engine().is_some())?;
+        let what = format!("at {level} a run cannot be made again: the mock database has the levels of the papers");
+        Some(Complaint::new("--replay", what, "choose a level such as read-committed or snapshot"))
     }
 
     /// Why nothing could be predicted, whatever the history.
@@ -73,7 +99,8 @@ impl PredictSettings {
             true => format!("{wrong}: nothing could be predicted, because what keeps {wrong} keeps {}", self.against),
             false => format!("{wrong}: a predicted run has neither times nor levels of its own"),
         };
-        let weaker = PredictSettings::possible_levels().filter(|level| !level.implies(self.against));
+        let of_papers = PredictSettings::possible_levels().filter(|level| level.of_engine().is_none());
+        let weaker = of_papers.filter(|level| !level.implies(self.against));
         let advice = match weaker.map(IsolationLevel::name).collect::<Vec<&str>>().as_slice() {
             [] => "choose a stronger level for --against".to_owned(),
             names => format!("choose among {}", names.join(", ")),
@@ -152,6 +179,8 @@ pub enum LevelAnswer {
     Nothing(Option<&'static str>),
     /// The run itself is bad: why.
     Observed(Box<Counterexample>),
+    /// None was found, and there may be one: why.
+    Open(&'static str),
     /// The budget or the time ended first.
     Unknown,
 }
@@ -182,7 +211,7 @@ impl PredictedFile {
             let question = settings.question(&history, level, only_session);
             PredictedLevel::new(&history, &question, settings.rounds, watch)
         };
-        let levels = settings.levels.iter().map(ask).collect();
+        let levels = settings.levels_of(&history).iter().map(ask).collect();
         Ok(PredictedFile { file, history, levels })
     }
 
@@ -190,7 +219,7 @@ impl PredictedFile {
     pub fn conclusion(&self) -> Conclusion {
         let has = |wanted: fn(&LevelAnswer) -> bool| self.levels.iter().any(|level| wanted(&level.answer));
         let is_bad = |answer: &LevelAnswer| matches!(answer, LevelAnswer::Found(..) | LevelAnswer::Observed(_));
-        Conclusion::judged(has(is_bad), has(|answer| matches!(answer, LevelAnswer::Unknown)))
+        Conclusion::judged(has(is_bad), has(|answer| matches!(answer, LevelAnswer::Open(_) | LevelAnswer::Unknown)))
     }
 
     /// All runs, with the levels that they keep.
@@ -250,6 +279,7 @@ impl PredictedLevel {
                 let budget = Budget { stop: Some(watch.stop), ..Budget::UNLIMITED };
                 LevelAnswer::Observed(Box::new(explain(history, anomaly.level, &anomaly, budget)))
             }
+            Outlook::Open(why) => LevelAnswer::Open(why),
             Outlook::Unknown => LevelAnswer::Unknown,
         };
         PredictedLevel { level: question.level, answer, candidates: work.done, is_spent: work.done >= rounds }
@@ -276,7 +306,7 @@ impl PredictedLevel {
             LevelAnswer::Found(..) => "found",
             LevelAnswer::Nothing(_) => "none",
             LevelAnswer::Observed(_) => "observed",
-            LevelAnswer::Unknown => "unknown",
+            LevelAnswer::Open(_) | LevelAnswer::Unknown => "unknown",
         }
     }
 }

@@ -57,6 +57,7 @@ impl PredictedFile {
             LevelAnswer::Observed(found) => {
                 format!("{bad}observed{end}: the run itself {}: {}", breaks(found.level), words::anomaly(found.kind))
             }
+            LevelAnswer::Open(why) => format!("{doubtful}unknown{end}: no such run was found; {why}"),
             LevelAnswer::Unknown if level.is_spent => {
                 format!("{doubtful}unknown{end}: the budget ended after {candidates}")
             }

@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     /// Start from a workload of the PolySI talk: general-rh, general-rw, general-wh or blind-w
     #[arg(long, value_name = "NAME")]
     preset: Option<Preset>,
-    /// The level of the database that makes the history [default: serializable]
+    /// The level of the database that makes the history, those of the engines included [default: serializable]
     #[arg(long, value_name = "LEVEL")]
     level: Option<IsolationLevel>,
     /// How many clients [default: 20]

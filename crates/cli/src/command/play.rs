@@ -9,9 +9,9 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
 use crate::output::{RecordErrors, RecordKeeper, unwritable, write_whole};
-use skew_campaign::Moment;
-use skew_campaign::played::{PlayCampaign, PlayReport, PlayRules, PlaySettings, Weakness};
+use skew_campaign::played::{PlayCampaign, PlayReport, PlayRules, PlaySettings, Weakness, levels_of};
 use skew_campaign::recording::RecordingFailure;
+use skew_campaign::{Moment, ProgramFile};
 use skew_history::level::{IsolationLevel, spellings};
 use skew_mockdb::ChooserKind;
 use skew_program::MOST_STEPS;
@@ -24,11 +24,12 @@ const BUDGET: u64 = 1_000_000;
 /// How often a refused transaction is tried again.
 const RETRIES: u32 = 10;
 
-/// Run a program on a database as weak as its level allows, and report failed assertions
+/// Run a program again and again on a database as weak as its level allows, and report failed assertions
 #[derive(clap::Args)]
 #[command(after_help = "Example (two people take money out of one account):\n  \
-    skew play examples/withdraw.sql --level read-committed\n  \
-    skew play examples/withdraw.sql --level snapshot\n\n\
+    skew play examples/withdraw.sql\n  \
+    skew play examples/withdraw.sql --level mysql:repeatable-read\n  \
+    skew play examples/withdraw.sql --level read-committed --updates plain\n\n\
     Exit codes: 0 nothing failed, 1 an assertion failed or a run violates --against, 2 bad usage or input, 3 inconclusive")]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -36,13 +37,14 @@ pub(crate) struct Arguments {
     /// The program: schema, procedures, sessions, assertions; `-` is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    #[arg(short, long, default_value = "causal", value_name = "LEVEL",
-        help = format!("How weak the database is: {}", spellings(IsolationLevel::of_papers())))]
-    level: IsolationLevel,
+    #[arg(short, long, value_name = "LEVEL,…", value_delimiter = ',',
+        help = format!("How weak the database is: {} [default: the three levels of the engine that the program is written for]",
+            spellings(IsolationLevel::of_transactions())))]
+    pub(super) level: Vec<IsolationLevel>,
     /// Where chance begins; run n has seed N + n
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
-    /// When the database's clock starts, of which every transaction takes a second
+    /// When the database's clock starts, of which every transaction takes a second; on a server its time follows from its place in the program
     #[arg(long, default_value_t = Moment::USUAL, value_name = "TIME")]
     clock: Moment,
     /// How many runs
@@ -54,7 +56,7 @@ pub(crate) struct Arguments {
     /// What is one key of the history: a row, or each cell of it
     #[arg(long, value_enum, default_value_t = GranularityArgument::Row)]
     granularity: GranularityArgument,
-    /// Which version a read returns: random, latest, stalest, latest-per-session or novel
+    /// Which version a read returns: random, latest, stalest, latest-per-session or novel; a server has no choice
     #[arg(long, default_value = "random", value_name = "NAME")]
     chooser: ChooserKind,
     /// Whether sessions take turns after every event, or run whole transactions one at a time
@@ -69,7 +71,7 @@ pub(crate) struct Arguments {
     /// Stop at the first run in which something failed
     #[arg(long)]
     stop_at_first: bool,
-    /// Write the history of every run into this folder
+    /// Write the history of every run into this folder; of several levels, into a folder each in it
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
     /// When a history cannot be written, on a full disk for instance: end, or go on without recording this run and those after it. It ends
@@ -133,37 +135,65 @@ impl Arguments {
     fn play(&self, console: &mut Console) -> Result<Exit, Complaint> {
         let file = program::read(&self.file, self.clock)?;
         file.warnings().for_each(|warning| console.note(&warning));
-        for folder in [&self.record, &self.save].into_iter().flatten() {
-            fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+        let levels = levels_of(&file, &self.level);
+        let (mut exit, keeper) = (Exit::Holds, RecordKeeper::new(self.record_errors));
+        for (number, &level) in levels.iter().enumerate() {
+            if number > 0 && self.format == Format::Human {
+                console.say("\n");
+            }
+            let within = (levels.len() > 1).then(|| level.name().replace(':', "-"));
+            exit.combine(self.play_at(&file, level, within.as_deref(), &keeper, console)?);
+            if clock::is_stopped() || (self.stop_at_first && exit == Exit::Found) {
+                break;
+            }
         }
-        let (settings, keeper) = (self.settings(), RecordKeeper::new(self.record_errors));
-        let replay = |seed| self.replay(seed);
+        match keeper.failure() {
+            Some(failure) => Err(recording_stopped(&failure)),
+            None => Ok(exit),
+        }
+    }
+
+    /// All runs at one level, whose files go into folders within those that were named.
+    fn play_at(
+        &self,
+        file: &ProgramFile,
+        level: IsolationLevel,
+        within: Option<&str>,
+        keeper: &RecordKeeper,
+        console: &mut Console,
+    ) -> Result<Exit, Complaint> {
+        let folder = |named: &Option<PathBuf>| -> Result<Option<PathBuf>, Complaint> {
+            let Some(named) = named else { return Ok(None) };
+            let folder = within.map_or_else(|| named.clone(), |within| named.join(within));
+            fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
+            Ok(Some(folder))
+        };
+        let (record, save_into) = (folder(&self.record)?, folder(&self.save)?);
+        let settings = self.settings(level);
+        let replay = |seed| self.replay_at(level, seed);
         let mut keep = |seed: u64, history: &str| {
             clock::something_to_keep();
-            let path = self.record.as_ref().map(|folder| folder.join(format!("{seed}.jsonl")));
+            let path = record.as_ref().map(|folder| folder.join(format!("{seed}.jsonl")));
             path.map_or(Ok(()), |path| keeper.keep(&path, history))
         };
-        let (tally, played) = PlayCampaign::new(&file, settings, clock::flags(), &replay).play(&mut keep);
+        let (tally, played) = PlayCampaign::new(file, settings, clock::flags(), &replay).play(&mut keep);
         // What was found before something could not go on was found all the same.
         if played.is_err() && !tally.has_runs() {
             return played.map(|()| Exit::BadInput);
         }
-        let report = PlayReport { file: &file, settings: &settings, tally: &tally, replay: &replay };
-        let saved = self.save.as_ref().map_or(Ok(()), |folder| save(&report, folder));
+        let report = PlayReport { file, settings: &settings, tally: &tally, replay: &replay };
+        let saved = save_into.as_ref().map_or(Ok(()), |folder| save(&report, folder));
         match self.format {
             Format::Human => console.say(&report.human(console.palette)),
             Format::Json => console.result(&format!("{}\n", report.json())),
         }
         played.and(saved)?;
-        match keeper.failure() {
-            Some(failure) => Err(recording_stopped(&failure)),
-            None => Ok(tally.conclusion(self.against.is_some(), clock::is_stopped()).into()),
-        }
+        Ok(tally.conclusion(self.against.is_some(), clock::is_stopped()).into())
     }
 
-    fn settings(&self) -> PlaySettings {
+    fn settings(&self, level: IsolationLevel) -> PlaySettings {
         let weakness = Weakness {
-            level: self.level,
+            level,
             updates: self.updates.into(),
             granularity: self.granularity.into(),
             chooser: self.chooser,
@@ -180,9 +210,9 @@ impl Arguments {
     }
 
     /// The command that shows one run again.
-    pub(super) fn replay(&self, seed: u64) -> String {
+    pub(super) fn replay_at(&self, level: IsolationLevel, seed: u64) -> String {
         let mut line = self.given.line();
-        line.insist("level");
+        line.set("level", level);
         // What was seen before decides what is novel, so nothing less than all runs up to this one will do.
         let (first, runs) = match self.chooser {
             ChooserKind::Novel => (self.seed, seed.wrapping_sub(self.seed) + 1),

@@ -267,12 +267,17 @@ mod tests {
         A::from_arg_matches(matches).unwrap()
     }
 
+    fn replay_of_play(matches: &ArgMatches, seed: u64) -> String {
+        let arguments = of::<play::Arguments>(matches);
+        arguments.replay_at(arguments.level.first().copied().unwrap_or(IsolationLevel::Causal), seed)
+    }
+
     const PLAY: Tried = Tried {
         name: "play",
         command: clap_of::<play::Arguments>,
         before: &["program.sql"],
         after: &[],
-        replay: |matches| of::<play::Arguments>(matches).replay(7),
+        replay: |matches| replay_of_play(matches, 7),
         left_out: play::Arguments::LEFT_OUT,
         elsewhere: &[],
     };
@@ -389,7 +394,7 @@ mod tests {
     fn what_was_given_is_told_by_one_text_and_the_usual_not_at_all() {
         let line = |words: &str| {
             let matches = clap_of::<play::Arguments>().try_get_matches_from(words.split(' ')).unwrap();
-            of::<play::Arguments>(&matches).replay(3)
+            replay_of_play(&matches, 3)
         };
         assert_eq!(
             line("a.sql --level rc --budget 1000000 --updates atomic --runs 9"),

@@ -110,7 +110,8 @@ fn a_blind_write_leaves_it_open_who_was_last() {
 fn histories_and_counterexamples_are_kept() {
     let folder = Folder::new("play-keep");
     folder.write("p.sql", WITHDRAW);
-    folder.skew(&["play", "p.sql", "--runs", "20", "--record", "runs", "--save", "found", "-q"]).expect(1);
+    let line = ["play", "p.sql", "--level", "causal", "--runs", "20", "--record", "runs", "--save", "found", "-q"];
+    folder.skew(&line).expect(1);
     let checked = folder.skew(&["check", "runs", "--level", "causal"]).expect(0);
     assert_eq!(checked.out.matches("causal").count() % 20, 0, "{}", checked.out);
     let saved: Vec<_> = std::fs::read_dir(folder.path().join("found")).unwrap().collect();
@@ -219,4 +220,76 @@ fn the_replay_says_everything_that_decided_the_run() {
     let ran = play("play-replay-all", WITHDRAW, &arguments).expect(1);
     let command = ran.out.lines().last().unwrap();
     assert!(command.contains(" --retry 3 --max-steps 5000 --budget 77777 --seed "), "{command}");
+}
+
+/// The objects of several levels, a line each.
+fn objects(ran: &Ran) -> Vec<serde_json::Value> {
+    ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn without_a_level_the_levels_of_the_programs_engine_are_played() {
+    let program = format!("-- dialect: postgres\n{COUNTER}");
+    let ran = play("play-postgres", &program, &["--format", "json", "--runs", "20"]).expect(0);
+    let levels: Vec<String> = objects(&ran).iter().map(|one| one["level"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(levels, ["postgres:read-committed", "postgres:repeatable-read", "postgres:serializable"]);
+    let refused: Vec<bool> =
+        objects(&ran).iter().map(|one| one["refused"]["codes"]["40001"].as_u64().is_some()).collect();
+    assert_eq!(refused, [false, true, true], "who changes what changed since is refused above read committed");
+    let mysql = format!("-- dialect: mysql\n{WITHDRAW}");
+    let ran = play("play-mysql", &mysql, &["--runs", "40"]).expect(1);
+    for level in ["mysql:read-committed", "mysql:repeatable-read", "mysql:serializable"] {
+        assert!(ran.out.contains(&format!("40 runs at {level} from seed 1")), "{}", ran.out);
+    }
+    // A level of the papers of a call says that no server is meant.
+    let own = WITHDRAW.replace("@a);", "@a) AT serializable;");
+    let ran = play("play-own-level", &own, &["--runs", "3"]).accepted();
+    assert!(ran.out.contains("3 runs at causal"), "{}", ran.out);
+}
+
+#[test]
+fn what_a_server_shows_is_replayed_recorded_and_checked() {
+    let folder = Folder::new("play-server");
+    folder.write("p.sql", &format!("-- dialect: postgres\n{WITHDRAW}"));
+    let ran = folder.skew(&["play", "p.sql", "--runs", "30", "--record", "runs", "--save", "found"]).expect(1);
+    let command = ran.out.lines().find(|line| line.starts_with("skew play")).unwrap();
+    assert!(command.starts_with("skew play p.sql --level postgres:read-committed --seed "), "{command}");
+    let again = folder.shell(command).expect(1);
+    assert!(again.out.contains("money adds up: in 1 run,"), "{}", again.out);
+    folder.skew(&["check", "runs/postgres-read-committed", "--level", "pg:rc"]).expect(0);
+    folder.skew(&["check", "runs/postgres-serializable", "--level", "pg:ser"]).expect(0);
+    let first = folder.read("runs/postgres-read-committed/1.jsonl");
+    assert!(first.contains("\"engine\":\"postgres\"") && first.contains("\"kind\":\"update\""), "{first}");
+    // Nobody gets his money twice where the second to change a row is refused and tries again.
+    let ran = folder.skew(&["play", "p.sql", "--runs", "30", "--level", "pg:rr,pg:ser"]).expect(0);
+    assert!(ran.out.contains("refused by the database: ") && ran.out.contains("40001"), "{}", ran.out);
+}
+
+#[test]
+fn a_refusal_that_nobody_answers_is_an_outcome_that_assertions_see() {
+    let program = COUNTER.replace(
+        "ASSERT 'nothing is lost': (SELECT n FROM counter WHERE id = 1) = 3;",
+        "ASSERT 'who is refused is told': (SELECT n FROM counter WHERE id = 1) = 3
+           OR a[1].outcome = 'aborted' OR b[1].outcome = 'aborted' OR c[1].outcome = 'aborted';",
+    );
+    let arguments = ["--level", "postgres:repeatable-read", "--retry", "0", "--format", "json"];
+    let ran = play("play-refused", &format!("-- dialect: postgres\n{program}"), &arguments).expect(0);
+    let json = ran.json();
+    assert_eq!((json["judged"].as_u64(), json["refused"]["runs_not_judged"].as_u64()), (Some(100), Some(0)), "{json}");
+    assert!(json["refused"]["calls"].as_u64().unwrap() > 0, "{json}");
+}
+
+#[test]
+fn what_is_for_other_databases_is_refused_at_a_level_of_an_engine() {
+    let level = ["--level", "postgres:read-committed"];
+    for (arguments, what) in [
+        (["--chooser", "stalest"], "--chooser says which versions"),
+        (["--updates", "plain"], "leave --granularity and --updates out"),
+        (["--granularity", "cell"], "leave --granularity and --updates out"),
+    ] {
+        let ran = play("play-elsewhere", COUNTER, &[&level[..], &arguments[..]].concat()).expect(2);
+        assert!(ran.err.contains(what), "{}", ran.err);
+    }
+    let mixed = play("play-mixed", COUNTER, &["--level", "causal,postgres:read-committed", "--runs", "5"]).expect(0);
+    assert!(mixed.out.contains("5 runs at causal") && mixed.out.contains("5 runs at postgres:read-committed"));
 }

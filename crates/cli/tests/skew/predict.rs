@@ -378,3 +378,42 @@ fn the_papers_small_traces_have_the_papers_answers() {
         assert_eq!(ask(&["--even-if-bad"]), even_if_bad, "{name}, even if bad");
     }
 }
+
+/// Two deposits that read and then update, recorded on PostgreSQL.
+const ON_POSTGRES: &str = r#"{"skew":1,"engine":"postgres 15.20","initial":{"x":0}}
+{"session":"a","id":"t1","ops":[{"r":"x","v":0,"from":null,"s":1},{"r":"x","v":0,"from":null,"s":2,"kind":"update"},{"w":"x","v":1,"s":2,"kind":"update"}]}
+{"session":"b","id":"t2","ops":[{"r":"x","v":1,"from":"t1","s":1},{"r":"x","v":1,"from":"t1","s":2,"kind":"update"},{"w":"x","v":2,"s":2,"kind":"update"}]}
+"#;
+
+#[test]
+fn without_a_level_those_of_the_histories_engine_are_asked_and_what_is_found_is_confirmed() {
+    let folder = Folder::new("predict-engine");
+    folder.write("h.jsonl", ON_POSTGRES);
+    let ran = folder.skew(&["predict", "h.jsonl", "--save", "found", "--format", "json"]).expect(1);
+    let answers: Vec<(String, String)> = ran.json()["predictions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["level"].as_str().unwrap().to_owned(), one["verdict"].as_str().unwrap().to_owned()))
+        .collect();
+    let expected =
+        [("postgres:read-committed", "found"), ("postgres:repeatable-read", "none"), ("postgres:serializable", "none")];
+    assert_eq!(answers, expected.map(|(level, verdict)| (level.to_owned(), verdict.to_owned())));
+    let path = ran.json()["predictions"][0]["runs"][0]["history"].as_str().unwrap().to_owned();
+    folder.skew(&["check", &path, "--level", "postgres:read-committed"]).expect(0);
+    folder.skew(&["check", &path, "--level", "serializable"]).expect(1);
+    let refused = folder.skew(&["predict", "h.jsonl", "--level", "pg:rc", "--replay", "true"]).expect(2);
+    assert!(refused.err.contains("the mock database has the levels of the papers"), "{}", refused.err);
+}
+
+#[test]
+fn what_was_waited_for_leaves_it_open_and_says_so() {
+    let folder = Folder::new("predict-open");
+    let waited = r#"{"skew":1,"engine":"postgres 15.20","initial":{"x":0}}
+{"session":"a","id":"t1","ops":[{"r":"x","v":0,"from":null,"s":1,"kind":"update"},{"w":"x","v":1,"s":1,"kind":"update"}]}
+{"session":"b","id":"t2","ops":[{"r":"x","v":1,"from":"t1","s":1,"kind":"update","passed":true,"waited":true}]}
+"#;
+    folder.write("h.jsonl", waited);
+    let ran = folder.skew(&["predict", "h.jsonl", "--level", "pg:rc"]).expect(3);
+    assert!(ran.out.contains("unknown: no such run was found; statements waited for rows"), "{}", ran.out);
+}

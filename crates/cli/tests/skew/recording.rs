@@ -110,10 +110,10 @@ fn no_command_writes_over_what_it_reads() {
         CREATE PROCEDURE bump() BEGIN DECLARE x INT; SELECT v INTO x FROM t WHERE k = 1; UPDATE t SET v = x + 1 WHERE k = 1; END;\n\
         SESSION a: CALL bump();\nSESSION b: CALL bump();\n";
     folder.write("runs/1.jsonl", program);
-    folder.skew(&["play", "runs/1.jsonl", "--runs", "1", "--record", "runs"]).expect(2);
+    folder.skew(&["play", "runs/1.jsonl", "--level", "causal", "--runs", "1", "--record", "runs"]).expect(2);
     let ran = folder.skew(&["explore", "runs/1.jsonl", "--resume", "runs/1.jsonl"]).expect(2);
     assert!(ran.err.contains("which would be lost\n  choose another file\n"), "{}", ran.err);
-    folder.shell("skew play - --runs 1 --record runs < runs/1.jsonl").expect(2);
+    folder.shell("skew play - --level causal --runs 1 --record runs < runs/1.jsonl").expect(2);
     assert_eq!(folder.read("runs/1.jsonl"), program);
     folder.write("a.txt", crate::SERIAL);
     std::os::unix::fs::symlink("a.txt", folder.path().join("link")).unwrap();
@@ -290,7 +290,7 @@ fn a_full_disk_leaves_no_half_of_a_played_run() {
         CREATE PROCEDURE bump() BEGIN DECLARE x INT; SELECT v INTO x FROM t WHERE k = 1; UPDATE t SET v = x + 1 WHERE k = 1; END;\n\
         SESSION a: CALL bump();\nSESSION b: CALL bump();\n";
     folder.write("p.sql", program);
-    let line = ["play", "p.sql", "--runs", "3", "--record", "runs"];
+    let line = ["play", "p.sql", "--level", "causal", "--runs", "3", "--record", "runs"];
     let ran = ran_with_little_space(&folder, 0, &line).expect(2);
     assert!(ran.err.contains("this ends the runs (--record-errors stop)"), "{}", ran.err);
     assert!(ran.out.contains("1 run at causal from seed 1"), "what was found is told: {}", ran.out);
@@ -323,7 +323,7 @@ fn program(folder: &Folder) -> String {
 const CAMPAIGNS: [(&[&str], &[&str]); 3] = [
     (&["serve", "--runs", "3"], &["--", "true"]),
     (&["run", "registers", "--runs", "3", "--transactions", "2"], &[]),
-    (&["play", "p.sql", "--runs", "3"], &[]),
+    (&["play", "p.sql", "--level", "causal", "--runs", "3"], &[]),
 ];
 
 #[test]

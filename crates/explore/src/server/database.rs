@@ -29,6 +29,14 @@ impl ServerState {
         }
     }
 
+    /// One more transaction, behind all others.
+    pub(crate) fn add(&mut self, level: EngineLevel) {
+        match self {
+            ServerState::Postgres(postgres) => postgres.add(level != EngineLevel::PostgresReadCommitted),
+            ServerState::Innodb(innodb) => innodb.add(level),
+        }
+    }
+
     /// Whether plain reads of a transaction lock.
     pub(crate) fn locks_all(&self, one: Number) -> bool {
         matches!(self, ServerState::Innodb(innodb) if innodb.locks_all(one))

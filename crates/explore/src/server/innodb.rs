@@ -108,6 +108,12 @@ impl Innodb {
         Innodb { levels, views, versions, locks, gaps, queue, committed: Set::EMPTY }
     }
 
+    /// One more transaction, behind all others.
+    pub(crate) fn add(&mut self, level: EngineLevel) {
+        self.levels.push(level);
+        self.views.push(None);
+    }
+
     fn level(&self, one: Number) -> EngineLevel {
         self.levels[one as usize]
     }

@@ -93,7 +93,9 @@ impl ServerRun {
     /// The run in one line, as [`crate::Run::pattern`] has it.
     pub(crate) fn pattern(&self, outline: &Outline, name: impl Fn(KeyNumber) -> String) -> String {
         let mut pattern = String::new();
-        for number in outline.numbers() {
+        let mut numbers: Vec<Number> = outline.numbers().collect();
+        numbers.sort_by_key(|&number| outline.places[number as usize]);
+        for number in numbers {
             let told = &self.told[number as usize];
             let _ = write!(pattern, "{}:", outline.transaction_name(number));
             for event in &told.events {

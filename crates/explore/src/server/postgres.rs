@@ -118,6 +118,12 @@ impl PostgresServer {
         }
     }
 
+    /// One more transaction, behind all others.
+    pub(crate) fn add(&mut self, is_repeatable: bool) {
+        self.repeatable.push(is_repeatable);
+        self.snapshots.push(None);
+    }
+
     /// Whether a statement has to take a snapshot before it looks at anything.
     pub(crate) fn needs_snapshot(&self, one: Number, statement: u32) -> bool {
         let of_statement = |snapshot: &Snapshot| self.repeatable[one as usize] || snapshot.statement == statement;

@@ -663,8 +663,19 @@ impl<'a> ServerTurn<'a> {
         Ok(result)
     }
 
+    /// The program is about to commit: the code with which that is refused, if it is.
+    pub(crate) fn commit(&mut self) -> Option<&'static str> {
+        let Permit::Refuse(code) = self.permit else { return None };
+        let is_free = self.stands.is_none() && self.refused.is_none() && self.differs.is_none();
+        is_free.then(|| {
+            self.refused = Some((self.statement + 1, code));
+            code
+        })
+    }
+
     /// The program of the transaction has come to its end.
     pub(crate) fn end(&mut self) {
+        self.commit();
         if self.cursor < self.dialogue.answers.len() && self.refused.is_none() {
             self.differs = Some(self.cursor);
         }

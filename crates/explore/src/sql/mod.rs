@@ -26,7 +26,7 @@ use skew_program::{
 };
 use skew_sql::rows::Layout;
 use skew_sql::{Granularity, MemoryStorage, Row, RowKey, SequenceId, Session, Stop, Storage, Write};
-use skew_value::{Datum, SqlError};
+use skew_value::{Datum, SqlError, SqlState};
 use std::collections::{BTreeMap, BTreeSet};
 use view::{Counters, View};
 
@@ -59,6 +59,8 @@ pub struct SqlProgram {
     left_out: BTreeSet<Place>,
     /// Whether calls remember what they said to the database.
     remembers: bool,
+    /// Whether a call that takes too many steps is aborted, which else ends the exploration.
+    ends_loops: bool,
 }
 
 /// An assertion that is not true in a final state.
@@ -111,7 +113,16 @@ impl SqlProgram {
             transactions - script.calls.len()
         };
         let first = program.scripts().iter().map(before).collect();
-        SqlProgram { layout, counters, first, options, program, left_out: BTreeSet::new(), remembers: false }
+        SqlProgram {
+            layout,
+            counters,
+            first,
+            options,
+            program,
+            left_out: BTreeSet::new(),
+            remembers: false,
+            ends_loops: false,
+        }
     }
 
     /// The program without some of its calls. The others keep their numbers, and what follows from them, such as the values of sequences.
@@ -122,6 +133,11 @@ impl SqlProgram {
     /// The program with calls that leave what they said to the database, as text, and what they heard.
     pub fn remembering(self) -> SqlProgram {
         SqlProgram { remembers: true, ..self }
+    }
+
+    /// The program whose calls are aborted when they take too many steps, instead of ending everything.
+    pub fn ending_loops(self) -> SqlProgram {
+        SqlProgram { ends_loops: true, ..self }
     }
 
     /// The place of a call among all calls of the program, from which the values of sequences and clocks follow.
@@ -148,15 +164,7 @@ impl SqlProgram {
         left: impl IntoIterator<Item = (Place, &'left CallLeft)>,
         rows: impl IntoIterator<Item = (RowKey, Row)>,
     ) -> Vec<Violated> {
-        let mut results = Results::new(self.program.scripts());
-        for (place, left) in left {
-            results.set(place.session, place.number, left.result.clone());
-        }
-        let mut storage = MemoryStorage::new();
-        for (key, row) in self.layout.join(rows) {
-            // A store in memory never refuses a write.
-            let _ = storage.put(&key, Write::Row(row));
-        }
+        let (results, mut storage) = (self.results(left), self.stored(rows));
         let mut violated = Vec::new();
         for (number, assertion) in self.program.assertions().iter().enumerate() {
             if !self.missing(number).is_empty() {
@@ -169,6 +177,25 @@ impl SqlProgram {
             }
         }
         violated
+    }
+
+    /// What calls handed out.
+    pub fn results<'left>(&self, left: impl IntoIterator<Item = (Place, &'left CallLeft)>) -> Results {
+        let mut results = Results::new(self.program.scripts());
+        for (place, left) in left {
+            results.set(place.session, place.number, left.result.clone());
+        }
+        results
+    }
+
+    /// A final state as a database that assertions can ask.
+    pub fn stored(&self, rows: impl IntoIterator<Item = (RowKey, Row)>) -> MemoryStorage {
+        let mut storage = MemoryStorage::new();
+        for (key, row) in self.layout.join(rows) {
+            // A store in memory never refuses a write.
+            let _ = storage.put(&key, Write::Row(row));
+        }
+        storage
     }
 
     fn error(&self, stop: Stop) -> ProgramError {
@@ -192,7 +219,7 @@ impl SqlProgram {
             let stop = match run.step(session, view) {
                 Ok(Step::Continue) => continue,
                 Ok(Step::Done(ProcedureEnding::Commit)) => match session.check_deferred(view) {
-                    Ok(()) => return Ok(None),
+                    Ok(()) => return Ok(view.commit().map(|error| Abort::Error(self.program.error(error.at(place))))),
                     Err(stop) => stop,
                 },
                 Ok(Step::Done(ProcedureEnding::Rollback)) => return Ok(Some(Abort::Rollback)),
@@ -205,6 +232,9 @@ impl SqlProgram {
                 return Err(interrupt);
             }
             return match stop {
+                Stop::Error(error) if self.ends_loops && error.state == SqlState::LIMIT_EXCEEDED => {
+                    Ok(Some(Abort::Error(self.program.error(error))))
+                }
                 Stop::Error(error) if view.take_refused().is_some() || view::is_beyond(&error) => {
                     Err(self.failed(if error.place.is_some() { error } else { error.at(place) }))
                 }

@@ -117,6 +117,15 @@ impl<'view, 'requests> View<'view, 'requests> {
         self.requests.has_said(statements);
     }
 
+    /// The transaction is about to commit: what its client is told if the server refuses that.
+    pub(crate) fn commit(&mut self) -> Option<SqlError> {
+        self.refusal = self.requests.commit();
+        self.refusal.map(|code| match code {
+            "40001" => SqlError::new(SqlState("40001"), "could not serialize access due to read/write dependencies"),
+            code => refused_with(code),
+        })
+    }
+
     /// The code with which a server refused the transaction.
     pub(crate) fn refusal(&self) -> Option<&'static str> {
         self.refusal

@@ -14,7 +14,7 @@ const PROGRAMS: u64 = 100;
 /// So many of the histories of a level are shown to the definition, which is slow.
 const ASKED: usize = 150;
 
-fn random_program(random: &mut Random, engine: Engine) -> Program {
+pub fn random_program(random: &mut Random, engine: Engine) -> Program {
     let rows = random.up_to(3);
     let sessions = if random.chance(60) { 2 } else { 3 };
     let script = |random: &mut Random| Script {

@@ -11,6 +11,7 @@
 //! | `program`, `run`, `schedule`, `postgres`, `innodb`, `random` | the simulators, which are those of `skew-check` |
 //! | `scripted` | their programs, as programs that are explored |
 //! | `agreement` | random programs |
+//! | `played` | runs whose steps are drawn by chance |
 //! | `table` | numbers of histories, pinned |
 
 #![allow(unreachable_pub, dead_code, reason = "a test binary has no users, and others use the rest")]
@@ -29,5 +30,6 @@ mod run;
 mod schedule;
 
 mod agreement;
+mod played;
 mod scripted;
 mod table;

@@ -47,6 +47,7 @@ impl OutputFormat {
             (parameters.unknown > 0.0, "unknown outcomes"),
             (parameters.times, "times"),
             (parameters.declare_level, "declared levels"),
+            (parameters.level.of_engine().is_some(), "statements"),
         ];
         match wishes.iter().find(|(wished, _)| *wished) {
             Some(&(_, what)) => Err(ParameterError::FormatCannotHold { format: self.name(), what }),

@@ -10,7 +10,7 @@ use crate::parameters::Parameters;
 use crate::recorder::Generated;
 use crate::{GenerateError, generate};
 use skew_history::Name;
-use skew_history::line::{self, Closing, Header, HistorySink, LineWriter, Note, Opening, Operation};
+use skew_history::line::{self, Closing, Ended, Header, HistorySink, LineWriter, Note, Opening, Operation};
 use std::io;
 
 pub(super) fn write(parameters: &Parameters, out: &mut dyn io::Write) -> Result<(), GenerateError> {
@@ -25,23 +25,29 @@ pub(super) fn write(parameters: &Parameters, out: &mut dyn io::Write) -> Result<
 }
 
 pub(super) fn tell_header<S: HistorySink>(sink: &mut S, parameters: &Parameters) -> Result<(), S::Error> {
-    sink.put_header(Header::about(&parameters.describe()))
+    let engine = parameters.level.of_engine().map(|level| level.engine().name());
+    sink.put_header(Header { engine, ..Header::about(&parameters.describe()) })
 }
 
 pub(super) fn tell<S: HistorySink>(sink: &mut S, transaction: &Generated<'_>) -> Result<(), S::Error> {
-    let Generated { session, id, events, outcome, level, times } = *transaction;
+    let Generated { session, id, events, outcome, level, times, refused } = *transaction;
     sink.put_opening(&Opening {
         session: Name::Integer(i64::from(session)),
         id: Some(Name::Integer(id as i64)),
         note: Note::Nothing,
     })?;
-    for GeneratedEvent { action, key, content } in events {
+    for GeneratedEvent { action, key, content, asked } in events {
         let content = match content {
             Content::Absent => line::Content::Absent,
             Content::Integer(number) => line::Content::Integer(*number),
             Content::List(elements) => line::Content::Integers(elements),
         };
-        sink.put_operation(&Operation::new(*action, Name::Integer(*key as i64), content))?;
+        let operation = Operation::new(*action, Name::Integer(*key as i64), content);
+        sink.put_operation(&Operation { asked: *asked, ..operation })?;
     }
-    sink.put_ending(&Closing { outcome: outcome.into(), level, times, note: Note::Nothing })
+    let ended = match refused {
+        Some(refused) => Ended::Aborted { by: None, refused: Some(refused) },
+        None => outcome.into(),
+    };
+    sink.put_ending(&Closing { outcome: ended, level, times, note: Note::Nothing })
 }

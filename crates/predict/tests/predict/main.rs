@@ -35,6 +35,7 @@ fn word(answer: &Outlook) -> &'static str {
         Outlook::Found(..) => "found",
         Outlook::Nothing => "none",
         Outlook::Observed(_) => "observed",
+        Outlook::Open(_) => "open",
         Outlook::Unknown => "unknown",
     }
 }

@@ -43,8 +43,9 @@ pub(crate) struct Arguments {
     /// Histories: files (gzip, xz, zstd and tar too), folders, or `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    #[arg(short, long, value_delimiter = ',', value_name = "LEVEL", default_values = ["causal", "read-committed"],
-        help = format!("The levels that a run must keep: {}", spellings(PredictSettings::possible_levels())))]
+    #[arg(short, long, value_delimiter = ',', value_name = "LEVEL",
+        help = format!("The levels that a run must keep: {} [default: those of the engine that the history was recorded on, else causal,read-committed]",
+            spellings(PredictSettings::possible_levels())))]
     level: Vec<IsolationLevel>,
     /// The level that a run must break
     #[arg(long, value_name = "LEVEL", default_value = "serializable")]
@@ -107,7 +108,8 @@ impl Arguments {
             Err(complaint) => return console.conclude(Err(complaint)),
         };
         let settings = self.settings(replayer.as_ref());
-        if let Some(refusal) = settings.refusal() {
+        let again = replayer.as_ref().and_then(|_| settings.refusal_of_replay());
+        if let Some(refusal) = settings.refusal().or(again) {
             return console.conclude(Err(refusal));
         }
         if let Some(limit) = self.timeout {
@@ -129,10 +131,15 @@ impl Arguments {
     }
 
     fn settings(&self, replayer: Option<&Replayer>) -> PredictSettings {
+        // What is made again is made on a mock database.
+        let levels = match replayer {
+            Some(_) if self.level.is_empty() => &PredictSettings::USUAL[..],
+            _ => &self.level,
+        };
         let usual = if self.all { MANY } else { 1 };
         PredictSettings {
             sets_up: self.set_up || replayer.is_some_and(Replayer::sets_up),
-            levels: each_once(self.level.iter().copied()),
+            levels: each_once(levels.iter().copied()),
             against: self.against,
             strategy: self.strategy,
             updates: self.updates.into(),
