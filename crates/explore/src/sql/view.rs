@@ -254,7 +254,11 @@ impl Storage for View<'_, '_> {
             Purpose::Delete => StatementKind::Delete,
             _ => StatementKind::Update,
         };
-        self.read_for(key, true, Locks::Child(kind))
+        if let Some(own) = self.own.get(key) {
+            return Ok(own.clone());
+        }
+        // What a look at all rows has remembered of it was without a lock.
+        keep(&mut self.interrupt, &mut self.refusal, self.requests.lock_child(key, kind))
     }
 
     fn would_wait(&mut self, _: &RowKey, lock: Lock) -> Result<bool, Stop> {
@@ -404,7 +408,6 @@ impl Reader for AskingReader<'_, '_> {
         let answer = match self.locks {
             Locks::Free if locking => self.requests.check(key),
             Locks::Row(kind) if locking => self.requests.lock(key, kind),
-            Locks::Child(kind) if locking => self.requests.lock_child(key, kind),
             _ => self.requests.read(key, locking),
         };
         keep(self.interrupt, self.refusal, answer)
@@ -470,8 +473,6 @@ enum Locks {
     Free,
     /// The row is to stay as it is.
     Row(StatementKind),
-    /// It refers to a row that is deleted, or whose key changes.
-    Child(StatementKind),
 }
 
 /// What a statement is in a history, and whether it leaves a row that is there as it is.
