@@ -13,9 +13,9 @@ fn parameters(level: EngineLevel, seed: u64) -> Parameters {
         distinct_keys: false,
         read_modify_write: 0.3,
         level: IsolationLevel::Engine(level),
-        times: seed % 2 == 0,
-        aborted: if seed % 3 == 0 { 0.2 } else { 0.0 },
-        refused: seed % 5 == 0,
+        times: seed.is_multiple_of(2),
+        aborted: if seed.is_multiple_of(3) { 0.2 } else { 0.0 },
+        refused: seed.is_multiple_of(5),
         seed,
         ..Parameters::default()
     }
