@@ -250,7 +250,7 @@ fn without_a_level_the_levels_of_the_programs_engine_are_played() {
 #[test]
 fn what_a_server_shows_is_replayed_recorded_and_checked() {
     let folder = Folder::new("play-server");
-    folder.write("p.sql", &format!("-- dialect: postgres\n{WITHDRAW}"));
+    folder.write("p.sql", format!("-- dialect: postgres\n{WITHDRAW}"));
     let ran = folder.skew(&["play", "p.sql", "--runs", "30", "--record", "runs", "--save", "found"]).expect(1);
     let command = ran.out.lines().find(|line| line.starts_with("skew play")).unwrap();
     assert!(command.starts_with("skew play p.sql --level postgres:read-committed --seed "), "{command}");
