@@ -87,6 +87,10 @@ impl Score {
     }
 }
 
+/// Where a beat stands among the others: when, ends after everything else; whose turn it was first; who, which statement; sent, waits,
+/// answered.
+type BeatPlace = (usize, bool, usize, Number, usize, u8);
+
 /// The beats of a schedule.
 pub(crate) fn beats<P: Explorable + ?Sized>(
     runner: &mut Runner<'_, P>,
@@ -94,8 +98,7 @@ pub(crate) fn beats<P: Explorable + ?Sized>(
 ) -> Result<Vec<Beat>, ExploreError> {
     let score = score(runner, steps)?;
     let place = |number: Number| runner.outline.places[number as usize];
-    // When, ends after everything else; whose turn it was first; who, which statement; sent, waits, answered.
-    let mut beats: Vec<((usize, bool, usize, Number, usize, u8), Beat)> = Vec::new();
+    let mut beats: Vec<(BeatPlace, Beat)> = Vec::new();
     for (&(number, statement), window) in &score.windows {
         let sent = score.sent(number, window);
         let mut add = |step: usize, order: u8, kind: BeatKind| {
