@@ -36,11 +36,18 @@ fn counterexamples(ran: &Ran) -> Vec<(String, Value)> {
     failing.map(|assertion| (assertion["name"].to_string(), assertion["confirmed"].clone())).collect()
 }
 
-/// Explores programs at levels, and wants every counterexample confirmed; says how many there were.
-fn all_are_confirmed(programs: &[PathBuf], levels: &str, url: &Url) -> usize {
+/// Whether a program names another engine than this one, whose words a server does not understand.
+fn is_for_another(path: &Path, engine: &str) -> bool {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let dialect = text.lines().next().and_then(|line| line.strip_prefix("-- dialect: "));
+    dialect.is_some_and(|dialect| dialect.trim() != engine)
+}
+
+/// Explores programs at levels of an engine, and wants every counterexample confirmed; says how many there were.
+fn all_are_confirmed(programs: &[PathBuf], (engine, levels): (&str, &str), url: &Url) -> usize {
     let folder = Folder::new("explore-confirm");
     let (url, mut count) = (url.to_string(), 0);
-    for path in programs {
+    for path in programs.iter().filter(|path| !is_for_another(path, engine)) {
         let path = path.to_string_lossy();
         let ran = folder.skew(&["explore", &path, "--level", levels, "--confirm", &url, "--format", "json"]);
         assert!([Some(0), Some(1)].contains(&ran.code), "{path}: {}", ran.err);
@@ -55,14 +62,14 @@ fn all_are_confirmed(programs: &[PathBuf], levels: &str, url: &Url) -> usize {
 #[test]
 fn postgresql_shows_every_counterexample_of_the_bugs() {
     let Some(server) = installed(PostgresServer::start()) else { return };
-    let count = all_are_confirmed(&programs("bugs"), "pg:rc,pg:rr", server.url());
+    let count = all_are_confirmed(&programs("bugs"), ("postgres", "pg:rc,pg:rr"), server.url());
     assert!(count >= 35, "{count}");
 }
 
 #[test]
 fn mariadb_shows_every_counterexample_of_the_bugs() {
     let Some(server) = installed(MariaDbServer::start()) else { return };
-    let count = all_are_confirmed(&programs("bugs"), "mysql:rc,mysql:rr", server.url());
+    let count = all_are_confirmed(&programs("bugs"), ("mysql", "mysql:rc,mysql:rr"), server.url());
     assert!(count >= 30, "{count}");
 }
 
