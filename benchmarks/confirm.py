@@ -17,9 +17,12 @@ from measure import ROOT, Session
 LEVELS = ["pg:rc", "pg:rr", "mysql:rc", "mysql:rr"]
 
 
-def programs():
+def programs(engine):
+    """Those that name no engine, or this one."""
     found = sorted((ROOT / "examples" / "bugs").glob("*/*.sql")) + sorted((ROOT / "examples" / "applications").glob("*.sql"))
-    return [str(path.relative_to(ROOT)) for path in found + sorted((ROOT / "examples").glob("*.sql"))]
+    found += sorted((ROOT / "examples").glob("*.sql"))
+    dialects = [path.read_text().partition("\n")[0].partition("-- dialect: ")[2] for path in found]
+    return [str(path.relative_to(ROOT)) for path, dialect in zip(found, dialects) if dialect in ("", engine)]
 
 
 def explore(skew, program, level, url):
@@ -53,7 +56,7 @@ def main():
     try:
         for level in arguments.level or LEVELS:
             process_and_url = started["postgres" if level.startswith("pg") else "mariadb"]
-            for program in programs():
+            for program in programs("postgres" if level.startswith("pg") else "mysql"):
                 report, errors = explore(session.skew, program, level, process_and_url[1])
                 if report is None:
                     session.say(f"{level:9} {program}: not explored: {' '.join(errors[:2])}")
