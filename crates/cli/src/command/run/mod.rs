@@ -22,12 +22,11 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
 use crate::output::{RecordErrors, RecordKeeper};
-use level::LevelArgument;
 use own::OwnArguments;
 use registers::RegistersArguments;
 use runs::Histories;
 use skew_campaign::Moment;
-use skew_campaign::driven::{DriveCampaign, DriveSettings, MockSettings, WorkloadChoice};
+use skew_campaign::driven::{DriveCampaign, DriveSettings, MockSettings, NamedLevel, WorkloadChoice};
 use skew_campaign::each_once;
 use skew_history::History;
 use skew_history::level::IsolationLevel;
@@ -87,7 +86,7 @@ pub(crate) struct Arguments {
     /// The level that transactions ask for. On a server read-committed, repeatable-read or serializable, or one of its own such as
     /// postgres:repeatable-read; the mock database has the seven of the papers [default: serializable; of a cluster repeatable-read]
     #[arg(short, long, value_name = "LEVEL")]
-    level: Option<LevelArgument>,
+    level: Option<NamedLevel>,
     /// How many runs, each with fresh tables
     #[arg(long, default_value_t = 1, value_name = "M", value_parser = clap::value_parser!(u64).range(1..))]
     runs: u64,
