@@ -5,8 +5,8 @@
 //!                              └── each pattern asked once                                        └── the line that repeats a run
 //! ```
 //!
-//! [`predicted`] is the one that runs nothing: it asks what could have been instead of runs that are recorded. [`conformance`] leaves nothing to chance: it forces
-//! one interleaving after the other on a server.
+//! [`predicted`] is the one that runs nothing: it asks what could have been instead of runs that are recorded. [`conformance`] leaves
+//! nothing to chance: it forces one interleaving after the other on a server.
 //!
 //! [`input`] makes histories of the bytes of recorded ones.
 //!

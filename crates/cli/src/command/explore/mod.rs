@@ -44,7 +44,8 @@ pub(crate) struct Arguments {
     #[arg(value_name = "FILE", required_unless_present = "command")]
     file: Option<PathBuf>,
     #[arg(short, long, value_name = "LEVEL,…", value_delimiter = ',',
-        help = format!("The levels to explore at: {} [default: the three of the program's engine, for a command read-committed,snapshot,serializable]", spellings(IsolationLevel::of_transactions())))]
+        help = format!("The levels to explore at: {} [default: the three of the program's engine, for a command \
+            read-committed,snapshot,serializable]", spellings(IsolationLevel::of_transactions())))]
     level: Vec<IsolationLevel>,
     /// What the search itself keeps to; weaker ones explore more and find the same [default: the strongest that the level allows]
     #[arg(long, value_enum, value_name = "LEVEL")]

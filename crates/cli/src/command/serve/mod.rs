@@ -134,7 +134,8 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = BUDGET, value_name = "STEPS")]
     budget: u64,
     /// Run the command once with ordinary reads, predict from that run others in which it may fail, and make those again
-    #[arg(long, requires = "command", conflicts_with_all = ["runs", "jobs", "replay", "seed", "chooser", "record", "choices", "schedule", "delay", "abort_rate", "stop_at_first"])]
+    #[arg(long, requires = "command", conflicts_with_all = ["runs", "jobs", "replay", "seed", "chooser", "record",
+        "choices", "schedule", "delay", "abort_rate", "stop_at_first"])]
     predict: bool,
     /// With --predict: how often the command may run again
     #[arg(long, default_value_t = 50, value_name = "N", requires = "predict")]
@@ -146,7 +147,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR", requires = "predict")]
     save: Option<PathBuf>,
     /// Let each read return what it returns in this history, in the same order of transactions
-    #[arg(long, value_name = "FILE", requires = "command", conflicts_with_all = ["predict", "runs", "jobs", "replay", "seed", "chooser", "record", "choices", "schedule", "delay", "abort_rate", "stop_at_first"])]
+    #[arg(long, value_name = "FILE", requires = "command", conflicts_with_all = ["predict", "runs", "jobs", "replay", "seed", "chooser", "record",
+        "choices", "schedule", "delay", "abort_rate", "stop_at_first"])]
     foretold: Option<PathBuf>,
     /// With --http: how long a request waits for a lock
     #[arg(long, default_value = "10s", value_parser = clock::parse_duration, value_name = "TIME")]
