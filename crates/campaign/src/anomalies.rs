@@ -2,11 +2,11 @@
 //!
 //! ```text
 //!   41 runs are not serializable: lost update (39), write skew (2)
-//!   1 run is inconclusive within the budget; raise --budget
+//!   1 run is inconclusive: the budget ran out before there was an answer; raise --budget
 //! ```
 
 use crate::judge::Judgement;
-use skew_check::{AnomalyKind, Counterexample};
+use skew_check::{AnomalyKind, Counterexample, Doubt};
 use skew_history::IsolationLevel;
 use skew_view::words;
 use std::collections::BTreeMap;
@@ -26,14 +26,16 @@ pub struct SeenAnomaly {
 pub struct Anomalies {
     against: IsolationLevel,
     by_kind: BTreeMap<AnomalyKind, SeenAnomaly>,
-    /// Runs on which the checker's budget ended.
+    /// Runs about which the checker is not certain.
     pub undecided: u64,
+    /// Why it was not the first time that it told.
+    doubt: Option<Doubt>,
 }
 
 impl Anomalies {
     /// None yet, of runs that are compared with a level.
     pub fn new(against: IsolationLevel) -> Anomalies {
-        Anomalies { against, by_kind: BTreeMap::new(), undecided: 0 }
+        Anomalies { against, by_kind: BTreeMap::new(), undecided: 0, doubt: None }
     }
 
     /// The level that runs are compared with.
@@ -45,7 +47,10 @@ impl Anomalies {
     pub fn count(&mut self, seed: u64, answer: &Judgement) {
         let found = match answer {
             Judgement::Holds => return,
-            Judgement::Unknown => return self.undecided += 1,
+            Judgement::Unknown(doubt) => {
+                self.doubt.get_or_insert(*doubt);
+                return self.undecided += 1;
+            }
             Judgement::Fails(found) => found.as_ref(),
         };
         let new = || SeenAnomaly { runs: 0, seed, found: found.clone() };
@@ -87,7 +92,8 @@ impl Anomalies {
             let _ = writeln!(text, "  {every} is {}", self.against);
         }
         if self.undecided > 0 {
-            let _ = writeln!(text, "  {} inconclusive within the budget; raise --budget", counted_are(self.undecided));
+            let why = self.doubt.map_or(String::new(), |doubt| format!(": {doubt}"));
+            let _ = writeln!(text, "  {} inconclusive{why}", counted_are(self.undecided));
         }
     }
 }

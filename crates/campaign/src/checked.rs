@@ -54,7 +54,7 @@ impl Checked {
     pub fn conclusion_about(&self, counts: impl Fn(IsolationLevel) -> bool) -> Conclusion {
         let levels = || self.levels.iter().filter(|report| counts(report.level));
         let has = |wanted: fn(&Verdict) -> bool| levels().any(|report| wanted(&report.verdict));
-        Conclusion::judged(has(|it| matches!(it, Verdict::Fails(_))), has(|it| matches!(it, Verdict::Unknown)))
+        Conclusion::judged(has(|it| matches!(it, Verdict::Fails(_))), has(|it| matches!(it, Verdict::Unknown(_))))
     }
 
     /// The report on the history, which the user knows by this name.

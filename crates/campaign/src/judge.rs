@@ -20,7 +20,7 @@
 
 use crate::pattern::pattern;
 use sha2::{Digest, Sha256};
-use skew_check::{Budget, Counterexample, Verdict};
+use skew_check::{Budget, Counterexample, Doubt, Verdict};
 use skew_history::format::{self, Format, Source};
 use skew_history::{EventId, History, IsolationLevel, Outcome};
 use skew_view::words;
@@ -43,7 +43,7 @@ impl Judged {
     pub fn found(&self) -> Option<&Counterexample> {
         match &self.against {
             Judgement::Fails(found) => Some(found),
-            Judgement::Holds | Judgement::Unknown => None,
+            Judgement::Holds | Judgement::Unknown(_) => None,
         }
     }
 }
@@ -57,8 +57,8 @@ pub enum Behind {
     Stale(Box<Counterexample>),
     /// Nothing: the run is of this level, the strongest that there is to ask for.
     Nothing(IsolationLevel),
-    /// Whether anything does is inconclusive within the budget.
-    Unknown,
+    /// Whether anything does is inconclusive, for this reason.
+    Unknown(Doubt),
 }
 
 impl Behind {
@@ -72,7 +72,7 @@ impl Behind {
                 format!("the run is {against}, but not {}: {}", found.level, words::anomaly(found.kind))
             }
             Behind::Nothing(level) => format!("the run is {level}"),
-            Behind::Unknown => "inconclusive within the budget".to_owned(),
+            Behind::Unknown(doubt) => format!("inconclusive: {doubt}"),
         }
     }
 
@@ -80,7 +80,7 @@ impl Behind {
     pub fn found(self) -> Option<Counterexample> {
         match self {
             Behind::RolledBack(found) | Behind::Stale(found) => Some(*found),
-            Behind::Nothing(_) | Behind::Unknown => None,
+            Behind::Nothing(_) | Behind::Unknown(_) => None,
         }
     }
 }
@@ -92,8 +92,8 @@ pub enum Judgement {
     Holds,
     /// It does not.
     Fails(Box<Counterexample>),
-    /// The budget ended first.
-    Unknown,
+    /// Neither is certain, for this reason.
+    Unknown(Doubt),
 }
 
 /// Asks the checker, once per pattern.
@@ -145,7 +145,7 @@ impl<'a> Judge<'a> {
     pub fn behind(&self, history: &str, judged: &Judged) -> Option<Behind> {
         match judged.against {
             Judgement::Fails(_) => return None,
-            Judgement::Unknown => return Some(Behind::Unknown),
+            Judgement::Unknown(doubt) => return Some(Behind::Unknown(doubt)),
             Judgement::Holds => {}
         }
         if let Some(found) = &judged.rolled_back {
@@ -166,7 +166,7 @@ impl<'a> Judge<'a> {
         Some(match ask(&history, strong, self.budget()) {
             Judgement::Holds => Behind::Nothing(strong),
             Judgement::Fails(found) => Behind::Stale(found),
-            Judgement::Unknown => Behind::Unknown,
+            Judgement::Unknown(doubt) => Behind::Unknown(doubt),
         })
     }
 
@@ -190,7 +190,7 @@ fn ask(history: &History, level: IsolationLevel, budget: Budget<'_>) -> Judgemen
     match skew_check::check(history, level, budget) {
         Verdict::Holds(_) => Judgement::Holds,
         Verdict::Fails(anomaly) => Judgement::Fails(Box::new(skew_check::explain(history, level, &anomaly, budget))),
-        Verdict::Unknown => Judgement::Unknown,
+        Verdict::Unknown(doubt) => Judgement::Unknown(doubt),
     }
 }
 

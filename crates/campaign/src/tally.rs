@@ -10,7 +10,7 @@
 
 use crate::anomalies::Anomalies;
 use crate::judge::{Judged, Judgement};
-use skew_check::Counterexample;
+use skew_check::{Counterexample, Doubt};
 use skew_history::IsolationLevel;
 use std::collections::BTreeMap;
 
@@ -23,6 +23,8 @@ pub struct RunTally {
     broken: BTreeMap<u64, Counterexample>,
     /// Runs of which that is not known.
     undecided: u64,
+    /// Why it was not known the first time.
+    doubt: Option<Doubt>,
 }
 
 /// One assertion over all runs.
@@ -71,6 +73,7 @@ impl RunTally {
             anomalies: Anomalies::new(against),
             broken: BTreeMap::new(),
             undecided: 0,
+            doubt: None,
         }
     }
 
@@ -81,7 +84,10 @@ impl RunTally {
         match &judged.own_level {
             Judgement::Holds => {}
             Judgement::Fails(found) => drop(self.broken.insert(seed, found.as_ref().clone())),
-            Judgement::Unknown => self.undecided += 1,
+            Judgement::Unknown(doubt) => {
+                self.undecided += 1;
+                self.doubt.get_or_insert(*doubt);
+            }
         }
     }
 
@@ -146,6 +152,11 @@ impl RunTally {
     /// Runs of which nobody knows whether they are what their own level allows.
     pub fn undecided(&self) -> u64 {
         self.undecided
+    }
+
+    /// Why nobody knows, of the first of them.
+    pub fn doubt(&self) -> Option<Doubt> {
+        self.doubt
     }
 
     /// Whether an assertion has failed.

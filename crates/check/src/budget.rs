@@ -3,6 +3,7 @@
 //! A budget counts steps, not seconds: the same history and budget give the same verdict on every machine. A caller that wants
 //! a time limit sets the stop flag from outside.
 
+use crate::verdict::Doubt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The work that is left.
@@ -35,6 +36,11 @@ impl Budget<'_> {
     /// Whether somebody asked to stop.
     pub fn is_stopped(&self) -> bool {
         self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+
+    /// Why there is no answer when no step could be taken off.
+    pub(crate) fn doubt(&self) -> Doubt {
+        if self.is_stopped() { Doubt::Stopped } else { Doubt::OutOfBudget }
     }
 
     pub(crate) fn enter(&self, phase: Phase, size: usize) {

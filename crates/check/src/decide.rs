@@ -33,7 +33,7 @@ pub(crate) fn decide(
 ) -> Verdict {
     // Saturation and construction take seconds on large histories and look at nobody: the time to ask is before each.
     if budget.is_stopped() {
-        return Verdict::Unknown;
+        return Verdict::Unknown(budget.doubt());
     }
     let rules = Rules::new(resolved, level);
     budget.enter(Phase::Saturate, resolved.transaction_count());
@@ -52,7 +52,7 @@ pub(crate) fn decide(
         return Verdict::Holds(commit_order(&polygraph, &polygraph.order, Vec::new()));
     }
     if budget.is_stopped() {
-        return Verdict::Unknown;
+        return Verdict::Unknown(budget.doubt());
     }
     budget.enter(Phase::Construct, resolved.transaction_count());
     polygraph.count_all_pairs(statistics);
@@ -102,7 +102,7 @@ fn search(
     statistics.decisions = solver.decision_count;
     statistics.conflicts = solver.conflict_count;
     match outcome {
-        SearchOutcome::Exhausted => Verdict::Unknown,
+        SearchOutcome::Exhausted => Verdict::Unknown(budget.doubt()),
         SearchOutcome::Refuted(clauses) => {
             Verdict::Fails(Prover::new(&polygraph, level).search(&question, &solver, &clauses, &lemmas))
         }
@@ -129,7 +129,7 @@ fn pruned(
     if options.prune {
         return match prune(polygraph, budget, &mut statistics.rounds) {
             Pruned::Open(reach) => Ok(reach),
-            Pruned::Exhausted => Err(Box::new(Verdict::Unknown)),
+            Pruned::Exhausted => Err(Box::new(Verdict::Unknown(budget.doubt()))),
             Pruned::Contradiction(contradiction) => {
                 Err(Box::new(Verdict::Fails(Prover::new(polygraph, level).contradiction(&contradiction))))
             }

@@ -61,7 +61,7 @@ pub use growing::{GrowingHistory, GrowingId, GrowingOptions, Mark, Refused, Upda
 pub use levels::{levels_to_ask, may_be_mixed, papers_levels_to_ask};
 pub use other_run::{ExternalRead, NoVersion, OtherRun, SomeRun};
 pub use skew_history::IsolationLevel;
-pub use verdict::Verdict;
+pub use verdict::{Doubt, Verdict};
 
 use levels::Holds;
 use skew_history::History;
@@ -93,7 +93,7 @@ impl Default for Options {
 /// Decides whether `history` satisfies `level`, doing at most `budget` work.
 pub fn check(history: &History, level: IsolationLevel, budget: Budget<'_>) -> Verdict {
     let reports = check_levels(history, &[level], Options::default(), budget);
-    reports.into_iter().next().map_or(Verdict::Unknown, |report| report.verdict)
+    reports.into_iter().next().map_or(Verdict::Unknown(Doubt::Unsaid), |report| report.verdict)
 }
 
 /// Decides several levels, sharing the work; the reports come in the order of `levels`.

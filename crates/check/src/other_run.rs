@@ -170,7 +170,7 @@ impl<'h> OtherRun<'h> {
         match decide_assuming(self.history, level, self.assumed.clone(), budget) {
             Verdict::Holds(order) => SomeRun::Found(order),
             Verdict::Fails(_) => SomeRun::Nothing,
-            Verdict::Unknown => SomeRun::Unknown,
+            Verdict::Unknown(_) => SomeRun::Unknown,
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::decide::decide;
 use crate::engine::{self as server, ServerQuestion};
 use crate::levels::{asking_order, on_server, row};
 use crate::resolve::{Assumed, Resolved, Unexplained, resolve};
-use crate::verdict::Verdict;
+use crate::verdict::{Doubt, Verdict};
 use crate::{LevelReport, Options};
 use skew_history::{EventId, History, IsolationLevel};
 use std::cell::OnceCell;
@@ -68,7 +68,7 @@ fn known(reports: &[LevelReport], level: IsolationLevel) -> Option<LevelReport> 
     let settles = |report: &&LevelReport| match &report.verdict {
         Verdict::Holds(_) => report.level.implies(level),
         Verdict::Fails(_) => level.implies(report.level),
-        Verdict::Unknown => false,
+        Verdict::Unknown(_) => false,
     };
     let report = reports.iter().find(settles)?;
     Some(LevelReport { level, verdict: report.verdict.clone(), statistics: Statistics::default() })
@@ -99,7 +99,7 @@ fn is_certified(history: &History, report: &LevelReport) -> bool {
     match &report.verdict {
         Verdict::Holds(order) => order.justifies(history, report.level),
         Verdict::Fails(anomaly) => anomaly.refutes(history, report.level),
-        Verdict::Unknown => true,
+        Verdict::Unknown(_) => true,
     }
 }
 
@@ -160,13 +160,13 @@ impl Split<'_, '_> {
         budget: &mut Budget<'_>,
     ) -> Verdict {
         if depth == DEEPEST {
-            return Verdict::Unknown;
+            return Verdict::Unknown(Doubt::TooManyQuestions);
         }
         let mut refuted = Vec::new();
-        let mut unknown = false;
+        let mut unknown = None;
         for answer in answers {
             if !budget.spend(self.history.event_count() as u64) {
-                return Verdict::Unknown;
+                return Verdict::Unknown(budget.doubt());
             }
             assume(assumed, &answer);
             let verdict = match resolve(self.history, assumed) {
@@ -177,10 +177,10 @@ impl Split<'_, '_> {
             match verdict {
                 Verdict::Holds(order) => return Verdict::Holds(order),
                 Verdict::Fails(anomaly) => refuted.push((answer, anomaly.refutation)),
-                Verdict::Unknown => unknown = true,
+                Verdict::Unknown(doubt) => unknown = Some(doubt),
             }
         }
-        if unknown { Verdict::Unknown } else { self.fails(Refutation::Split(refuted)) }
+        unknown.map_or_else(|| self.fails(Refutation::Split(refuted)), Verdict::Unknown)
     }
 
     fn decide(&mut self, resolved: &Resolved<'_>, budget: &mut Budget<'_>) -> Verdict {

@@ -39,7 +39,7 @@ fn is_certified(history: &History, report: &LevelReport) -> bool {
     match &report.verdict {
         Verdict::Holds(order) => order.justifies(history, report.level),
         Verdict::Fails(anomaly) => anomaly.refutes(history, report.level),
-        Verdict::Unknown => false,
+        Verdict::Unknown(_) => false,
     }
 }
 

@@ -75,7 +75,7 @@ impl<P: Explorable + ?Sized> Run<'_, P> {
         match skew_check::check(&history, outline.level(), budget) {
             Verdict::Holds(_) => Some(true),
             Verdict::Fails(_) => Some(false),
-            Verdict::Unknown => None,
+            Verdict::Unknown(_) => None,
         }
     }
 

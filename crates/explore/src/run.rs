@@ -173,7 +173,7 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
         match skew_check::check(&history, level, budget) {
             Verdict::Holds(_) => RunAnswer::Holds,
             Verdict::Fails(_) => RunAnswer::Fails,
-            Verdict::Unknown => RunAnswer::Unknown,
+            Verdict::Unknown(_) => RunAnswer::Unknown,
         }
     }
 
@@ -227,7 +227,7 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
         match skew_check::check(&history, level, budget) {
             Verdict::Holds(_) => RunAnswer::Holds,
             Verdict::Fails(_) => RunAnswer::Fails,
-            Verdict::Unknown => RunAnswer::Unknown,
+            Verdict::Unknown(_) => RunAnswer::Unknown,
         }
     }
 

@@ -367,6 +367,13 @@ impl History {
         self.keys.get(key.index())
     }
 
+    /// The table of a key that is a row, `table/…`, or an entry of an index, `table@index/…`, and then that index; nothing of other keys.
+    pub fn table_and_index(&self, key: KeyId) -> Option<(&str, Option<&str>)> {
+        let Name::Text(name) = self.key_name(key) else { return None };
+        let (space, _) = name.split_once('/')?;
+        Some(space.split_once('@').map_or((space, None), |(table, index)| (table, Some(index))))
+    }
+
     /// The name of a session.
     pub fn session_name(&self, session: SessionId) -> Name<'_> {
         self.sessions.get(session.index())

@@ -268,7 +268,7 @@ fn explanation(
             Verdict::Holds(order) => explained = Some(order),
             Verdict::Fails(anomaly) if !question.even_if_bad => return Err(NoRecording::Observed(anomaly)),
             Verdict::Fails(anomaly) => _ = broken.get_or_insert(anomaly),
-            Verdict::Unknown => return Err(NoRecording::Unknown),
+            Verdict::Unknown(_) => return Err(NoRecording::Unknown),
         }
     }
     Ok((explained, broken))

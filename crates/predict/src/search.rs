@@ -23,7 +23,7 @@ use crate::recording::{Act, RecordedStep, Recording};
 use crate::render::told;
 use crate::stops::{Boundary, Stops};
 use crate::{PredictQuestion, Work};
-use skew_check::{Anomaly, Budget, CommitOrder, Instant, Term, Verdict, check};
+use skew_check::{Anomaly, Budget, CommitOrder, Doubt, Instant, Term, Verdict, check};
 use skew_history::{History, IsolationLevel};
 
 /// What is asked, about what.
@@ -50,7 +50,7 @@ impl Inquiry<'_> {
         let recordings = (self.recording, self.recording);
         match told(self.history, recordings, candidate, self.boundary, self.question).0 {
             Some(history) => check(&history, self.question.level, budget),
-            None => Verdict::Unknown,
+            None => Verdict::Unknown(Doubt::NoRun),
         }
     }
 
@@ -80,8 +80,9 @@ impl Inquiry<'_> {
             let enough = places.partition_point(|&length| {
                 let shorter = with(length);
                 let verdict = shorter.is_possible(self.recording).then(|| self.told_verdict(&shorter, budget));
-                is_over |= matches!(verdict, Some(Verdict::Unknown));
-                !matches!(verdict, Some(Verdict::Fails(_)))
+                is_over |=
+                    verdict.as_ref().and_then(Verdict::doubt).is_some_and(|doubt| doubt != Doubt::MayGoUnnoticed);
+                !matches!(verdict, Some(Verdict::Fails(_) | Verdict::Unknown(Doubt::MayGoUnnoticed)))
             });
             if is_over {
                 return None;
@@ -118,6 +119,8 @@ enum Judgement {
     Prediction(Anomaly),
     /// The level does not allow it.
     Forbidden(Anomaly),
+    /// The server should not let it happen, and may not notice: not what anybody wants to be told of.
+    Unnoticed,
     /// An order explains it.
     Explained(CommitOrder),
     Unknown,
@@ -150,11 +153,13 @@ impl<'a> CandidateSearch<'a> {
             debug_assert!(candidate.is_possible(recording), "{candidate:?}");
             let seen = candidate.history(recording);
             match judge(&asked, candidate, &seen, budget) {
-                Judgement::Unknown => Looked::GivenUp,
-                Judgement::Forbidden(_) if recording.is_on_server => match asked.forbidden_part(candidate, budget) {
-                    Some(part) => Looked::Different(problem.exclude_part(&part)),
-                    None => Looked::GivenUp,
-                },
+                Judgement::Forbidden(_) | Judgement::Unnoticed if recording.is_on_server => {
+                    match asked.forbidden_part(candidate, budget) {
+                        Some(part) => Looked::Different(problem.exclude_part(&part)),
+                        None => Looked::GivenUp,
+                    }
+                }
+                Judgement::Unknown | Judgement::Unnoticed => Looked::GivenUp,
                 Judgement::Forbidden(anomaly) => Looked::Different(problem.exclude(&anomaly, &seen, candidate)),
                 Judgement::Explained(order) if question.against == IsolationLevel::Serializable => {
                     Looked::Different(problem.disagree(&completed(recording, &order, &seen), candidate))
@@ -188,7 +193,7 @@ impl<'a> CandidateSearch<'a> {
         let seen = small.history(self.recording);
         let terms = match check(&seen.history, self.question.against, budget) {
             Verdict::Fails(anomaly) => self.problem.exclude_within(&anomaly, &seen, small, whole),
-            Verdict::Holds(_) | Verdict::Unknown => None,
+            Verdict::Holds(_) | Verdict::Unknown(_) => None,
         };
         self.problem.require(terms.unwrap_or(different));
     }
@@ -202,12 +207,13 @@ impl<'a> CandidateSearch<'a> {
 fn judge(asked: &Inquiry<'_>, candidate: &CandidateRun, seen: &CandidateHistory, budget: Budget<'_>) -> Judgement {
     match asked.verdict(candidate, seen, budget) {
         Verdict::Fails(anomaly) => return Judgement::Forbidden(anomaly),
-        Verdict::Unknown => return Judgement::Unknown,
+        Verdict::Unknown(Doubt::MayGoUnnoticed) => return Judgement::Unnoticed,
+        Verdict::Unknown(_) => return Judgement::Unknown,
         Verdict::Holds(_) => {}
     }
     match check(&seen.history, asked.question.against, budget) {
         Verdict::Fails(anomaly) => Judgement::Prediction(anomaly),
-        Verdict::Unknown => Judgement::Unknown,
+        Verdict::Unknown(_) => Judgement::Unknown,
         Verdict::Holds(order) => Judgement::Explained(order),
     }
 }

@@ -112,18 +112,22 @@ impl<'a> Report<'a> {
         let colour = match report.verdict {
             Verdict::Holds(_) => palette.good,
             Verdict::Fails(_) => palette.bad,
-            Verdict::Unknown => palette.doubtful,
+            Verdict::Unknown(_) => palette.doubtful,
         };
         let found = self.counterexamples.iter().find(|found| found.level == report.level);
-        let name = found.map_or(String::new(), |found| words::anomaly(found.kind));
+        let why = report.verdict.doubt().map_or(String::new(), |doubt| doubt.to_string());
+        let name = found.map_or(why, |found| words::anomaly(found.kind));
         let widest = self.levels.iter().map(|report| report.level.name().len()).max().unwrap_or(0);
         let line = format!("  {:widest$}  {colour}{:7}{}  {name}", report.level, report.verdict.word(), palette.end);
         line.trim_end().to_owned()
     }
 
     fn strongest(&self) -> String {
-        let known =
-            if self.levels.iter().any(|report| matches!(report.verdict, Verdict::Unknown)) { "known to " } else { "" };
+        let known = if self.levels.iter().any(|report| matches!(report.verdict, Verdict::Unknown(_))) {
+            "known to "
+        } else {
+            ""
+        };
         let strongest: Vec<&str> = strongest_holding(self.levels).into_iter().map(IsolationLevel::name).collect();
         match strongest.len() {
             0 if known.is_empty() => "none of these levels holds".to_owned(),
@@ -154,6 +158,7 @@ impl<'a> Report<'a> {
         VerdictJson {
             level: report.level.name(),
             verdict: report.verdict.word(),
+            reason: report.verdict.doubt().map(|doubt| doubt.to_string()),
             found: found.map(|found| FoundJson::new(Picture::from(found))),
             shown_at: found.map(|found| found.level).filter(|&level| level != report.level).map(IsolationLevel::name),
             statistics: with_numbers.then(|| StatisticsJson::from(report.statistics)),
@@ -187,6 +192,8 @@ struct HistoryJson<'a> {
 struct VerdictJson {
     level: &'static str,
     verdict: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
     #[serde(flatten)]
     found: Option<FoundJson>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -3,7 +3,7 @@
 //! ```text
 //!   asked for postgres:repeatable-read: kept
 //!   asked for mysql:repeatable-read: not kept
-//!   asked for postgres:serializable: inconclusive within the budget
+//!   asked for postgres:serializable: inconclusive: the budget ran out before there was an answer; raise --budget
 //! ```
 //!
 //! The level is that of the engine, with real time: one server has one clock. Of several nodes that are to look like one server the same is
@@ -69,7 +69,10 @@ impl LevelPromise {
         let kept = match self.conclusion() {
             Conclusion::Holds => format!("{good}kept{end}"),
             Conclusion::Found => format!("{bad}not kept{end}"),
-            Conclusion::Inconclusive => format!("{doubtful}inconclusive within the budget{end}"),
+            Conclusion::Inconclusive => {
+                let why = self.checked.levels.iter().find_map(|report| report.verdict.doubt());
+                format!("{doubtful}inconclusive{end}{}", why.map_or(String::new(), |why| format!(": {why}")))
+            }
         };
         let mut text = format!("  asked for {level}: {kept}\n");
         for found in &self.checked.counterexamples {

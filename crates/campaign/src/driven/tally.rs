@@ -205,7 +205,8 @@ impl DriveReport<'_> {
         }
         if sum.undecided() > 0 {
             let runs = counted(sum.undecided(), "run");
-            let _ = writeln!(text, "  inconclusive within the budget whether {runs} keep {level}");
+            let why = sum.doubt().map_or(String::new(), |doubt| format!(": {doubt}"));
+            let _ = writeln!(text, "  inconclusive whether {runs} keep {level}{why}");
         }
     }
 

@@ -105,7 +105,7 @@ impl Terms<'_> {
     fn explained(&self, history: &History) -> Option<Counterexample> {
         match judge::compare(history, self.against, Budget::steps(STEPS)) {
             (Judgement::Fails(found), _) | (_, Some(found)) => Some(*found),
-            (Judgement::Holds | Judgement::Unknown, None) => None,
+            (Judgement::Holds | Judgement::Unknown(_), None) => None,
         }
     }
 
@@ -175,7 +175,7 @@ fn compared<P: Explorable + ?Sized>(run: &Run<'_, P>, level: IsolationLevel, bud
         None => whole,
         Some(Verdict::Holds(_)) => RunAnswer::Holds,
         Some(Verdict::Fails(_)) => RunAnswer::Fails,
-        Some(Verdict::Unknown) => RunAnswer::Unknown,
+        Some(Verdict::Unknown(_)) => RunAnswer::Unknown,
     }
 }
 

@@ -41,7 +41,7 @@ pub fn validate(
     Ok(match (check(&history, level, budget), check(&history, against, budget)) {
         (Verdict::Holds(_), Verdict::Fails(_)) => Validation::Validated,
         (Verdict::Fails(_), _) | (_, Verdict::Holds(_)) => otherwise(run),
-        (Verdict::Unknown, _) | (_, Verdict::Unknown) => Validation::Inconclusive,
+        (Verdict::Unknown(_), _) | (_, Verdict::Unknown(_)) => Validation::Inconclusive,
     })
 }
 

@@ -53,7 +53,7 @@ impl PlayTally {
     pub(super) fn count(&mut self, played: Played, judged: &Judged, says: Option<Vec<Says>>, behind: Option<Behind>) {
         self.sum.judge(played.seed, judged);
         // A run is open when either question is.
-        if matches!(judged.own_level, Judgement::Unknown) && !matches!(judged.against, Judgement::Unknown) {
+        if matches!(judged.own_level, Judgement::Unknown(_)) && !matches!(judged.against, Judgement::Unknown(_)) {
             self.sum.leave_open();
         }
         let told = behind.as_ref().map(|behind| behind.in_words(self.sum.anomalies().against()));

@@ -11,7 +11,7 @@
 
 use crate::commit_order::{CommitOrder, Instant};
 use crate::levels::on_server;
-use crate::spec;
+use crate::spec::{self, Attention};
 use rustc_hash::{FxHashMap, FxHashSet};
 use skew_history::{
     Action, EngineLevel, Event, EventId, History, IsolationLevel, KeyId, Outcome, StatementKind, TransactionId, Value,
@@ -34,7 +34,7 @@ pub(super) fn justifies(order: &CommitOrder, history: &History, levels: &[Engine
         Instant::Begin(_) | Instant::Commit(_) => None,
     };
     let steps: Option<Vec<TransactionId>> = order.instants.iter().map(step).collect();
-    steps.is_some_and(|steps| spec::came_about(history, levels, &steps, &order.choices))
+    steps.is_some_and(|steps| spec::came_about(history, levels, &steps, &order.choices, Attention::Full))
 }
 
 /// Whether these transactions, on their own, are more than one server can show.
@@ -50,7 +50,7 @@ pub(super) fn refutes(transactions: &[TransactionId], history: &History, level: 
     is_closed && {
         let (part, origin) = history.restrict(&events_of(history, &alone));
         let levels: Vec<EngineLevel> = origin.iter().map(|transaction| levels[transaction.index()]).collect();
-        can_be_tried(&part) && !spec::allows_engine_levels(&part, &levels, true)
+        can_be_tried(&part) && !spec::might_allow_engine_levels(&part, &levels, true)
     }
 }
 
@@ -104,6 +104,8 @@ pub(crate) struct Needs<'h> {
     touching: Vec<Vec<TransactionId>>,
     /// Keys that somebody changes without having read them.
     blind: FxHashSet<KeyId>,
+    /// Whether not all are at one level.
+    mixes: bool,
 }
 
 impl<'h> Needs<'h> {
@@ -121,7 +123,8 @@ impl<'h> Needs<'h> {
                 }
             }
         }
-        Needs { history, levels, touching, blind }
+        let mixes = levels.iter().any(|level| *level != levels[0]);
+        Needs { history, levels, touching, blind, mixes }
     }
 
     /// Whoever touches a key that some of these touch.
@@ -153,7 +156,11 @@ impl<'h> Needs<'h> {
         let is_search = event.is_read() && looks_for_rows;
         // Which row it was depends on everybody who came before, and whom it waited for on everybody.
         let all = level == EngineLevel::PostgresReadCommitted && is_search && self.blind.contains(&event.key)
-            || level == EngineLevel::MysqlReadCommitted && asked.waited;
+            || level == EngineLevel::MysqlReadCommitted && asked.waited
+            // Who changed next what it read depends on everybody who did.
+            || level == EngineLevel::PostgresSerializable
+                && event.is_read()
+                && (self.mixes || self.blind.contains(&event.key));
         let others = self.touching[event.key.index()].iter().copied().filter(|&other| other != transaction);
         others.filter(|&other| all || self.matters(level, number, event, other)).collect()
     }

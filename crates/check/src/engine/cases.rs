@@ -12,6 +12,7 @@ use super::puzzle::{Because, Pair, Puzzle, PuzzleEdge};
 use super::reads::ReadWay;
 use crate::graph::Node;
 use crate::resolve::{Assumed, resolve};
+use crate::spec::Attention;
 use skew_history::{EventId, KeyId, TransactionId};
 use std::collections::VecDeque;
 
@@ -61,7 +62,7 @@ pub(crate) enum ServerReason {
 pub(crate) fn cases(asked: &ServerQuestion<'_>) -> Option<Vec<ServerCase>> {
     let assumed = Assumed { on_server: true, ..Assumed::default() };
     let resolved = resolve(asked.history, &assumed).ok()?;
-    let mut puzzle = Puzzle::new(&resolved, asked.levels, true).ok()?;
+    let mut puzzle = Puzzle::new(&resolved, asked.levels, Attention::Least).ok()?;
     let mut edges = puzzle.certain();
     if puzzle.sort().is_ok() {
         let clocks = puzzle.clocks();

@@ -6,6 +6,7 @@
 use super::{ServerAnswer, ServerQuestion};
 use crate::budget::{Budget, Statistics};
 use crate::certify::{Needs, events_of};
+use crate::spec::Attention;
 use rustc_hash::{FxHashMap, FxHashSet};
 use skew_history::{EngineLevel, TransactionId};
 
@@ -53,7 +54,7 @@ impl CoreSearch<'_, '_> {
         let levels: Vec<EngineLevel> = origin.iter().map(|one| self.asked.levels[one.index()]).collect();
         let part = ServerQuestion { history: &history, level: self.asked.level, levels: &levels };
         let mut budget = Budget { steps: STEPS_FOR_A_PART, progress: None, ..self.budget };
-        matches!(part.shown(&mut budget, &mut Statistics::default()), ServerAnswer::No(_))
+        matches!(part.shown(Attention::Least, &mut budget, &mut Statistics::default()), ServerAnswer::No(_))
     }
 
     /// Drops what can be dropped.

@@ -96,16 +96,17 @@ impl Holders {
         let mut first = vec![0];
         let mut of_look: Vec<Option<HolderId>> = vec![None; looks.all.len()];
         let mut start = 0;
+        let mut collector = LockCollector { mine: Vec::new(), kept_at: FxHashMap::default() };
         for transaction in history.transactions() {
             let mine = looks.of(transaction);
             let is_committed = matches!(history.outcome(transaction), Outcome::Committed | Outcome::Unknown);
-            let mut collector = LockCollector { mine: Vec::new(), kept_at: FxHashMap::default() };
+            collector.kept_at.clear();
             for (place, look) in mine.iter().enumerate() {
                 let end = looks.end(transaction);
                 collector.add(look, place, levels[transaction.index()], is_own[start + place], end);
             }
             collector.mine.sort_by_key(|(holder, _)| (!holder.is_kept, holder.key));
-            for (mut holder, places) in collector.mine {
+            for (mut holder, places) in collector.mine.drain(..) {
                 if is_committed && holder.locks.iter().any(|lock| lock.strength.changes) {
                     let events = places.iter().map(|&place| (&mine[place], is_own[start + place]));
                     holder.changes = Some(changes(events, may_be_absent[holder.key.index()]));

@@ -12,7 +12,8 @@
 use crate::ids::dense_id;
 use crate::resolve::Resolved;
 use rustc_hash::FxHashMap;
-use skew_history::{Action, Engine, EngineLevel, Event, EventId, History, KeyId, StatementKind, TransactionId};
+use skew_history::{Action, Engine, EngineLevel, Event, EventId, History, KeyId, Name, StatementKind, TransactionId};
+use std::ops::Range;
 
 dense_id!(
     /// A moment of a transaction.
@@ -85,8 +86,13 @@ impl Looks {
         let history = resolved.history;
         let is_postgres = levels.first().is_some_and(|level| level.engine() == Engine::Postgres);
         let rows = is_postgres.then(|| rows_of_keys(history)).flatten();
-        let mut telling =
-            MomentTelling { history, rows, next: Moment::new(0), looks: Vec::with_capacity(history.event_count()) };
+        let mut telling = MomentTelling {
+            history,
+            rows,
+            next: Moment::new(0),
+            looks: Vec::with_capacity(history.event_count()),
+            met: FxHashMap::default(),
+        };
         let (mut first_look, mut first_moment, mut first_plain_read) = (vec![0], vec![Moment::new(0)], Vec::new());
         for transaction in history.transactions() {
             let counts = resolved.counts(transaction);
@@ -136,6 +142,8 @@ struct MomentTelling<'h> {
     rows: Option<Vec<u32>>,
     next: Moment,
     looks: Vec<EngineLook>,
+    /// What a statement does to each key.
+    met: FxHashMap<KeyId, Met>,
 }
 
 impl MomentTelling<'_> {
@@ -148,19 +156,17 @@ impl MomentTelling<'_> {
     /// Tells a transaction; when its first plain read started.
     fn transaction(&mut self, transaction: TransactionId, level: EngineLevel) -> Option<Moment> {
         self.moment();
-        let events: Vec<EventId> = self.history.event_range(transaction).map(EventId).collect();
-        let of_one = |one: &EventId, other: &EventId| {
-            let statement = self.history.asked(*one).statement;
-            statement != 0 && statement == self.history.asked(*other).statement
-        };
         let history = self.history;
         let is_plain =
-            |&event: &EventId| history.event(event).is_read() && history.asked(event).kind == StatementKind::Select;
+            |event: EventId| history.event(event).is_read() && history.asked(event).kind == StatementKind::Select;
         let mut first_plain_read = None;
-        for statement in events.chunk_by(of_one) {
+        let mut rest = history.event_range(transaction);
+        while !rest.is_empty() {
+            let statement = rest.start..self.end_of_statement(rest.clone());
+            rest.start = statement.end;
             let start = self.moment();
-            if statement.iter().any(is_plain) {
-                first_plain_read.get_or_insert(start);
+            if first_plain_read.is_none() && statement.clone().map(EventId).any(is_plain) {
+                first_plain_read = Some(start);
             }
             self.statement(transaction, level.engine(), statement, start);
         }
@@ -168,34 +174,45 @@ impl MomentTelling<'_> {
         first_plain_read
     }
 
-    fn statement(&mut self, transaction: TransactionId, engine: Engine, statement: &[EventId], start: Moment) {
+    /// Where the first statement of these events ends.
+    fn end_of_statement(&self, events: Range<u32>) -> u32 {
+        let statement = |event: u32| self.history.asked(EventId(event)).statement;
+        let first = statement(events.start);
+        let mut later = events.start + 1..events.end;
+        later.find(|&event| first == 0 || statement(event) != first).unwrap_or(events.end)
+    }
+
+    fn statement(&mut self, transaction: TransactionId, engine: Engine, statement: Range<u32>, start: Moment) {
         let first = self.looks.len();
-        let met = self.met(statement);
+        let alone = (statement.len() == 1).then(|| Met::of(self.history, EventId(statement.start)));
+        if alone.is_none() {
+            self.meet(statement.clone());
+        }
         let mut row = None;
         let mut moment = start;
-        for &event in statement {
+        for event in statement.map(EventId) {
             let key = self.history.event(event).key;
             let its_row = Some(self.rows.as_ref().map_or(key.0, |rows| rows[key.index()]));
             if row != its_row {
                 moment = self.moment();
             }
             row = its_row;
-            self.looks.push(self.look(transaction, event, (start, moment), met[&key]));
+            let met = alone.unwrap_or_else(|| self.met[&key]);
+            self.looks.push(self.look(transaction, event, (start, moment), met));
         }
         let held = if engine == Engine::Postgres { self.moment() } else { moment };
         self.looks[first..].iter_mut().for_each(|look| look.held = held);
     }
 
-    /// What a statement does to each key.
-    fn met(&self, statement: &[EventId]) -> FxHashMap<KeyId, Met> {
-        let mut met: FxHashMap<KeyId, Met> = FxHashMap::default();
-        for &number in statement {
-            let event = self.history.event(number);
-            let of_key = met.entry(event.key).or_default();
-            of_key.changes |= !event.is_read();
-            of_key.finds |= event.is_read() && (!event.value.is_absent() || self.history.asked(number).found);
+    /// Notes what a statement does to each key.
+    fn meet(&mut self, statement: Range<u32>) {
+        self.met.clear();
+        for number in statement.map(EventId) {
+            let of_event = Met::of(self.history, number);
+            let of_key = self.met.entry(self.history.event(number).key).or_default();
+            of_key.changes |= of_event.changes;
+            of_key.finds |= of_event.finds;
         }
-        met
     }
 
     fn look(
@@ -240,18 +257,27 @@ struct Met {
     finds: bool,
 }
 
+impl Met {
+    fn of(history: &History, number: EventId) -> Met {
+        let event = history.event(number);
+        let finds = event.is_read() && (!event.value.is_absent() || history.asked(number).found);
+        Met { changes: !event.is_read(), finds }
+    }
+}
+
 /// PostgreSQL locks a row and its key (`shop/3`, `shop@pkey/3`) at once: keys of one row have one number.
 fn rows_of_keys(history: &History) -> Option<Vec<u32>> {
-    let names: Vec<String> = history.keys().map(|key| history.key_name(key).to_string()).collect();
-    if !names.iter().any(|name| name.contains('@')) {
+    let has_entry = |key: KeyId| matches!(history.key_name(key), Name::Text(name) if name.contains('@'));
+    if !history.keys().any(has_entry) {
         return None;
     }
+    let names = history.keys().map(|key| history.key_name(key).to_string());
     let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
     let mut number = |row: String| {
         let next = numbers.len() as u32;
         *numbers.entry(row).or_insert(next)
     };
-    let rows = names.into_iter().map(|name| match name.split_once('@') {
+    let rows = names.map(|name| match name.split_once('@') {
         None => number(name),
         Some((table, entry)) => number(format!("{table}{}", entry.find('/').map_or("", |slash| &entry[slash..]))),
     });

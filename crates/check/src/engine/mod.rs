@@ -9,6 +9,8 @@
 //!                                                                             │
 //!                                                                           solve: prune, search ──> an order of all moments
 //! ```
+//!
+//! PostgreSQL's serializable is asked twice where it says no: what the level promises, and what no PostgreSQL can miss (`noticed`).
 
 mod cases;
 mod core;
@@ -16,6 +18,7 @@ mod holders;
 mod locks;
 mod looks;
 mod nodes;
+mod noticed;
 mod puzzle;
 mod reads;
 mod solve;
@@ -27,9 +30,9 @@ use crate::budget::{Budget, Statistics};
 use crate::certify::can_be_tried;
 use crate::commit_order::{CommitOrder, Instant};
 use crate::resolve::{Assumed, Resolved, Unexplained, resolve};
-use crate::spec;
+use crate::spec::{self, Attention};
 use crate::split::Permutations;
-use crate::verdict::Verdict;
+use crate::verdict::{Doubt, Verdict};
 use puzzle::{NoWay, Puzzle};
 use skew_history::{EngineLevel, EventId, History, IsolationLevel, TransactionId, Writer};
 use solve::{Solved, solve};
@@ -49,34 +52,19 @@ enum ServerAnswer {
     Yes(Vec<TransactionId>, Vec<(EventId, Writer)>),
     /// It cannot; these take part in the contradiction that was found.
     No(Vec<TransactionId>),
-    /// The budget ran out.
-    Unknown,
+    /// Neither is certain.
+    Unknown(Doubt),
 }
 
 /// Decides whether one server can show a history.
 pub(crate) fn check(asked: &ServerQuestion<'_>, budget: &mut Budget<'_>, statistics: &mut Statistics) -> Verdict {
-    let mut answer = asked.shown(budget, statistics);
-    if let ServerAnswer::Unknown = answer
-        && can_be_tried(asked.history)
-        && budget.spend(asked.history.event_count() as u64)
-    {
-        answer = asked.by_definition();
-    }
-    match answer {
+    match asked.answer(Attention::Full, budget, statistics) {
         ServerAnswer::Yes(steps, choices) => {
             let instants = steps.into_iter().map(Instant::Step).collect();
             Verdict::Holds(CommitOrder { instants, choices })
         }
-        ServerAnswer::No(hint) => {
-            let anomaly =
-                Anomaly { level: asked.level, refutation: Refutation::Alone(core::core(asked, &hint, budget)) };
-            // What the definition does not confirm is not certain.
-            match anomaly.refutes(asked.history, asked.level) {
-                true => Verdict::Fails(anomaly),
-                false => Verdict::Unknown,
-            }
-        }
-        ServerAnswer::Unknown => Verdict::Unknown,
+        ServerAnswer::No(hint) => asked.refuted(hint, budget),
+        ServerAnswer::Unknown(doubt) => Verdict::Unknown(doubt),
     }
 }
 
@@ -84,36 +72,68 @@ pub(crate) fn check(asked: &ServerQuestion<'_>, budget: &mut Budget<'_>, statist
 const DEEPEST: usize = 24;
 
 impl ServerQuestion<'_> {
-    /// What the definition says, for the few histories in which more than pairs matters.
-    fn by_definition(&self) -> ServerAnswer {
-        match spec::some_schedule(self.history, self.levels) {
-            Some(steps) => ServerAnswer::Yes(steps, Vec::new()),
-            None => ServerAnswer::No(self.history.transactions().collect()),
+    /// The answer, by the definition itself where searching finds none and there is little to try.
+    fn answer(&self, attention: Attention, budget: &mut Budget<'_>, statistics: &mut Statistics) -> ServerAnswer {
+        match self.shown(attention, budget, statistics) {
+            ServerAnswer::Unknown(_)
+                if can_be_tried(self.history) && budget.spend(self.history.event_count() as u64) =>
+            {
+                match spec::some_schedule(self.history, self.levels, attention) {
+                    Some(steps) => ServerAnswer::Yes(steps, Vec::new()),
+                    None => ServerAnswer::No(self.history.transactions().collect()),
+                }
+            }
+            answer => answer,
         }
     }
 
-    fn shown(&self, budget: &mut Budget<'_>, statistics: &mut Statistics) -> ServerAnswer {
-        self.under(Assumed { on_server: true, ..Assumed::default() }, 0, budget, statistics)
+    /// The verdict on a history that the definition excludes, with some who take part in a contradiction.
+    fn refuted(&self, hint: Vec<TransactionId>, budget: &mut Budget<'_>) -> Verdict {
+        let hint = match self.levels.contains(&EngineLevel::PostgresSerializable) {
+            false => hint,
+            // What the level promises, and what no PostgreSQL misses, is not the same.
+            true => match self.answer(Attention::Least, budget, &mut Statistics::default()) {
+                ServerAnswer::No(hint) => hint,
+                ServerAnswer::Yes(..) => return Verdict::Unknown(Doubt::MayGoUnnoticed),
+                ServerAnswer::Unknown(doubt) => return Verdict::Unknown(doubt),
+            },
+        };
+        let anomaly = Anomaly { level: self.level, refutation: Refutation::Alone(core::core(self, &hint, budget)) };
+        // What the definition does not confirm is not certain.
+        match anomaly.refutes(self.history, self.level) {
+            true => Verdict::Fails(anomaly),
+            false => Verdict::Unknown(Doubt::TooLargeToConfirm),
+        }
     }
 
+    /// The answer of the search.
+    fn shown(&self, attention: Attention, budget: &mut Budget<'_>, statistics: &mut Statistics) -> ServerAnswer {
+        let mut search = ServerSearch { asked: self, attention, budget, statistics };
+        search.under(Assumed { on_server: true, ..Assumed::default() }, 0)
+    }
+}
+
+/// A question on its way to an answer.
+struct ServerSearch<'a, 'h, 'b> {
+    asked: &'a ServerQuestion<'h>,
+    attention: Attention,
+    budget: &'a mut Budget<'b>,
+    statistics: &'a mut Statistics,
+}
+
+impl ServerSearch<'_, '_, '_> {
     /// The answer under assumptions about what the history leaves open.
-    fn under(
-        &self,
-        assumed: Assumed,
-        depth: usize,
-        budget: &mut Budget<'_>,
-        statistics: &mut Statistics,
-    ) -> ServerAnswer {
-        match resolve(self.history, &assumed) {
-            Ok(resolved) => self.decide(&resolved, budget, statistics),
-            Err(Unexplained::Bad(bad)) => ServerAnswer::No(vec![self.history.transaction_of(bad.read())]),
+    fn under(&mut self, assumed: Assumed, depth: usize) -> ServerAnswer {
+        match resolve(self.asked.history, &assumed) {
+            Ok(resolved) => self.decide(&resolved),
+            Err(Unexplained::Bad(bad)) => ServerAnswer::No(vec![self.asked.history.transaction_of(bad.read())]),
             Err(Unexplained::Undecided(transaction)) => {
                 let settle = |committed: bool| {
                     let mut assumed = assumed.clone();
                     assumed.committed.insert(transaction, committed);
                     assumed
                 };
-                self.any([false, true].map(settle).into_iter(), depth, budget, statistics)
+                self.any([false, true].map(settle).into_iter(), depth)
             }
             Err(Unexplained::UndecidedElements(key, element, events)) => {
                 let settle = |appends: Vec<_>| {
@@ -121,46 +141,44 @@ impl ServerQuestion<'_> {
                     assumed.elements.insert((key, element), appends);
                     assumed
                 };
-                self.any(Permutations::new(events).map(settle), depth, budget, statistics)
+                self.any(Permutations::new(events).map(settle), depth)
             }
         }
     }
 
     /// It can be shown when it can under some assumptions.
-    fn any(
-        &self,
-        assumptions: impl Iterator<Item = Assumed>,
-        depth: usize,
-        budget: &mut Budget<'_>,
-        statistics: &mut Statistics,
-    ) -> ServerAnswer {
-        let (mut is_unknown, mut involved) = (false, Vec::new());
+    fn any(&mut self, assumptions: impl Iterator<Item = Assumed>, depth: usize) -> ServerAnswer {
+        let (mut unknown, mut involved) = (None, Vec::new());
         for assumed in assumptions {
-            if depth == DEEPEST || !budget.spend(self.history.event_count() as u64) {
-                return ServerAnswer::Unknown;
+            if depth == DEEPEST {
+                return ServerAnswer::Unknown(Doubt::TooManyQuestions);
             }
-            match self.under(assumed, depth + 1, budget, statistics) {
+            if !self.budget.spend(self.asked.history.event_count() as u64) {
+                return ServerAnswer::Unknown(self.budget.doubt());
+            }
+            match self.under(assumed, depth + 1) {
                 ServerAnswer::Yes(steps, choices) => return ServerAnswer::Yes(steps, choices),
                 ServerAnswer::No(hint) => involved.extend(hint),
-                ServerAnswer::Unknown => is_unknown = true,
+                ServerAnswer::Unknown(doubt) => unknown = Some(doubt),
             }
         }
-        if is_unknown { ServerAnswer::Unknown } else { ServerAnswer::No(involved) }
+        unknown.map_or(ServerAnswer::No(involved), ServerAnswer::Unknown)
     }
 
-    fn decide(&self, resolved: &Resolved<'_>, budget: &mut Budget<'_>, statistics: &mut Statistics) -> ServerAnswer {
-        let mut puzzle = match Puzzle::new(resolved, self.levels, true) {
+    fn decide(&mut self, resolved: &Resolved<'_>) -> ServerAnswer {
+        let (history, levels, attention) = (self.asked.history, self.asked.levels, self.attention);
+        let mut puzzle = match Puzzle::new(resolved, levels, attention) {
             Ok(puzzle) => puzzle,
             Err(NoWay(reader)) => return ServerAnswer::No(vec![reader]),
         };
         // A walk along the schedule, which knows nothing of how it was found.
         let mut accept = |steps: &[TransactionId], choices: &[(EventId, Writer)]| {
-            spec::came_about(self.history, self.levels, steps, choices)
+            spec::came_about(history, levels, steps, choices, attention)
         };
-        match solve(&mut puzzle, budget, statistics, &mut accept) {
+        match solve(&mut puzzle, self.budget, self.statistics, &mut accept) {
             Solved::Order(steps, choices) => ServerAnswer::Yes(steps, choices),
             Solved::Impossible(involved) => ServerAnswer::No(involved),
-            Solved::Unknown => ServerAnswer::Unknown,
+            Solved::Unknown(doubt) => ServerAnswer::Unknown(doubt),
         }
     }
 }

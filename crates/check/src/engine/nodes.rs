@@ -63,7 +63,7 @@ pub(super) struct Nodes {
     of_moment: Vec<Node>,
     /// The first moment of each node.
     first_moments: Vec<Moment>,
-    /// The distinct begins, ascending, when real time counts.
+    /// The distinct begins, ascending.
     instants: Vec<i64>,
     /// The first node of the second graph: a transaction each.
     first_serial: Option<usize>,
@@ -71,7 +71,7 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    pub(super) fn new(resolved: &Resolved<'_>, looks: &Looks, marks: &Marks, real_time: bool, serial: bool) -> Nodes {
+    pub(super) fn new(resolved: &Resolved<'_>, looks: &Looks, marks: &Marks, serial: bool) -> Nodes {
         let history = resolved.history;
         let mut of_moment = Vec::with_capacity(looks.moment_count());
         let mut first_moments = Vec::new();
@@ -82,7 +82,7 @@ impl Nodes {
             }
             starts.push(Node::new(first_moments.len()));
         }
-        let instants = if real_time { instants(resolved) } else { Vec::new() };
+        let instants = instants(resolved);
         let last = |starts: &[Node]| starts[starts.len() - 1].index();
         if !instants.is_empty() {
             starts.push(Node::new(last(&starts) + instants.len()));

@@ -18,9 +18,11 @@
 use super::holders::{Certainty, HeldLock, HolderId, Holders, LockHolder};
 use super::looks::{Deed, EngineLook, Looks, Moment};
 use super::nodes::{Marks, Nodes, ServerReach};
+use super::noticed::Noticed;
 use super::reads::{EngineRead, ReadWay, Reader, Reads, own_reads};
 use crate::graph::{Cycle, Graph, Node};
 use crate::resolve::{INITIAL, PackedWriter, Resolved};
+use crate::spec::Attention;
 use rustc_hash::FxHashMap;
 use skew_history::{EngineLevel, KeyId, Outcome, StatementKind, TransactionId};
 use std::cell::RefCell;
@@ -72,6 +74,8 @@ impl PuzzleEdge {
 pub(super) struct Puzzle<'a, 'h> {
     pub(super) resolved: &'a Resolved<'h>,
     levels: &'a [EngineLevel],
+    /// What is certain to be noticed; nothing when everything is taken to be.
+    noticed: Option<Noticed<'h>>,
     pub(super) looks: Looks,
     pub(super) holders: Holders,
     pub(super) reads: Reads,
@@ -106,7 +110,7 @@ impl<'a, 'h> Puzzle<'a, 'h> {
     pub(super) fn new(
         resolved: &'a Resolved<'h>,
         levels: &'a [EngineLevel],
-        real_time: bool,
+        attention: Attention,
     ) -> Result<Puzzle<'a, 'h>, NoWay> {
         let looks = Looks::new(resolved, levels);
         let holders = Holders::new(resolved, &looks, levels, &own_reads(resolved, &looks));
@@ -116,13 +120,14 @@ impl<'a, 'h> Puzzle<'a, 'h> {
         }
         let marks = marks(resolved, levels, &looks, &holders, &reads);
         let is_serial = levels.contains(&EngineLevel::PostgresSerializable);
-        let nodes = Nodes::new(resolved, &looks, &marks, real_time, is_serial);
+        let nodes = Nodes::new(resolved, &looks, &marks, is_serial);
         let readers = Readers::new(resolved, &holders, &reads);
         let graph = Graph::new(nodes.chains.clone());
         let may_be_absent = keys_that_may_be_absent(resolved, &holders);
         let mut puzzle = Puzzle {
             resolved,
             levels,
+            noticed: (attention == Attention::Least).then(|| Noticed::new(resolved.history)),
             looks,
             holders,
             reads,
@@ -200,7 +205,7 @@ impl<'a, 'h> Puzzle<'a, 'h> {
             let mut add = |first: TransactionId, second: TransactionId| {
                 if let (Some(one), Some(other)) = (self.holders.find(first, key), self.holders.find(second, key)) {
                     edges.extend(self.order_brings(one, other));
-                    self.serial_edge(first, second, Because::Versions { first, second }, edges);
+                    self.serial_versions(one, other, edges);
                 }
             };
             order.windows(2).for_each(|pair| add(pair[0], pair[1]));
@@ -369,8 +374,28 @@ impl<'a, 'h> Puzzle<'a, 'h> {
         let kept_off = holder.and_then(|holder| Some((holder.release, later.first_conflict(holder)?)));
         let (from, to) = kept_off.unwrap_or((read.at, self.looks.end(later.transaction)));
         edges.push(PuzzleEdge { from: self.nodes.of(from), to: self.nodes.of(to), because });
-        if self.is_noted(read, writer) {
+        if self.is_noted(read, writer) && self.is_overwriting_noticed(read, writer, later) {
             self.serial_edge(read.transaction, later.transaction, because, edges);
+        }
+    }
+
+    /// Whether PostgreSQL's serializable is certain to notice that somebody changed what was read, if only that counts.
+    fn is_overwriting_noticed(&self, read: &EngineRead, writer: PackedWriter, later: &LockHolder) -> bool {
+        let Some(noticed) = &self.noticed else { return true };
+        match noticed.inserts(self.looks.of(later.transaction), read.key) {
+            true => noticed.marks(self.looks.of(read.transaction), read.key),
+            false => self.read_before_change(later.transaction, read.key) == Some(writer),
+        }
+    }
+
+    /// One transaction changed a key before another, as PostgreSQL's serializable sees it.
+    fn serial_versions(&self, one: &LockHolder, other: &LockHolder, edges: &mut Vec<PuzzleEdge>) {
+        let (first, second) = (one.transaction, other.transaction);
+        let is_noticed = self.noticed.as_ref().is_none_or(|noticed| {
+            !noticed.inserts(self.looks.of(second), one.key) || noticed.marks(self.looks.of(first), one.key)
+        });
+        if is_noticed {
+            self.serial_edge(first, second, Because::Versions { first, second }, edges);
         }
     }
 
@@ -416,6 +441,10 @@ impl<'a, 'h> Puzzle<'a, 'h> {
     fn is_noted(&self, read: &EngineRead, writer: PackedWriter) -> bool {
         let Some(look) = read.look.map(|look| &self.looks.all[look as usize]) else { return false };
         let Deed::Read { absent, .. } = look.deed else { return false };
+        if let Some(noticed) = &self.noticed {
+            let of_writer = writer.transaction().map(|writer| self.looks.of(writer));
+            return noticed.counts(look, of_writer);
+        }
         match look.kind {
             StatementKind::Upsert => absent || look.changes_it,
             StatementKind::Insert if !absent => writer.transaction().is_some_and(|writer| {
@@ -486,8 +515,7 @@ impl<'a, 'h> Puzzle<'a, 'h> {
 
     fn later_ones(&self, holder: &LockHolder, later: &[HolderId], edges: &mut Vec<PuzzleEdge>) {
         for &other in later {
-            let (first, second) = (holder.transaction, self.holders.get(other).transaction);
-            self.serial_edge(first, second, Because::Versions { first, second }, edges);
+            self.serial_versions(holder, self.holders.get(other), edges);
         }
     }
 
@@ -608,7 +636,7 @@ impl<'a, 'h> Puzzle<'a, 'h> {
             let (one, other) = if many == second { (holder, counterpart) } else { (counterpart, holder) };
             edges.extend(self.order_brings(one, other));
             if one.changes.is_some() && other.changes.is_some() {
-                self.serial_edge(first, second, Because::Versions { first, second }, edges);
+                self.serial_versions(one, other, edges);
                 for &read in self.readers.of_transaction(&self.holders, first, holder.key) {
                     self.overwrite_brings(read, first.into(), other, edges);
                 }

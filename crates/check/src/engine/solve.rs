@@ -12,6 +12,7 @@ use crate::graph::{Cycle, Node};
 use crate::resolve::PackedWriter;
 use crate::solver::{Origin, SearchOutcome, Solver};
 use crate::theory::{Conditional, Hop, Lit, NO_LIT, Role, Theory, Variable};
+use crate::verdict::Doubt;
 use skew_history::{EventId, TransactionId, Writer};
 
 /// What a puzzle comes to.
@@ -20,8 +21,8 @@ pub(super) enum Solved {
     Order(Vec<TransactionId>, Vec<(EventId, Writer)>),
     /// There is none; these take part in the contradiction.
     Impossible(Vec<TransactionId>),
-    /// The budget ran out, or what was found is not all there is to know.
-    Unknown,
+    /// Neither, for this reason.
+    Unknown(Doubt),
 }
 
 /// Looks once more at an order of all moments.
@@ -61,7 +62,7 @@ fn prune(puzzle: &mut Puzzle<'_, '_>, budget: &mut Budget<'_>, rounds: &mut u64)
         *rounds += 1;
         let work = puzzle.order.len() + puzzle.graph.edges().len() + puzzle.open.len();
         if !budget.spend(work as u64) {
-            return Err(Solved::Unknown);
+            return Err(Solved::Unknown(budget.doubt()));
         }
         if let Err(Cycle(nodes)) = puzzle.sort() {
             return Err(Solved::Impossible(puzzle.transactions_of(nodes)));
@@ -238,7 +239,8 @@ impl PairQuestion {
                 let nodes = clauses.iter().flat_map(|&clause| self.nodes_of(&solver.clause(clause).origin));
                 Solved::Impossible(puzzle.transactions_of(nodes))
             }
-            _ => Solved::Unknown,
+            (SearchOutcome::Exhausted, _) => Solved::Unknown(budget.doubt()),
+            (SearchOutcome::Model | SearchOutcome::Refuted(_), _) => Solved::Unknown(Doubt::TooManyOrders),
         }
     }
 

@@ -102,7 +102,26 @@ pub fn allows_engine(history: &History, level: EngineLevel) -> bool {
 ///
 /// When there are fewer levels than transactions, or more.
 pub fn allows_engine_levels(history: &History, levels: &[EngineLevel], real_time: bool) -> bool {
-    engines::allows(history, levels, real_time, &[])
+    engines::allows(history, levels, real_time, &[], Attention::Full)
+}
+
+/// The same of a server that notices only what it cannot miss: whether a PostgreSQL *might* show a history at serializable, depending on what
+/// the history does not say, such as by which indexes rows were found. At the other levels nothing is left open.
+///
+/// # Panics
+///
+/// When there are fewer levels than transactions, or more.
+pub fn might_allow_engine_levels(history: &History, levels: &[EngineLevel], real_time: bool) -> bool {
+    engines::allows(history, levels, real_time, &[], Attention::Least)
+}
+
+/// How much PostgreSQL's serializable is taken to notice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Attention {
+    /// Everything that its definition speaks of.
+    Full,
+    /// What it cannot miss.
+    Least,
 }
 
 /// Decides whether a history came about on one server in these steps: each a moment of its transaction, in its own order. The writers of some reads
@@ -112,15 +131,20 @@ pub(crate) fn came_about(
     levels: &[EngineLevel],
     steps: &[TransactionId],
     given: &[(EventId, Writer)],
+    attention: Attention,
 ) -> bool {
-    engines::came_about(history, levels, steps, given)
+    engines::came_about(history, levels, steps, given, attention)
 }
 
 /// A schedule in which a history came about on one server, found by trying all lock orders; nothing when there is none.
 ///
 /// Exponential, as the others are.
-pub(crate) fn some_schedule(history: &History, levels: &[EngineLevel]) -> Option<Vec<TransactionId>> {
-    engines::some_schedule(history, levels)
+pub(crate) fn some_schedule(
+    history: &History,
+    levels: &[EngineLevel],
+    attention: Attention,
+) -> Option<Vec<TransactionId>> {
+    engines::some_schedule(history, levels, attention)
 }
 
 /// What a refused transaction wanted to lock when it was refused.
@@ -142,7 +166,7 @@ pub struct WantedLock {
 ///
 /// When there are fewer levels than transactions, or more.
 pub fn allows_engine_refusals(history: &History, levels: &[EngineLevel], wanted: &[WantedLock]) -> bool {
-    engines::allows(history, levels, true, wanted)
+    engines::allows(history, levels, true, wanted, Attention::Full)
 }
 
 /// A strong level is another one with `so ∪ rt` for `so`.

@@ -20,6 +20,7 @@
 //! | `odd` | kinds of statements that make no sense on their events |
 //! | `forged` | schedules that somebody made up |
 //! | `histories` | what programs cannot say: times, unknown outcomes, versions that nobody knows |
+//! | `unnoticed` | where PostgreSQL's serializable may miss what it should refuse |
 
 #![allow(unreachable_pub, reason = "a test binary has no users")]
 
@@ -41,6 +42,7 @@ mod schedule;
 mod sentences;
 mod serial;
 mod table;
+mod unnoticed;
 
 use innodb::Innodb;
 use postgres::Postgres;

@@ -24,7 +24,7 @@ fn shown_at(history: &History) -> Vec<EngineLevel> {
         let is_certified = match &verdict {
             Verdict::Holds(order) => order.justifies(history, level),
             Verdict::Fails(anomaly) => anomaly.refutes(history, level),
-            Verdict::Unknown => false,
+            Verdict::Unknown(_) => false,
         };
         assert!(is_certified, "{level}: {verdict:?}");
         assert_eq!(verdict.holds(), satisfies(history, level), "{level}");

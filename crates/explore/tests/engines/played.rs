@@ -35,7 +35,7 @@ fn refuses_commits(program: &Program, history: &History) -> bool {
 fn is_allowed(history: &History, level: EngineLevel) -> bool {
     matches!(
         skew_check::check(history, IsolationLevel::Engine(level), Budget::steps(1_000_000)),
-        Verdict::Holds(_) | Verdict::Unknown
+        Verdict::Holds(_) | Verdict::Unknown(_)
     )
 }
 

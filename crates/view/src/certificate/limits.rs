@@ -6,7 +6,8 @@
 use super::line::{AnswerLine, AssumptionLine, BadReadLine, CertificateLine, EdgeLine, LiteralLine, StepLine};
 use super::{level_named, malformed};
 use skew_check::{
-    Anomaly, Assumption, BadRead, CommitOrder, Edge, EdgeKind, Instant, Literal, Proof, ProofStep, Refutation, Verdict,
+    Anomaly, Assumption, BadRead, CommitOrder, Doubt, Edge, EdgeKind, Instant, Literal, Proof, ProofStep, Refutation,
+    Verdict,
 };
 use skew_history::builder::Problem;
 use skew_history::{EventId, History, IsolationLevel, KeyId, TransactionId, Writer};
@@ -43,7 +44,7 @@ impl<'a> Limits<'a> {
         match &line.order {
             Some(steps) if line.certificate == "schedule" => Ok(Verdict::Holds(self.schedule(steps, &line.choices)?)),
             Some(order) => Ok(Verdict::Holds(self.order(order, &line.choices)?)),
-            None if line.certificate == "none" => Ok(Verdict::Unknown),
+            None if line.certificate == "none" => Ok(Verdict::Unknown(Doubt::Unsaid)),
             None => {
                 let level = line.proved_at.as_deref().map_or(Ok(level), level_named)?;
                 let refutation = match &line.alone {

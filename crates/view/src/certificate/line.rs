@@ -134,7 +134,7 @@ impl CertificateLine {
                 line.proved_at = Some(anomaly.level).filter(|&at| at != subject.level).map(|at| at.name().to_owned());
                 line.set_refutation(&anomaly.refutation, history);
             }
-            Verdict::Unknown => {}
+            Verdict::Unknown(_) => {}
         }
         line
     }

@@ -60,7 +60,7 @@ impl Certificate {
         match &self.verdict {
             Verdict::Holds(order) => Some(order.justifies(history, self.subject.level)),
             Verdict::Fails(anomaly) => Some(anomaly.refutes(history, self.subject.level)),
-            Verdict::Unknown => None,
+            Verdict::Unknown(_) => None,
         }
     }
 }
@@ -115,7 +115,8 @@ fn malformed(what: String) -> Problem {
 mod tests {
     use super::*;
     use skew_check::{
-        Anomaly, Assumption, BadRead, CommitOrder, Edge, EdgeKind, Instant, Literal, Proof, ProofStep, Refutation,
+        Anomaly, Assumption, BadRead, CommitOrder, Doubt, Edge, EdgeKind, Instant, Literal, Proof, ProofStep,
+        Refutation,
     };
     use skew_history::{EventId, KeyId, TransactionId, Writer, notation};
 
@@ -197,8 +198,12 @@ mod tests {
             BadRead::DuplicateElement { read: EventId(0) },
             BadRead::IncompatibleLists { read: EventId(0), other: EventId(2) },
         ];
-        let mut verdicts =
-            vec![Verdict::Holds(order), Verdict::Unknown, fails(Refutation::Proof(proof())), fails(split())];
+        let mut verdicts = vec![
+            Verdict::Holds(order),
+            Verdict::Unknown(Doubt::Unsaid),
+            fails(Refutation::Proof(proof())),
+            fails(split()),
+        ];
         verdicts.extend(reads.map(|read| fails(Refutation::Read(read))));
         for verdict in verdicts {
             let certificate = back(&text(&verdict)).unwrap();

@@ -17,13 +17,14 @@
 //! | `lock_order` | who may have locked a key in which order |
 //! | `edges` | what follows for moments from reads and from levels |
 //! | `refusals` | whether a refusal has a reason |
-//! | `serial` | the other half of PostgreSQL's serializable |
+//! | `serial`, `least` | the other half of PostgreSQL's serializable; what of it is certain to be noticed |
 //! | `order` | moments in a partial order |
 //! | `schedule` | the same with all moments in a row, at any size |
 //! | `latest`, `queue` | a key along a schedule: its versions, and who locks it |
 
 mod edges;
 mod latest;
+mod least;
 mod lock_order;
 mod locks;
 mod order;
@@ -33,8 +34,8 @@ mod schedule;
 mod serial;
 mod story;
 
-use super::WantedLock;
 use super::choices::{LevelFamily, some_choices};
+use super::{Attention, WantedLock};
 use edges::Ordered;
 use order::MomentOrder;
 use skew_history::{EngineLevel, EventId, History, TransactionId, Writer};
@@ -43,23 +44,35 @@ use story::Story;
 /// Decides by the definition whether an engine can show a history, its transactions each at the level that stands at its number in `levels`.
 ///
 /// What refused transactions `wanted` is known as far as it stands there, and only then is a reason asked for.
-pub(super) fn allows(history: &History, levels: &[EngineLevel], real_time: bool, wanted: &[WantedLock]) -> bool {
+pub(super) fn allows(
+    history: &History,
+    levels: &[EngineLevel],
+    real_time: bool,
+    wanted: &[WantedLock],
+    attention: Attention,
+) -> bool {
     assert_eq!(levels.len(), history.transaction_count(), "a level for every transaction");
     some_choices(history, LevelFamily::Engines, &mut |choices| {
         let story = Story::new(history, choices, levels, real_time, wanted);
         story.order().is_some_and(|order| {
-            some_orders(&story, &mut Vec::new(), &order, &mut |order| refusals::are_explained(&story, wanted, order))
+            some_orders(&story, attention, &mut Vec::new(), &order, &mut |order| {
+                refusals::are_explained(&story, wanted, order)
+            })
         })
     })
 }
 
 /// A schedule of a history that an engine can show, by the definition; nothing when there is none.
-pub(super) fn some_schedule(history: &History, levels: &[EngineLevel]) -> Option<Vec<TransactionId>> {
+pub(super) fn some_schedule(
+    history: &History,
+    levels: &[EngineLevel],
+    attention: Attention,
+) -> Option<Vec<TransactionId>> {
     let mut found = None;
     some_choices(history, LevelFamily::Engines, &mut |choices| {
         let story = Story::new(history, choices, levels, true, &[]);
         story.order().is_some_and(|order| {
-            some_orders(&story, &mut Vec::new(), &order, &mut |order| {
+            some_orders(&story, attention, &mut Vec::new(), &order, &mut |order| {
                 let tellers = || story.transactions.iter();
                 let teller = |moment: usize| tellers().find(|one| moment <= one.end).map(|one| one.id);
                 found = Some(order.in_a_row().into_iter().filter_map(teller).collect());
@@ -76,27 +89,29 @@ pub(super) fn came_about(
     levels: &[EngineLevel],
     steps: &[TransactionId],
     given: &[(EventId, Writer)],
+    attention: Attention,
 ) -> bool {
-    levels.len() == history.transaction_count() && schedule::went(history, levels, steps, given)
+    levels.len() == history.transaction_count() && schedule::went(history, levels, steps, given, attention)
 }
 
 /// Whether `test` accepts what is left of the moments by some lock orders of the keys that are not decided yet.
 fn some_orders(
     story: &Story,
+    attention: Attention,
     versions: &mut Vec<Vec<usize>>,
     order: &MomentOrder,
     test: &mut dyn FnMut(&MomentOrder) -> bool,
 ) -> bool {
     let key = versions.len();
     if key == story.history.key_count() {
-        return serial::is_serializable(story, versions) && test(order);
+        return serial::is_serializable(story, versions, attention) && test(order);
     }
     let holders = lock_order::holders(story, key);
     lock_order::some_lock_order(&holders, order, &mut |placed, order| {
         let ordered = Ordered::new(story, key, &holders, placed);
         ordered.some_way(order, &mut |order| {
             versions.push(ordered.versions.clone());
-            let found = some_orders(story, versions, order, test);
+            let found = some_orders(story, attention, versions, order, test);
             versions.pop();
             found
         })

@@ -12,6 +12,7 @@ use super::latest::KeyVersions;
 use super::order::StoryMoment;
 use super::story::{CountingNumbers, Deed, EarlierWrites, From, Story};
 use super::{queue, serial};
+use crate::spec::Attention;
 use crate::spec::choices::may_be_read;
 use crate::spec::lists;
 use skew_history::{EngineLevel, EventId, History, Outcome, TransactionId, Value, Writer};
@@ -23,6 +24,7 @@ pub(super) fn went(
     levels: &[EngineLevel],
     steps: &[TransactionId],
     given: &[(EventId, Writer)],
+    attention: Attention,
 ) -> bool {
     let Some(counts) = counting(history, steps) else { return false };
     let (numbers, are_lists) = (CountingNumbers::new(&counts), lists::lists(history));
@@ -38,7 +40,7 @@ pub(super) fn went(
         && schedule.explains_reads(&are_lists)
         && schedule.agrees_with(given, &numbers)
         && schedule.story.keys().all(|key| queue::keeps_locks(&schedule, key))
-        && serial::is_serializable_in(&schedule)
+        && serial::is_serializable_in(&schedule, attention)
 }
 
 /// Who takes part: those that must, and of unknown outcomes those that have a step. Nothing when a step is nobody's.
@@ -143,7 +145,7 @@ impl WalkedSchedule<'_> {
             let versions = KeyVersions::new(self, key, are_lists[key]);
             let (mut reader, mut own): (usize, Vec<Value>) = (usize::MAX, Vec::new());
             for place in 0..self.story.numbers_of(key).len() {
-                let number = self.story.numbers_of(key)[place];
+                let number = self.story.numbers_of(key)[place] as usize;
                 let touch = &self.story.touches[number];
                 if std::mem::replace(&mut reader, touch.transaction) != touch.transaction {
                     own.clear();

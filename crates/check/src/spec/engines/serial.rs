@@ -6,14 +6,29 @@
 //! - ON CONFLICT DO NOTHING that found a row has read nothing;
 //! - neither has a duplicate that is survived, with one exception: before PostgreSQL says so it looks whether the other one had read the
 //!   key, and then refuses with 40001 as if it had.
+//!
+//! A run without such an order is refused, if PostgreSQL notices. It looks at pairs of transactions in which one changed what the other had
+//! read, and trusts that everything else a transaction sees had been committed before it began. An INSERT is not like that: it takes a key that
+//! was free *now*. Whoever freed it after the snapshot comes before, and PostgreSQL knows this only of those whose search had marked the place
+//! of the key in its index:
+//!
+//! ```text
+//!   a   SELECT w                                        INSERT row 2            before b by w, after b by row 2
+//!   b            UPDATE w; DELETE row 2; COMMIT                                 by the primary key: a is refused; by another index: nobody
+//! ```
+//!
+//! A history need not say by which index a row was found, so there are two questions, [`Attention::Full`] and [`Attention::Least`]. What
+//! even the least attention excludes cannot be; what full attention allows can; what is between depends on more than is known.
 
+use super::least::LeastAttention;
 use super::order::{MomentOrder, MomentPair};
 use super::schedule::WalkedSchedule;
 use super::story::{Deed, From, Story, Touch};
+use crate::spec::Attention;
 use skew_history::{EngineLevel, Outcome, StatementKind};
 
 /// Whether the transactions at serializable have an order. `versions` has per key who changes it, in order.
-pub(super) fn is_serializable(story: &Story, versions: &[Vec<usize>]) -> bool {
+pub(super) fn is_serializable(story: &Story, versions: &[Vec<usize>], attention: Attention) -> bool {
     let is_asked = |one: usize| is_asked(story, one);
     let numbers = 0..story.transactions.len();
     let pairs = numbers.clone().flat_map(|one| numbers.clone().map(move |other| (one, other)));
@@ -21,7 +36,12 @@ pub(super) fn is_serializable(story: &Story, versions: &[Vec<usize>]) -> bool {
     let in_order =
         |&(one, other): &MomentPair| order.has((story.transactions[one].end, story.transactions[other].begin));
     let mut edges: Vec<MomentPair> = pairs.filter(in_order).collect();
+    let least = (attention == Attention::Least).then(|| LeastAttention::new(story));
     for (key, versions) in versions.iter().enumerate() {
+        if let Some(least) = &least {
+            edges.extend(least.edges(key, versions));
+            continue;
+        }
         let asked: Vec<usize> = versions.iter().copied().filter(|&one| is_asked(one)).collect();
         edges.extend(asked.windows(2).map(|pair| (pair[0], pair[1])));
         edges.extend(story.touches_of(key).flat_map(|touch| of_read(story, touch, versions)));
@@ -33,20 +53,25 @@ pub(super) fn is_serializable(story: &Story, versions: &[Vec<usize>]) -> bool {
 }
 
 /// Whether a transaction is asked to be serializable.
-fn is_asked(story: &Story, one: usize) -> bool {
+pub(super) fn is_asked(story: &Story, one: usize) -> bool {
     let teller = &story.transactions[one];
     teller.committed && teller.level == EngineLevel::PostgresSerializable
 }
 
 /// The same along a schedule, in one pass: of all who wrote later the next one is enough, because the others follow it.
-pub(super) fn is_serializable_in(schedule: &WalkedSchedule<'_>) -> bool {
+pub(super) fn is_serializable_in(schedule: &WalkedSchedule<'_>, attention: Attention) -> bool {
     let story = &schedule.story;
     if !story.transactions.iter().any(|one| one.level == EngineLevel::PostgresSerializable) {
         return true;
     }
     let (nodes, mut edges) = in_order(story);
+    let least = (attention == Attention::Least).then(|| LeastAttention::new(story));
     for key in story.keys() {
         let versions: Vec<usize> = schedule.versions[key].writers().collect();
+        if let Some(least) = &least {
+            edges.extend(least.edges(key, &versions));
+            continue;
+        }
         let asked: Vec<usize> = (0..versions.len()).filter(|&place| is_asked(story, versions[place])).collect();
         edges.extend(asked.windows(2).map(|pair| (versions[pair[0]], versions[pair[1]])));
         for touch in story.touches_of(key).filter(|touch| is_asked(story, touch.transaction)) {

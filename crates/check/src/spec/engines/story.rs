@@ -14,8 +14,9 @@ use crate::spec::choices::{Choices, ValueSource, may_be_read};
 use crate::spec::reading::ends_before;
 use rustc_hash::FxHashMap;
 use skew_history::{
-    Action, Engine, EngineLevel, Event, EventId, History, KeyId, StatementKind, TransactionId, Value, Writer,
+    Action, Engine, EngineLevel, Event, EventId, History, KeyId, Name, StatementKind, TransactionId, Value, Writer,
 };
+use std::ops::Range;
 
 /// A history in moments.
 pub(super) struct Story<'a> {
@@ -26,8 +27,10 @@ pub(super) struct Story<'a> {
     pub(super) touches: Vec<Touch>,
     /// Whether real time counts.
     real_time: bool,
-    /// Per key its events, by number.
-    by_key: Vec<Vec<usize>>,
+    /// The numbers of the events, key by key.
+    by_key: Vec<u32>,
+    /// Per key where its events begin there, and the end.
+    key_starts: Vec<u32>,
     /// Per key the order that lists show.
     pub(super) appenders: Vec<Vec<usize>>,
     /// What refused transactions wanted, as far as it is known.
@@ -130,10 +133,9 @@ impl<'a> Story<'a> {
         let told = counting.enumerate().map(|(number, id)| telling.transaction(number, id, levels[id.index()]));
         let transactions: Vec<StoryTransaction> = told.collect::<Option<_>>()?;
         let touches = telling.touches;
-        let mut by_key = vec![Vec::new(); history.key_count()];
-        touches.iter().enumerate().for_each(|(number, touch)| by_key[touch.key].push(number));
+        let (by_key, key_starts) = by_key(&touches, history.key_count());
         let appenders = vec![Vec::new(); history.key_count()];
-        Some(Story { history, transactions, touches, real_time: true, by_key, appenders, wanted: &[] })
+        Some(Story { history, transactions, touches, real_time: true, by_key, key_starts, appenders, wanted: &[] })
     }
 
     /// What sessions and times say of the moments; nothing when that goes round.
@@ -168,22 +170,22 @@ impl<'a> Story<'a> {
     }
 
     /// The numbers of the events of a key.
-    pub(super) fn numbers_of(&self, key: usize) -> &[usize] {
-        &self.by_key[key]
+    pub(super) fn numbers_of(&self, key: usize) -> &[u32] {
+        &self.by_key[self.key_starts[key] as usize..self.key_starts[key + 1] as usize]
     }
 
     /// The events of a key.
     pub(super) fn touches_of(&self, key: usize) -> impl Iterator<Item = &Touch> + Clone {
-        self.by_key[key].iter().map(|&number| &self.touches[number])
+        self.numbers_of(key).iter().map(|&number| &self.touches[number as usize])
     }
 
     /// The events of a key by one transaction.
     pub(super) fn touches_by(&self, key: usize, transaction: usize) -> impl Iterator<Item = &Touch> + Clone {
-        let by = |number: usize| self.touches[number].transaction;
-        let numbers = &self.by_key[key];
+        let by = |number: u32| self.touches[number as usize].transaction;
+        let numbers = self.numbers_of(key);
         let first = numbers.partition_point(|&number| by(number) < transaction);
         let end = first + numbers[first..].partition_point(|&number| by(number) == transaction);
-        numbers[first..end].iter().map(|&number| &self.touches[number])
+        numbers[first..end].iter().map(|&number| &self.touches[number as usize])
     }
 
     /// Whether there is no row under a key at first.
@@ -239,26 +241,29 @@ impl Telling<'_> {
         let begin = self.moment();
         let mut first_plain_read = None;
         self.own.clear();
-        for statement in statements(self.history, id) {
+        let mut events = self.history.event_range(id);
+        while !events.is_empty() {
+            let statement = first_statement(self.history, events.clone());
+            events.start = statement.end;
             let start = self.moment();
-            let is_plain = |&event: &EventId| {
+            let is_plain = |event: EventId| {
                 self.history.event(event).is_read() && self.history.asked(event).kind == StatementKind::Select
             };
-            if statement.iter().any(is_plain) {
+            if statement.clone().map(EventId).any(is_plain) {
                 first_plain_read.get_or_insert(start);
             }
-            self.statement(number, level, &statement, start)?;
+            self.statement(number, level, statement, start)?;
         }
         let end = self.moment();
         Some(StoryTransaction { id, level, begin, end, committed: may_be_read(self.history, id), first_plain_read })
     }
 
     /// The moments of a statement after its start.
-    fn statement(&mut self, number: usize, level: EngineLevel, events: &[EventId], start: StoryMoment) -> Option<()> {
+    fn statement(&mut self, number: usize, level: EngineLevel, events: Range<u32>, start: StoryMoment) -> Option<()> {
         let (mut last, mut row) = (start, None);
         let first = self.touches.len();
-        self.meet(events);
-        for &event in events {
+        self.meet(events.clone());
+        for event in events.map(EventId) {
             let key = self.history.event(event).key.index();
             let its_row = Some(self.rows.as_ref().map_or(key, |rows| rows[key]));
             if its_row != row {
@@ -276,9 +281,9 @@ impl Telling<'_> {
     }
 
     /// Notes what a statement does to each key.
-    fn meet(&mut self, events: &[EventId]) {
+    fn meet(&mut self, events: Range<u32>) {
         self.met.clear();
-        for &number in events {
+        for number in events.map(EventId) {
             let event = self.history.event(number);
             let met = self.met.entry(event.key).or_default();
             met.changes |= !event.is_read();
@@ -337,31 +342,43 @@ impl CountingNumbers {
 
 /// The row that each key is about. PostgreSQL locks a row and its key, `shop/3` and `shop@pkey/3`, at once.
 fn rows_of_keys(history: &History, engine: Option<Engine>) -> Option<Vec<usize>> {
-    let names: Vec<String> = history.keys().map(|key| history.key_name(key).to_string()).collect();
-    if engine != Some(Engine::Postgres) || !names.iter().any(|name| name.contains('@')) {
+    let has_entry = |key: KeyId| matches!(history.key_name(key), Name::Text(name) if name.contains('@'));
+    if engine != Some(Engine::Postgres) || !history.keys().any(has_entry) {
         return None;
     }
+    let names = history.keys().map(|key| history.key_name(key).to_string());
     let mut rows: FxHashMap<String, usize> = FxHashMap::default();
     let row = |name: String| match name.split_once('@') {
         None => name,
         Some((table, entry)) => format!("{table}{}", entry.find('/').map_or("", |slash| &entry[slash..])),
     };
-    let numbered = names.into_iter().map(|name| {
+    let numbered = names.map(|name| {
         let next = rows.len();
         *rows.entry(row(name)).or_insert(next)
     });
     Some(numbered.collect())
 }
 
-/// The events of a transaction, statement by statement. An event of which nothing is said is a statement of its own.
-fn statements(history: &History, transaction: TransactionId) -> Vec<Vec<EventId>> {
-    let mut statements: Vec<Vec<EventId>> = Vec::new();
-    for (event, _) in history.numbered_events_of(transaction) {
-        let statement = history.asked(event).statement;
-        match statements.last_mut().filter(|last| statement != 0 && history.asked(last[0]).statement == statement) {
-            Some(last) => last.push(event),
-            None => statements.push(vec![event]),
-        }
+/// The events of the first statement of these. An event of which nothing is said is a statement of its own.
+fn first_statement(history: &History, events: Range<u32>) -> Range<u32> {
+    let statement = |event: u32| history.asked(EventId(event)).statement;
+    let (first, mut end) = (statement(events.start), events.start + 1);
+    while first != 0 && end < events.end && statement(end) == first {
+        end += 1;
     }
-    statements
+    events.start..end
+}
+
+/// The numbers of the events, key by key, and per key where its events begin, with the end behind.
+fn by_key(touches: &[Touch], keys: usize) -> (Vec<u32>, Vec<u32>) {
+    let mut starts = vec![0u32; keys + 1];
+    touches.iter().for_each(|touch| starts[touch.key + 1] += 1);
+    (0..keys).for_each(|key| starts[key + 1] += starts[key]);
+    let (mut next, mut numbers) = (starts.clone(), vec![0; touches.len()]);
+    for (number, touch) in touches.iter().enumerate() {
+        let place = &mut next[touch.key];
+        numbers[*place as usize] = number as u32;
+        *place += 1;
+    }
+    (numbers, starts)
 }
