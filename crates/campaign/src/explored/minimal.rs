@@ -147,10 +147,10 @@ impl Reduction<'_> {
         let mut tally = LevelTally::new(self.subject.program().assertions().len());
         let mut is_complete = false;
         while tally.explored < budget && !self.is_stopped() {
-            match search.next_run() {
+            match search.next_run_unless(&|| self.is_stopped()) {
                 Ok(Some(run)) => tally.count(&program, &run, &terms),
                 Ok(None) => {
-                    is_complete = true;
+                    is_complete = !self.is_stopped();
                     break;
                 }
                 // It cannot be run without these calls.

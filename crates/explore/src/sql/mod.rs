@@ -25,7 +25,7 @@ use skew_program::{
     Spoken, Step,
 };
 use skew_sql::rows::Layout;
-use skew_sql::{Granularity, MemoryStorage, Row, RowKey, SequenceId, Session, Stop, Storage, Write};
+use skew_sql::{Granularity, MemoryStorage, Row, RowKey, SequenceId, Session, SpaceId, Stop, Storage, Write};
 use skew_value::{Datum, SqlError, SqlState};
 use std::collections::{BTreeMap, BTreeSet};
 use view::{Counters, View};
@@ -290,6 +290,10 @@ impl Explorable for SqlProgram {
             table.map_or_else(|| row.clone(), |table| table.complete(row))
         };
         rows.rows().flat_map(|(key, row)| self.layout.split(key, &complete(key, row))).collect()
+    }
+
+    fn indexes(&self) -> Option<Vec<SpaceId>> {
+        Some(self.layout.indexes().collect())
     }
 
     fn run(
