@@ -12,7 +12,7 @@
 //!
 //! | above read committed | locks |
 //! |---|---|
-//! | a row by its whole unique key | the record; the gap where there is none |
+//! | a row by its whole primary key | the record; the gap where there is none |
 //! | a range of a table or of an index, in its order | each record with the gap before it, and when its turn comes; a record that is waited for keeps the gap before it meanwhile |
 //! | the end of a range | the gap up to the next record; that record, too, unless the range was one value, or all |
 //! | the row that an entry of an index leads to | the record |
@@ -302,9 +302,10 @@ impl Innodb {
         }
         self.hold(one, key, if mode == LockMode::Shared { mode } else { LockMode::Exclusive });
         if row.is_some() && asking.keys.is_entry(key) {
-            // Who looks for duplicates in an index goes along it, whatever the level.
+            // Who looks for duplicates in an index goes along it, whatever the level; the row that was to be inserted is taken back.
             let gap = self.gap_before(key, asking.keys);
             self.keep(one, Some(key), Some(gap));
+            self.take_back(one, asking.told);
         }
         asking.saw(want.kind, key, ToldDeed::Read(source, row.clone()));
         if row.is_none() {
@@ -312,6 +313,17 @@ impl Innodb {
             self.versions[place].pending = Some((one, None));
         }
         row.map_or(RowAnswer::Passed(None), RowAnswer::Locked)
+    }
+
+    /// What was only claimed is free again.
+    fn take_back(&mut self, one: Number, told: &ToldTransaction) {
+        let is_claim = |pending: &mut (Number, Option<Row>)| pending.0 == one && pending.1.is_none();
+        for versions in self.versions.iter_mut().filter(|versions| !told.has_changed(versions.key)) {
+            if versions.pending.take_if(is_claim).is_some() {
+                let lock = RowLock { transaction: one, key: versions.key, mode: LockMode::Exclusive };
+                self.locks.retain(|other| *other != lock);
+            }
+        }
     }
 
     /// A range is about to be looked over. Where keys have no order, it is one gap; else gaps come with records, and who begins above has

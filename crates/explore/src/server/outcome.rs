@@ -11,13 +11,13 @@
 use super::told::{ToldDeed, ToldEnd, ToldEvent, ToldTransaction};
 use crate::explorable::Explorable;
 use crate::forced::ForcedOrder;
-use crate::keys::{KeyNumber, Keys};
+use crate::keys::{KeyNumber, Keys, reads_down};
 use crate::log::{Event, Manner};
 use crate::ordered::{Ordered, covers};
 use crate::outline::Outline;
 use crate::set::{INITIAL, Number};
 use skew_history::builder::{ClaimedWriter, Refusal};
-use skew_history::{Asked, EngineLevel, History, HistoryBuilder, KeyId, Name, Value};
+use skew_history::{Asked, EngineLevel, History, HistoryBuilder, KeyId, Name, StatementKind, Value};
 use skew_sql::Row;
 use skew_sql::rows::text;
 use skew_value::Datum;
@@ -196,7 +196,7 @@ impl ServerRun {
     /// Whether a transaction ended with a duplicate where PostgreSQL refuses it as not serializable before it looks for duplicates: the other
     /// one had read the key before it took it, and this one has read what somebody changed who committed no later than that other one.
     fn has_wrong_duplicate(&self, number: Number, others: &[Number]) -> bool {
-        use skew_history::StatementKind::Insert;
+        use StatementKind::Insert;
         let told = &self.told[number as usize];
         let Some(ToldEvent { kind: Insert, deed: ToldDeed::Read(by, Some(_)), .. }) = told.events.last() else {
             return false;
@@ -215,7 +215,7 @@ impl ServerRun {
     }
 
     fn is_noted(&self, event: &ToldEvent, source: Number, is_there: bool) -> bool {
-        use skew_history::StatementKind::{Insert, Upsert};
+        use StatementKind::{Insert, Upsert};
         let is_check = |kind| matches!(kind, Insert | Upsert);
         let of_writer = |other: &ToldEvent| {
             other.key == event.key && matches!(other.deed, ToldDeed::Read(..)) && !is_check(other.kind)
@@ -344,6 +344,10 @@ fn with_absences(told: ToldTransaction, written: &BTreeSet<KeyNumber>, keys: &Ke
                 }
             }
             reads.sort_by(|one, other| keys.key(one.key).cmp(keys.key(other.key)));
+            if reads_down(&scan.range) && scan.kind != StatementKind::Select {
+                // Each is looked at when its turn comes.
+                reads.reverse();
+            }
             events.extend(reads);
         }
         events.extend(told.events.get(place).filter(|event| event.scan.is_none()).cloned());

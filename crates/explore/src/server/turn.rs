@@ -16,6 +16,7 @@
 
 use super::access::StepAccess;
 use super::database::ServerState;
+use super::gap::Gap;
 use super::told::{ToldDeed, ToldEvent, ToldScan, ToldTransaction};
 use crate::keys::{KeyNumber, Keys, reads_down};
 use crate::log::ScanEnd;
@@ -126,7 +127,8 @@ impl Asking<'_> {
 
     /// The lock of a row that is sought.
     pub(crate) fn want(&self, key: KeyNumber) -> Want {
-        let in_range = self.scan.is_some();
+        // Along an index a server goes record by record, though it may be one only.
+        let in_range = self.scan.is_some() || self.keys.is_entry(key);
         Want { key, kind: self.kind, is_check: false, is_write: false, ignores: false, in_range }
     }
 
@@ -435,9 +437,14 @@ impl<'a> ServerTurn<'a> {
         let want = Want { key, kind, is_check: true, is_write: false, ignores: self.ignores, in_range: false };
         self.point(TurnPoint::Lock(want))?;
         self.access.touches.push(key);
+        let before = self.database.touched(self.one);
         let (database, mut asking) = self.asking(keys, kind, None);
         let outcome = database.check(&mut asking, key, want);
         self.database.go_on(self.one);
+        if matches!(outcome, RowAnswer::Locked(_)) && !self.database.looks_before_it_locks() {
+            // What was claimed before is given back.
+            self.access.touches.extend(before);
+        }
         let outcome = self.settled(outcome)?;
         let row = match &outcome {
             RowAnswer::Locked(row) => Some(row.clone()),
@@ -592,6 +599,10 @@ impl<'a> ServerTurn<'a> {
             self.begin_look(range, keys)?;
             let scan = self.note_scan(range, kind);
             self.dialogue.told.scans[scan].end = ScanEnd::Open;
+        }
+        if !self.database.looks_before_it_locks() {
+            // Which key comes next is seen after every step.
+            self.access.touches_gaps.push(Gap::Range(range.clone()));
         }
         let scan = self.dialogue.told.scans.len() - 1;
         let (mut all, mut last, mut enough, mut count) = (Vec::new(), None, None, 0);

@@ -293,7 +293,8 @@ impl Explorable for SqlProgram {
     }
 
     fn indexes(&self) -> Option<Vec<SpaceId>> {
-        Some(self.layout.indexes().collect())
+        let tables = self.program.initial().0.tables.values();
+        Some(tables.flat_map(|table| table.indexes.iter().map(|index| index.space)).collect())
     }
 
     fn run(

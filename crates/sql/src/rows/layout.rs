@@ -84,11 +84,6 @@ impl Layout {
         self.spaces.values().any(|shape| shape.index)
     }
 
-    /// The spaces of indexes.
-    pub fn indexes(&self) -> impl Iterator<Item = SpaceId> {
-        self.spaces.iter().filter(|(_, shape)| shape.index).map(|(space, _)| *space)
-    }
-
     /// What is known of a space.
     pub fn shape(&self, space: SpaceId) -> Option<&SpaceShape> {
         self.spaces.get(&space)
