@@ -8,12 +8,10 @@ The test is the one that CI runs on a few hundred; a disagreement ends it with t
 """
 
 import argparse
-import os
-import subprocess
 
-from measure import ROOT, Session
+from measure import Session
 
-COMMAND = ["cargo", "test", "--quiet", "-p", "skew-predict", "--test", "predict", "random", "--", "--nocapture", "--test-threads=1"]
+KEEPS = ["histories", "panicked", "test result", ": s0"]
 
 
 def main():
@@ -21,14 +19,10 @@ def main():
     parser.add_argument("--histories", type=int, default=5000, help="how many histories of each kind")
     arguments = parser.parse_args()
     session = Session("foreseen")
-    session.say(f"$ SKEW_PREDICT_HISTORIES={arguments.histories} {' '.join(COMMAND)}")
-    environment = dict(os.environ, SKEW_PREDICT_HISTORIES=str(arguments.histories))
-    done = subprocess.run(COMMAND, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    for line in (done.stdout + done.stderr).splitlines():
-        if "histories" in line or "panicked" in line or "test result" in line or ": s0" in line:
-            session.say(line)
-    session.finish(keeps=done.returncode == 0 and arguments.histories >= 5000)
-    raise SystemExit(done.returncode)
+    environment = {"SKEW_PREDICT_HISTORIES": str(arguments.histories)}
+    code = session.test("skew-predict", "predict", "random", environment, KEEPS)
+    session.finish(keeps=code == 0 and arguments.histories >= 5000)
+    raise SystemExit(code)
 
 
 if __name__ == "__main__":

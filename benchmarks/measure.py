@@ -180,6 +180,13 @@ class Session:
             (self.say if keeps(line) else self.note)(line.rstrip())
         return process.wait()
 
+    def test(self, package, binary, tests, environment, keeps):
+        """Runs tests of a package in their long form, shows and archives the lines with one of the words of `keeps`, and gives their exit code."""
+        command = ["cargo", "test", "--quiet", "-p", package, "--test", binary, tests, "--", "--nocapture", "--test-threads=1"]
+        settings = " ".join(f"{name}={value}" for name, value in environment.items())
+        self.say(f"$ {settings} {' '.join(command)}")
+        return self.follow(command, environment, lambda line: any(word in line for word in keeps))
+
     def finish(self, keeps=True):
         if keeps:
             RESULTS.mkdir(exist_ok=True)

@@ -55,6 +55,21 @@ pub(crate) enum ConfirmationVerdict {
     Untried(String),
 }
 
+impl Confirmation {
+    /// Why it is not confirmed, a line each.
+    pub(crate) fn objections(&self) -> Vec<String> {
+        let line = |one: &LiveDifference| {
+            let session = one.session.as_deref().unwrap_or("assertion");
+            format!("{session}: {}: {}; expected: {}", one.sql, one.answered, one.expected)
+        };
+        match &self.verdict {
+            ConfirmationVerdict::Confirmed => Vec::new(),
+            ConfirmationVerdict::Differs(differences) => differences.iter().map(line).collect(),
+            ConfirmationVerdict::Untried(why) => vec![why.clone()],
+        }
+    }
+}
+
 /// A statement that was answered otherwise.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct LiveDifference {

@@ -16,7 +16,7 @@
 use crate::outline::Place;
 use crate::requests::{Interrupt, Requests};
 use skew_history::IsolationLevel;
-use skew_sql::{Row, RowKey};
+use skew_sql::{Row, RowKey, SpaceId};
 use skew_value::Datum;
 
 /// How a transaction ended.
@@ -58,6 +58,12 @@ pub trait Explorable {
 
     /// The rows that are there before everything.
     fn initial(&self) -> Vec<(RowKey, Row)>;
+
+    /// The spaces that hold the entries of indexes, where a server keeps keys in order, so that one can lock what lies between two of them;
+    /// nothing where keys have no order.
+    fn indexes(&self) -> Option<Vec<SpaceId>> {
+        None
+    }
 
     /// Runs a transaction from its start. `before` is what the transaction that ran before it in its session left.
     fn run(

@@ -4,8 +4,8 @@
 //! it. Keys of one space are also kept in order, which is what a scan walks over.
 
 use rustc_hash::FxHashMap;
-use skew_sql::{KeyRange, Row, RowKey};
-use std::collections::BTreeMap;
+use skew_sql::{KeyRange, Row, RowKey, SpaceId};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 /// The number of a key in one search.
@@ -17,6 +17,8 @@ pub(crate) struct Keys {
     numbers: FxHashMap<RowKey, KeyNumber>,
     sorted: BTreeMap<RowKey, KeyNumber>,
     keys: Vec<(RowKey, Option<Row>)>,
+    /// The spaces of indexes, where keys are kept in order by the server, too.
+    indexes: Option<BTreeSet<SpaceId>>,
 }
 
 impl Keys {
@@ -28,6 +30,48 @@ impl Keys {
             keys.keys[number as usize].1 = Some(row);
         }
         keys
+    }
+
+    /// The same with what is known of the order of keys: which spaces are those of indexes, or nothing if keys have no order.
+    pub(crate) fn in_order(self, indexes: Option<Vec<SpaceId>>) -> Keys {
+        Keys { indexes: indexes.map(|indexes| indexes.into_iter().collect()), ..self }
+    }
+
+    /// Whether there is something like the next key.
+    pub(crate) fn have_order(&self) -> bool {
+        self.indexes.is_some()
+    }
+
+    /// Whether a key is an entry of an index.
+    pub(crate) fn is_entry(&self, key: KeyNumber) -> bool {
+        self.indexes.as_ref().is_some_and(|indexes| indexes.contains(&self.key(key).space))
+    }
+
+    /// The keys right below and above another one of its space that `is_there` says yes to.
+    pub(crate) fn around(
+        &self,
+        key: &RowKey,
+        is_there: impl Fn(KeyNumber) -> bool,
+    ) -> (Option<RowKey>, Option<RowKey>) {
+        let counts = |entry: &(&RowKey, &KeyNumber)| is_there(*entry.1);
+        let belongs = |entry: &(&RowKey, &KeyNumber)| entry.0.space == key.space;
+        let below = self.sorted.range(..key).rev().take_while(belongs).find(counts);
+        let above = self.sorted.range((Bound::Excluded(key), Bound::Unbounded)).take_while(belongs).find(counts);
+        (below.map(|entry| entry.0.clone()), above.map(|entry| entry.0.clone()))
+    }
+
+    /// The first key behind a range, upwards, and the last one before it.
+    pub(crate) fn beyond(
+        &self,
+        range: &KeyRange,
+        is_there: impl Fn(KeyNumber) -> bool,
+    ) -> (Option<KeyNumber>, Option<KeyNumber>) {
+        let first = RowKey { space: range.space, parts: range.prefix.iter().chain(&range.low).cloned().collect() };
+        let counts = |entry: &(&RowKey, &KeyNumber)| is_there(*entry.1) && !range.contains(entry.0);
+        let belongs = |entry: &(&RowKey, &KeyNumber)| entry.0.space == range.space;
+        let below = self.sorted.range(..&first).rev().take_while(belongs).find(counts);
+        let above = self.sorted.range(&first..).take_while(belongs).find(counts);
+        (below.map(|entry| *entry.1), above.map(|entry| *entry.1))
     }
 
     /// The number of a key, a new one if it is new.

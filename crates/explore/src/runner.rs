@@ -62,7 +62,12 @@ pub(crate) struct Runner<'p, P: Explorable + ?Sized> {
 impl<'p, P: Explorable + ?Sized> Runner<'p, P> {
     pub(crate) fn new(program: &'p P, options: Options) -> Result<Runner<'p, P>, ExploreError> {
         let outline = Arc::new(outline_of(program, options)?);
-        Ok(Runner { program, outline, keys: Keys::new(program.initial()), repeated: Set::EMPTY })
+        Ok(Runner {
+            program,
+            outline,
+            keys: Keys::new(program.initial()).in_order(program.indexes()),
+            repeated: Set::EMPTY,
+        })
     }
 
     /// A runner of a program of which this is known.

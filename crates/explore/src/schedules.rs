@@ -282,15 +282,16 @@ pub(crate) fn step<P: Explorable + ?Sized>(
     next.steps.push(number);
     let want = match node.stands[number as usize] {
         TurnPoint::Open | TurnPoint::Unknown => return execute(runner, next, number, Permit::Pass).map(Some),
-        TurnPoint::End => return Ok(Some(end(next, number))),
+        TurnPoint::End => return Ok(Some(end(next, number, &runner.keys))),
         TurnPoint::Lock(want) => want,
     };
     if next.database.blockers(number, &want, &runner.keys).is_empty() {
         return execute(runner, next, number, Permit::Pass).map(Some);
     }
     if !node.database.waits(number) {
-        next.database.wait(number, &want, &runner.keys);
-        return Ok(Some((next, StepAccess { touches: vec![want.key], ..StepAccess::default() })));
+        let gap = next.database.wait(number, &want, &runner.keys);
+        let touches_gaps = gap.into_iter().collect();
+        return Ok(Some((next, StepAccess { touches: vec![want.key], touches_gaps, ..StepAccess::default() })));
     }
     if !is_deadlocked(&mut next, number, runner) {
         return Ok(None);
@@ -342,9 +343,9 @@ fn is_deadlocked<P: Explorable + ?Sized>(
 }
 
 /// A transaction ends as its program has it.
-fn end<L>(mut node: ServerNode<L>, number: Number) -> Next<L> {
-    let (touches, touches_ranges) = (node.database.touched(number), node.database.touched_ranges(number));
-    let mut access = StepAccess { touches, touches_ranges, ..StepAccess::default() };
+fn end<L>(mut node: ServerNode<L>, number: Number, keys: &Keys) -> Next<L> {
+    let (touches, touches_gaps) = (node.database.touched(number), node.database.touched_gaps(number, keys));
+    let mut access = StepAccess { touches, touches_gaps, ..StepAccess::default() };
     let dialogue = Arc::make_mut(&mut node.dialogues[number as usize]);
     let (commits, left) = match node.endings[number as usize].take() {
         Some((commits, left)) => (commits, Some(left)),
@@ -353,9 +354,9 @@ fn end<L>(mut node: ServerNode<L>, number: Number) -> Next<L> {
     match commits {
         true => {
             access.changes = dialogue.told.changes();
-            node.database.commit(number, &dialogue.told);
+            node.database.commit(number, &dialogue.told, keys);
         }
-        false => node.database.forget(number),
+        false => node.database.forget(number, keys),
     }
     dialogue.told.end = Some(if commits { ToldEnd::Committed } else { ToldEnd::RolledBack });
     node.left[number as usize] = left;
@@ -374,7 +375,7 @@ fn execute<P: Explorable + ?Sized>(
     let outline = Arc::clone(&runner.outline);
     let place = outline.call(number);
     let before = outline.follows(number).and_then(|before| node.left[before as usize].clone());
-    let touched = (node.database.touched(number), node.database.touched_ranges(number));
+    let touched = (node.database.touched(number), node.database.touched_gaps(number, &runner.keys));
     let dialogue = Arc::make_mut(&mut node.dialogues[number as usize]);
     let (program, mut unused) = (runner.program, Ordered::new(0));
     let names = |key: &RowKey| program.key_name(key);
@@ -400,9 +401,9 @@ fn execute<P: Explorable + ?Sized>(
     node.in_vain = asked.waited_in_vain && !node.needed.contains(number);
     node.needed = node.needed - Set::only(number);
     if let Some((statement, code)) = asked.refused {
-        node.database.forget(number);
+        node.database.forget(number, &runner.keys);
         access.touches.extend(touched.0);
-        access.touches_ranges.extend(touched.1);
+        access.touches_gaps.extend(touched.1);
         access.is_refused = true;
         Arc::make_mut(&mut node.dialogues[number as usize]).told.end = Some(ToldEnd::Refused(statement, code));
         node.left[number as usize] = ending.map(|(_, left)| left);

@@ -166,10 +166,16 @@ impl<'p, P: Explorable + ?Sized> Search<'p, P> {
 
     /// The next run of the program that the base levels allow; nothing when there is no other.
     pub fn next_run(&mut self) -> Result<Option<Run<'_, P>>, ExploreError> {
+        self.next_run_unless(&|| false)
+    }
+
+    /// The same; nothing, too, when somebody says meanwhile that it should stop, which leaves what is left as it is. From one run to the next
+    /// it can be far: many schedules may come to what was met before.
+    pub fn next_run_unless(&mut self, is_stopped: &dyn Fn() -> bool) -> Result<Option<Run<'_, P>>, ExploreError> {
         if self.server.is_some() {
-            return self.next_on_server();
+            return self.next_on_server(is_stopped);
         }
-        while let Some(node) = self.stack.pop() {
+        while let Some(node) = self.stack.pop_if(|_| !is_stopped()) {
             if let Some(node) = self.advance(node)? {
                 self.progress.explored += 1;
                 self.progress.share += node.share;
@@ -179,9 +185,10 @@ impl<'p, P: Explorable + ?Sized> Search<'p, P> {
         Ok(None)
     }
 
-    fn next_on_server(&mut self) -> Result<Option<Run<'_, P>>, ExploreError> {
+    fn next_on_server(&mut self, is_stopped: &dyn Fn() -> bool) -> Result<Option<Run<'_, P>>, ExploreError> {
         let Some(server) = &mut self.server else { return Ok(None) };
-        while let Some(met) = server.next(&mut self.runner)? {
+        while !is_stopped() {
+            let Some(met) = server.next(&mut self.runner)? else { break };
             match met {
                 Met::Nothing(share) => self.progress.share += share,
                 Met::Run(node) => {

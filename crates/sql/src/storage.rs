@@ -282,6 +282,16 @@ pub trait Storage {
     /// The rows of a range in the order of their keys: one read event per key of the range. Never locks.
     fn scan(&mut self, range: &KeyRange, columns: &Columns) -> Result<Vec<(RowKey, Row)>, Stop>;
 
+    /// The entries of an index that lead to rows which the statement seeks. Where what is locked is looked at in its latest state, so are they.
+    fn seek_entries(&mut self, range: &KeyRange) -> Result<Vec<(RowKey, Row)>, Stop> {
+        self.scan(range, &Columns::All)
+    }
+
+    /// The same for the entry under a key.
+    fn seek_entry(&mut self, key: &RowKey) -> Result<Option<Row>, Stop> {
+        self.get(key, &Columns::All, Lock::None)
+    }
+
     /// The row under a key that the statement seeks: locked if it fits, else passed over and not returned.
     fn seek(
         &mut self,

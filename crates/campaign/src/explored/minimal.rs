@@ -9,7 +9,8 @@
 //! ```
 //!
 //! From the last call to the first each is left out, and the rest is explored; what still fails is kept, until nothing changes. All this
-//! is done by one thread and counted in histories, so that the result is the same for every number of jobs.
+//! is done by one thread and counted in histories and in steps towards them, so that the result is the same for every number of jobs. At the
+//! levels of engines a step runs a transaction from its start, which is what all the time goes into.
 //!
 //! **It has to fail for the same reason.** An assertion like `stock = 12` counts on calls that it does not name: without one of them it
 //! is false in every run, and that explains nothing. So where the whole program never fails at the level that runs are compared with,
@@ -28,6 +29,8 @@ use std::collections::BTreeSet;
 const HISTORIES: u64 = 20_000;
 /// and so many for one counterexample in all.
 const ALL_HISTORIES: u64 = 10 * HISTORIES;
+/// So many steps are taken for them: between two histories there may be any number that lead to none.
+const STEPS: u64 = 10 * HISTORIES;
 
 /// A counterexample with few calls.
 pub(super) struct Minimal {
@@ -145,12 +148,16 @@ impl Reduction<'_> {
         let Ok(mut search) = Search::new(&program, self.options) else { return OPEN };
         let terms = Terms { list: false, ..self.subject.terms };
         let mut tally = LevelTally::new(self.subject.program().assertions().len());
-        let mut is_complete = false;
+        let (mut is_complete, steps) = (false, Cell::new(0));
+        let is_enough = || {
+            steps.set(steps.get() + 1);
+            steps.get() > STEPS || self.is_stopped()
+        };
         while tally.explored < budget && !self.is_stopped() {
-            match search.next_run() {
+            match search.next_run_unless(&is_enough) {
                 Ok(Some(run)) => tally.count(&program, &run, &terms),
                 Ok(None) => {
-                    is_complete = true;
+                    is_complete = steps.get() <= STEPS && !self.is_stopped();
                     break;
                 }
                 // It cannot be run without these calls.
@@ -160,7 +167,7 @@ impl Reduction<'_> {
                 break;
             }
         }
-        self.spent.set(self.spent.get() + tally.explored);
+        self.spent.set(self.spent.get() + tally.explored.max(steps.get() / 10));
         let is_certain = is_complete && !tally.is_open() || self.is_another_reason(&tally);
         match self.fails(&tally) {
             _ if self.is_stopped() => OPEN,

@@ -217,7 +217,12 @@ impl Worker<'_> {
     fn explore_all(&mut self, search: &mut Search<'_, SqlProgram>) -> Result<(), ExploreError> {
         let mut share = search.progress().share;
         while !self.is_over(search) {
-            let Some(run) = search.next_run()? else { return Ok(()) };
+            let Some(run) = search.next_run_unless(&|| self.subject.terms.stop.is_stopped())? else {
+                match self.subject.terms.stop.is_stopped() {
+                    true => continue,
+                    false => return Ok(()),
+                }
+            };
             let mut one = LevelTally::new(self.tally.assertions.len());
             let failed = one.count(self.program, &run, &self.subject.terms);
             if one.is_open() && self.subject.terms.stop.is_stopped() {

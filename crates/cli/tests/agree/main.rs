@@ -8,7 +8,8 @@
 //! | `account`, `explored` | what matters of a run, and all runs of the explorer |
 //! | `again`, `steered` | a run of the explorer made again by the mock, as weak as it is or steered |
 //! | `postgres` | a real server, and sessions on it |
-//! | `storm` | random interleavings on live servers, and what the explorer has at their own levels |
+//! | `storm`, `terrain` | random interleavings of random programs on live servers, and what the explorer has at their own levels |
+//! | `survivors`, `live` | the fixes of `examples/bugs` on live servers |
 //! | `naming` | whether what is called a lost update is one |
 //! | `property` | what has to hold, and how what breaks it is made small |
 //!
@@ -21,6 +22,7 @@ mod draft;
 mod examples;
 mod explored;
 mod generator;
+mod live;
 mod naming;
 mod postgres;
 mod property;
@@ -28,7 +30,9 @@ mod setting;
 mod stage;
 mod steered;
 mod storm;
+mod survivors;
 mod talk;
+mod terrain;
 
 use draft::Draft;
 use generator::{Audience, draw};

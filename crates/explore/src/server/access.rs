@@ -9,6 +9,7 @@
 //!
 //! Too much in here costs time, because orders are tried that make no difference; too little would lose runs.
 
+use super::gap::Gap;
 use crate::keys::{KeyNumber, Keys};
 use skew_sql::KeyRange;
 use std::sync::Arc;
@@ -24,8 +25,8 @@ pub(crate) struct StepAccess {
     pub(crate) reads_all: bool,
     /// Keys that it locks, waits for, or lets go.
     pub(crate) touches: Vec<KeyNumber>,
-    /// Ranges that it locks or lets go.
-    pub(crate) touches_ranges: Vec<Arc<KeyRange>>,
+    /// Gaps that it takes or lets go.
+    pub(crate) touches_gaps: Vec<Gap>,
     /// Keys that it changes for others.
     pub(crate) changes: Vec<KeyNumber>,
     /// It is refused because others wait.
@@ -44,7 +45,7 @@ impl StepAccess {
     }
 
     fn touches_in(&self, other: &StepAccess, keys: &Keys) -> bool {
-        self.touches.iter().any(|&key| other.touches_ranges.iter().any(|range| range.contains(keys.key(key))))
+        self.touches.iter().any(|&key| other.touches_gaps.iter().any(|gap| gap.meets(keys.key(key))))
     }
 
     /// Whether it looks at what the other one changes.

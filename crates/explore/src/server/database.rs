@@ -1,5 +1,6 @@
 //! One server, of one of the two kinds.
 
+use super::gap::Gap;
 use super::innodb::Innodb;
 use super::postgres::PostgresServer;
 use super::told::ToldTransaction;
@@ -8,7 +9,6 @@ use crate::keys::{KeyNumber, Keys};
 use crate::set::{Number, Set};
 use skew_history::{Engine, EngineLevel};
 use skew_sql::{Fits, KeyRange, Row};
-use std::sync::Arc;
 
 /// The state of a server.
 #[derive(Clone, Debug)]
@@ -153,9 +153,11 @@ impl ServerState {
         }
     }
 
-    pub(crate) fn wait(&mut self, one: Number, want: &Want, keys: &Keys) {
-        if let ServerState::Innodb(innodb) = self {
-            innodb.wait(one, want, keys);
+    /// Somebody waits from now on; with the gap that it keeps meanwhile.
+    pub(crate) fn wait(&mut self, one: Number, want: &Want, keys: &Keys) -> Option<Gap> {
+        match self {
+            ServerState::Postgres(_) => None,
+            ServerState::Innodb(innodb) => innodb.wait(one, want, keys),
         }
     }
 
@@ -165,9 +167,35 @@ impl ServerState {
         }
     }
 
-    pub(crate) fn keep_gap(&mut self, one: Number, range: &KeyRange) {
-        if let ServerState::Innodb(innodb) = self {
-            innodb.keep_gap(one, range);
+    /// The gap that comes with a lock.
+    pub(crate) fn gap_wanted(&self, one: Number, want: &Want, keys: &Keys) -> Option<Gap> {
+        match self {
+            ServerState::Postgres(_) => None,
+            ServerState::Innodb(innodb) => innodb.gap_wanted(one, want, keys),
+        }
+    }
+
+    /// A range is about to be looked over: the gap that is taken at once.
+    pub(crate) fn begin_range(&mut self, one: Number, range: &KeyRange, keys: &Keys) -> Option<Gap> {
+        match self {
+            ServerState::Postgres(_) => None,
+            ServerState::Innodb(innodb) => innodb.begin_range(one, range, keys),
+        }
+    }
+
+    /// The record behind a range that is locked with it.
+    pub(crate) fn end_of(&self, range: &KeyRange, keys: &Keys) -> Option<KeyNumber> {
+        match self {
+            ServerState::Postgres(_) => None,
+            ServerState::Innodb(innodb) => innodb.end_of(range, keys),
+        }
+    }
+
+    /// A range was looked over to its end: the gap that is taken then, with the record behind it.
+    pub(crate) fn end_range(&mut self, one: Number, range: &KeyRange, end: Option<&Want>, keys: &Keys) -> Option<Gap> {
+        match self {
+            ServerState::Postgres(_) => None,
+            ServerState::Innodb(innodb) => innodb.end_range(one, range, end, keys),
         }
     }
 
@@ -186,24 +214,24 @@ impl ServerState {
         }
     }
 
-    pub(crate) fn touched_ranges(&self, one: Number) -> Vec<Arc<KeyRange>> {
+    pub(crate) fn touched_gaps(&self, one: Number, keys: &Keys) -> Vec<Gap> {
         match self {
             ServerState::Postgres(_) => Vec::new(),
-            ServerState::Innodb(innodb) => innodb.touched_ranges(one),
+            ServerState::Innodb(innodb) => innodb.touched_gaps(one, keys),
         }
     }
 
-    pub(crate) fn commit(&mut self, one: Number, told: &ToldTransaction) {
+    pub(crate) fn commit(&mut self, one: Number, told: &ToldTransaction, keys: &Keys) {
         match self {
             ServerState::Postgres(postgres) => postgres.commit(one, told),
-            ServerState::Innodb(innodb) => innodb.commit(one, told),
+            ServerState::Innodb(innodb) => innodb.commit(one, told, keys),
         }
     }
 
-    pub(crate) fn forget(&mut self, one: Number) {
+    pub(crate) fn forget(&mut self, one: Number, keys: &Keys) {
         match self {
             ServerState::Postgres(postgres) => postgres.forget(one),
-            ServerState::Innodb(innodb) => innodb.forget(one),
+            ServerState::Innodb(innodb) => innodb.forget(one, keys),
         }
     }
 

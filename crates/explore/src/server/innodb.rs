@@ -1,24 +1,34 @@
 //! InnoDB as it works: versions in the order of commits, a read view for plain reads, and locks on rows and on the gaps between them.
 //!
 //! ```text
-//!   locks    t1 exclusive x · t2 gap y · t3 gap y        two may have the same gap, and then neither can insert there
-//!   queue    t2 wants x · t3 wants x                     nobody overtakes
+//!   locks    t1 exclusive 20                             a record
+//!   gaps     t2 (20, 30) · t3 (20, 30)                   two may have the same gap, and then neither can insert there
+//!   queue    t2 wants 20 · t3 wants 20                   nobody overtakes
 //! ```
 //!
 //! A locking statement looks at the latest version of each row, at the moment at which it gets its lock. Above read committed it keeps the
 //! lock of every row that it has looked at, and the gap where there was none. Plain reads see the versions of a view: that of the statement
 //! at read committed, that of the first plain read above, none at serializable, where they lock.
 //!
-//! This is the simulator that holds the definition (`skew_check::spec`) to account, for rows and conditions of programs in SQL. A range
-//! that is looked over has one gap, which is all of the range.
+//! | above read committed | locks |
+//! |---|---|
+//! | a row by its whole primary key | the record; the gap where there is none |
+//! | a range of a table or of an index, in its order | each record with the gap before it, and when its turn comes; a record that is waited for keeps the gap before it meanwhile |
+//! | the end of a range | the gap up to the next record; that record, too, unless the range was one value, or all |
+//! | the row that an entry of an index leads to | the record |
+//! | INSERT | waits for who has a gap where it inserts, or waits for one there |
+//!
+//! This is the simulator that holds the definition (`skew_check::spec`) to account, for rows and conditions of programs in SQL. The
+//! definition knows no order of keys: there a gap is one key, or a range ([`Gap`]). A deleted row is gone when its transaction commits; on a
+//! server it stays as a record for a moment, until it is purged.
 
+use super::gap::Gap;
 use super::told::{ToldDeed, ToldEvent, ToldTransaction};
 use super::turn::{Asking, RowAnswer, Want};
-use crate::keys::{KeyNumber, Keys};
+use crate::keys::{KeyNumber, Keys, reads_down};
 use crate::set::{INITIAL, Number, Set};
 use skew_history::{EngineLevel, StatementKind};
 use skew_sql::{Fit, Fits, KeyRange, Row};
-use std::sync::Arc;
 
 /// The state of the database.
 #[derive(Clone, Debug)]
@@ -29,10 +39,9 @@ pub(crate) struct Innodb {
     views: Vec<Option<(u32, Set)>>,
     versions: Vec<RowVersions>,
     locks: Vec<RowLock>,
-    /// Ranges in which nobody else may insert.
-    gaps: Vec<(Number, Arc<KeyRange>)>,
+    gaps: Vec<GapLock>,
     /// What is waited for, in the order in which it was asked for.
-    queue: Vec<RowLock>,
+    queue: Vec<WantedLock>,
     pub(crate) committed: Set,
 }
 
@@ -50,8 +59,24 @@ struct RowLock {
     transaction: Number,
     key: KeyNumber,
     mode: LockMode,
+}
+
+/// Nobody else may insert there.
+#[derive(Clone, PartialEq, Debug)]
+struct GapLock {
+    transaction: Number,
+    /// What was sought.
+    key: Option<KeyNumber>,
+    gap: Gap,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+struct WantedLock {
+    lock: RowLock,
     /// Whether an INSERT asks for it.
     inserts: bool,
+    /// The gap that comes with it, which is kept from others while it is waited for.
+    gap: Option<Gap>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -160,6 +185,58 @@ impl Innodb {
         self.versions[place].seen_by(one, |_| true).1
     }
 
+    /// Whether there is a record under a key, though somebody may be about to insert or to delete it.
+    fn is_there(&self, key: KeyNumber, keys: &Keys) -> bool {
+        match self.versions.iter().find(|versions| versions.key == key) {
+            Some(versions) => versions.pending.is_some() || versions.current().is_some(),
+            None => keys.initial(key).is_some(),
+        }
+    }
+
+    /// The gap around a key.
+    fn gap_around(&self, key: KeyNumber, keys: &Keys) -> Gap {
+        let row_key = keys.key(key);
+        if !keys.have_order() {
+            return Gap::Only(row_key.clone());
+        }
+        let (low, high) = keys.around(row_key, |other| self.is_there(other, keys));
+        Gap::Between { space: row_key.space, low, high }
+    }
+
+    /// The gap before a record.
+    fn gap_before(&self, key: KeyNumber, keys: &Keys) -> Gap {
+        match self.gap_around(key, keys) {
+            Gap::Between { space, low, .. } => Gap::Between { space, low, high: Some(keys.key(key).clone()) },
+            gap => gap,
+        }
+    }
+
+    /// The gap that comes with a lock: where there is no record, before each record of a range, and before one that is about to go.
+    pub(crate) fn gap_wanted(&self, one: Number, want: &Want, keys: &Keys) -> Option<Gap> {
+        let place = self.versions.iter().position(|versions| versions.key == want.key);
+        let keeps = self.level(one) != EngineLevel::MysqlReadCommitted;
+        if want.is_check || want.is_write || !keeps && want.kind != StatementKind::ForeignKey {
+            return None;
+        }
+        match place {
+            None if keys.initial(want.key).is_none() => Some(self.gap_around(want.key, keys)),
+            Some(place) if self.is_gap(one, place) => Some(self.gap_around(want.key, keys)),
+            _ if !keys.have_order() => None,
+            Some(place) if self.is_going(one, place) => Some(self.gap_before(want.key, keys)),
+            _ => want.in_range.then(|| self.gap_before(want.key, keys)),
+        }
+    }
+
+    /// Whether somebody else is about to delete a row.
+    fn is_going(&self, one: Number, place: usize) -> bool {
+        self.versions[place].pending.as_ref().is_some_and(|pending| pending.0 != one && pending.1.is_none())
+    }
+
+    /// Whether there is nothing under a key, and nobody about to change that.
+    fn is_gap(&self, one: Number, place: usize) -> bool {
+        self.versions[place].seen_by(one, |_| true).1.is_none() && !self.is_changing(one, place)
+    }
+
     /// Seeks a row, with its lock; `waited`: it was not to be had at once.
     pub(crate) fn seek(
         &mut self,
@@ -178,16 +255,20 @@ impl Innodb {
         }
         let passed = row.as_ref().is_some_and(|row| fits(asking.keys.key(key), row) != Fit::Yes);
         let changes = matches!(kind, StatementKind::Update | StatementKind::Delete);
-        let lets_go = match row {
-            None => !keeps_all,
-            Some(_) => passed && !keeps_all && changes && !waited,
-        };
+        // What an entry leads to is locked by itself, and an entry is let go together with a row that is passed over.
+        let lets_go = !keeps_all
+            && match row {
+                None => kind != StatementKind::ForeignKey,
+                Some(_) => passed && changes && !waited || asking.keys.is_entry(key),
+            };
         match lets_go {
-            true if row.is_none() => {
-                self.locks.retain(|lock| (lock.transaction, lock.key, lock.mode) != (one, key, LockMode::Gap));
-            }
+            true if row.is_none() => self.gaps.retain(|gap| (gap.transaction, gap.key) != (one, Some(key))),
             true => {}
-            false => self.hold(one, key, mode),
+            false => {
+                let gap = self.gap_wanted(one, &asking.want(key), asking.keys);
+                self.hold(one, key, mode);
+                self.keep(one, Some(key), gap);
+            }
         }
         let kept = passed && !keeps_all && changes && waited;
         let deed = ToldDeed::Read(source, row.clone());
@@ -199,13 +280,11 @@ impl Innodb {
     }
 
     fn mode_to_seek(&self, one: Number, place: usize, kind: StatementKind) -> LockMode {
-        let is_absent = self.versions[place].seen_by(one, |_| true).1.is_none();
-        if is_absent && !self.is_changing(one, place) { LockMode::Gap } else { LockMode::of(kind) }
+        if self.is_gap(one, place) { LockMode::Gap } else { LockMode::of(kind) }
     }
 
     fn mode_to_insert(&self, one: Number, place: usize, updates: bool) -> LockMode {
-        let is_absent = self.versions[place].seen_by(one, |_| true).1.is_none();
-        match is_absent && !self.is_changing(one, place) {
+        match self.is_gap(one, place) {
             true => LockMode::Insertion,
             false if updates => LockMode::Exclusive,
             false => LockMode::Shared,
@@ -222,6 +301,12 @@ impl Innodb {
             return RowAnswer::Refused("1020");
         }
         self.hold(one, key, if mode == LockMode::Shared { mode } else { LockMode::Exclusive });
+        if row.is_some() && asking.keys.is_entry(key) {
+            // Who looks for duplicates in an index goes along it, whatever the level; the row that was to be inserted is taken back.
+            let gap = self.gap_before(key, asking.keys);
+            self.keep(one, Some(key), Some(gap));
+            self.take_back(one, asking.told);
+        }
         asking.saw(want.kind, key, ToldDeed::Read(source, row.clone()));
         if row.is_none() {
             // Others wait for it from now on.
@@ -230,11 +315,71 @@ impl Innodb {
         row.map_or(RowAnswer::Passed(None), RowAnswer::Locked)
     }
 
-    /// A range was looked over: nobody else may insert there.
-    pub(crate) fn keep_gap(&mut self, one: Number, range: &KeyRange) {
-        if self.level(one) != EngineLevel::MysqlReadCommitted {
-            self.gaps.push((one, Arc::new(range.clone())));
+    /// What was only claimed is free again.
+    fn take_back(&mut self, one: Number, told: &ToldTransaction) {
+        let is_claim = |pending: &mut (Number, Option<Row>)| pending.0 == one && pending.1.is_none();
+        for versions in self.versions.iter_mut().filter(|versions| !told.has_changed(versions.key)) {
+            if versions.pending.take_if(is_claim).is_some() {
+                let lock = RowLock { transaction: one, key: versions.key, mode: LockMode::Exclusive };
+                self.locks.retain(|other| *other != lock);
+            }
         }
+    }
+
+    /// A range is about to be looked over. Where keys have no order, it is one gap; else gaps come with records, and who begins above has
+    /// the one above first.
+    pub(crate) fn begin_range(&mut self, one: Number, range: &KeyRange, keys: &Keys) -> Option<Gap> {
+        if self.level(one) == EngineLevel::MysqlReadCommitted {
+            return None;
+        }
+        let gap = match (keys.have_order(), reads_down(range)) {
+            (false, _) => Gap::Range(range.clone()),
+            (true, false) => return None,
+            (true, true) => {
+                let above = keys.beyond(range, |key| self.is_there(key, keys)).1;
+                let last = keys.next_in(range, None, |key| self.is_there(key, keys));
+                let (low, high) = (last.map(|key| keys.key(key).clone()), above.map(|key| keys.key(key).clone()));
+                Gap::Between { space: range.space, low, high }
+            }
+        };
+        self.keep(one, None, Some(gap.clone()));
+        Some(gap)
+    }
+
+    /// The record behind a range that is locked with it, if the range has a bound there.
+    pub(crate) fn end_of(&self, range: &KeyRange, keys: &Keys) -> Option<KeyNumber> {
+        let (below, above) = keys.beyond(range, |key| self.is_there(key, keys));
+        let (record, bound) = if reads_down(range) { (below, &range.low) } else { (above, &range.high) };
+        record.filter(|_| keys.have_order() && bound.is_some())
+    }
+
+    /// A range was looked over to its end: the gap up to the next record, and that record if it is wanted.
+    pub(crate) fn end_range(&mut self, one: Number, range: &KeyRange, end: Option<&Want>, keys: &Keys) -> Option<Gap> {
+        if self.level(one) == EngineLevel::MysqlReadCommitted || !keys.have_order() {
+            return None;
+        }
+        let name = |key: Option<KeyNumber>| key.map(|key| keys.key(key).clone());
+        let (below, above) = keys.beyond(range, |key| self.is_there(key, keys));
+        let mut last = below;
+        if !reads_down(range) {
+            while let Some(next) =
+                keys.next_in(range, last.filter(|&key| Some(key) != below), |key| self.is_there(key, keys))
+            {
+                last = Some(next);
+            }
+        }
+        let gap = match reads_down(range) {
+            false => Gap::Between { space: range.space, low: name(last), high: name(above) },
+            true => match below {
+                Some(below) => self.gap_before(below, keys),
+                None => return None,
+            },
+        };
+        if let Some(want) = end {
+            self.hold(one, want.key, LockMode::of(want.kind));
+        }
+        self.keep(one, None, Some(gap.clone()));
+        Some(gap)
     }
 
     /// Writes under a key that nobody else has.
@@ -272,7 +417,7 @@ impl Innodb {
     }
 
     /// The lock that somebody wants now.
-    fn wanted(&mut self, one: Number, want: &Want, keys: &Keys) -> RowLock {
+    fn wanted(&mut self, one: Number, want: &Want, keys: &Keys) -> WantedLock {
         let place = self.of(want.key, keys);
         let inserts = want.is_check || want.is_write;
         let updates = want.kind == StatementKind::Upsert || want.is_write;
@@ -280,73 +425,112 @@ impl Innodb {
             true => self.mode_to_insert(one, place, updates),
             false => self.mode_to_seek(one, place, want.kind),
         };
-        RowLock { transaction: one, key: want.key, mode, inserts }
+        let gap = self.gap_wanted(one, want, keys);
+        WantedLock { lock: RowLock { transaction: one, key: want.key, mode }, inserts, gap }
     }
 
     /// Who holds what conflicts, or has asked for it before: nobody overtakes, not even who holds a weaker lock. Who has the lock asks for
     /// nothing.
     pub(crate) fn blockers(&mut self, one: Number, want: &Want, keys: &Keys) -> Set {
-        let RowLock { key, mode, .. } = self.wanted(one, want, keys);
+        let RowLock { key, mode, .. } = self.wanted(one, want, keys).lock;
         let is_own = |lock: &&RowLock| lock.transaction == one;
         let is_enough = |held: LockMode| held == LockMode::Exclusive && mode != LockMode::Insertion || held == mode;
         if self.locks.iter().any(|lock| lock.key == key && is_own(&lock) && is_enough(lock.mode)) {
             return Set::EMPTY;
         }
-        let place = self.queue.iter().position(|lock| is_own(&lock)).unwrap_or(self.queue.len());
-        let asked =
-            self.queue[..place].iter().filter(|lock| mode != LockMode::Insertion && lock.mode != LockMode::Insertion);
+        let place = self.queue.iter().position(|wanted| is_own(&&wanted.lock)).unwrap_or(self.queue.len());
+        let asked = self.queue[..place].iter().map(|wanted| &wanted.lock);
+        let asked = asked.filter(|lock| mode != LockMode::Insertion && lock.mode != LockMode::Insertion);
         let others = self.locks.iter().chain(asked).filter(|lock| lock.key == key && !is_own(lock));
         let found: Set = others.filter(|lock| mode.conflicts(lock.mode)).map(|lock| lock.transaction).collect();
-        let gaps = self.gaps.iter().filter(|gap| mode == LockMode::Insertion && gap.0 != one);
-        found | gaps.filter(|gap| gap.1.contains(keys.key(key))).map(|gap| gap.0).collect()
+        if mode != LockMode::Insertion {
+            return found;
+        }
+        let row_key = keys.key(key);
+        let held = self.gaps.iter().map(|gap| (gap.transaction, &gap.gap));
+        let asked =
+            self.queue[..place].iter().filter_map(|wanted| Some((wanted.lock.transaction, wanted.gap.as_ref()?)));
+        let gaps = held.chain(asked).filter(|(other, gap)| *other != one && gap.contains(row_key));
+        found | gaps.map(|gap| gap.0).collect()
     }
 
-    /// Somebody waits from now on.
-    pub(crate) fn wait(&mut self, one: Number, want: &Want, keys: &Keys) {
+    /// Somebody waits from now on; with the gap that it keeps meanwhile.
+    pub(crate) fn wait(&mut self, one: Number, want: &Want, keys: &Keys) -> Option<Gap> {
         let wanted = self.wanted(one, want, keys);
+        let gap = wanted.gap.clone();
         self.queue.push(wanted);
+        gap
     }
 
     /// Somebody has got what it waited for.
     pub(crate) fn go_on(&mut self, one: Number) {
-        self.queue.retain(|lock| lock.transaction != one);
+        self.queue.retain(|wanted| wanted.lock.transaction != one);
     }
 
     pub(crate) fn waits(&self, one: Number) -> bool {
-        self.queue.iter().any(|lock| lock.transaction == one)
+        self.queue.iter().any(|wanted| wanted.lock.transaction == one)
     }
 
     fn hold(&mut self, transaction: Number, key: KeyNumber, mode: LockMode) {
-        let lock = RowLock { transaction, key, mode, inserts: false };
-        if !self.locks.contains(&lock) {
+        let lock = RowLock { transaction, key, mode };
+        if mode != LockMode::Gap && !self.locks.contains(&lock) {
             self.locks.push(lock);
         }
     }
 
+    fn keep(&mut self, transaction: Number, key: Option<KeyNumber>, gap: Option<Gap>) {
+        let lock = gap.map(|gap| GapLock { transaction, key, gap });
+        self.gaps.extend(lock.filter(|lock| !self.gaps.contains(lock)));
+    }
+
     /// Who waits for a row that will not be there has the gap: an INSERT at every level. At read committed others have it only until they have
     /// looked at what is left of a deleted row.
-    fn give_gaps(&mut self, one: Number, deletes: bool) {
-        for lock in self.queue.clone() {
+    fn give_gaps(&mut self, one: Number, deletes: bool, keys: &Keys) {
+        for WantedLock { lock, inserts, .. } in self.queue.clone() {
             let Some(versions) = self.versions.iter().find(|versions| versions.key == lock.key) else { continue };
             let Some((by, left)) = &versions.pending else { continue };
             let left = if deletes { left } else { versions.current() };
             let is_gone = *by == one && left.is_none();
-            let is_kept = self.level(lock.transaction) != EngineLevel::MysqlReadCommitted || lock.inserts || deletes;
+            let is_kept = self.level(lock.transaction) != EngineLevel::MysqlReadCommitted || inserts || deletes;
             if is_gone && is_kept && lock.transaction != one && lock.mode != LockMode::Insertion {
-                self.hold(lock.transaction, lock.key, LockMode::Gap);
+                let gap = self.gap_around(lock.key, keys);
+                self.keep(lock.transaction, Some(lock.key), Some(gap));
             }
         }
     }
 
     /// The keys that a transaction has locked or waits for.
     pub(crate) fn touched(&self, one: Number) -> Vec<KeyNumber> {
-        let all = self.locks.iter().chain(&self.queue);
-        all.filter(|lock| lock.transaction == one).map(|lock| lock.key).collect()
+        let all = self.locks.iter().chain(self.queue.iter().map(|wanted| &wanted.lock));
+        let sought = self.gaps.iter().filter(|gap| gap.transaction == one).filter_map(|gap| gap.key);
+        all.filter(|lock| lock.transaction == one).map(|lock| lock.key).chain(sought).collect()
     }
 
-    /// The ranges in which it lets nobody insert.
-    pub(crate) fn touched_ranges(&self, one: Number) -> Vec<Arc<KeyRange>> {
-        self.gaps.iter().filter(|gap| gap.0 == one).map(|gap| Arc::clone(&gap.1)).collect()
+    /// The gaps that it lets go or that grow when it ends.
+    pub(crate) fn touched_gaps(&self, one: Number, keys: &Keys) -> Vec<Gap> {
+        let asked = self.queue.iter().filter(|wanted| wanted.lock.transaction == one);
+        let held = self.gaps.iter().filter(|gap| gap.transaction == one).map(|gap| gap.gap.clone());
+        let changed = self.versions.iter().filter(|versions| versions.pending.as_ref().is_some_and(|by| by.0 == one));
+        let around = changed.filter(|_| keys.have_order()).map(|versions| self.gap_around(versions.key, keys));
+        held.chain(asked.filter_map(|wanted| wanted.gap.clone())).chain(around).collect()
+    }
+
+    /// Gaps that end at a record which has gone reach to the next one.
+    fn grow_gaps(&mut self, changed: &[KeyNumber], keys: &Keys) {
+        for &key in changed {
+            if self.is_there(key, keys) {
+                continue;
+            }
+            let around = keys.around(keys.key(key), |other| self.is_there(other, keys));
+            let waiting = self.queue.iter_mut().filter_map(|wanted| wanted.gap.as_mut());
+            let all = self.gaps.iter_mut().map(|gap| &mut gap.gap).chain(waiting);
+            all.for_each(|gap| gap.grow(keys.key(key), &around));
+        }
+    }
+
+    fn changed_by(&self, one: Number) -> Vec<KeyNumber> {
+        let is_own = |versions: &&RowVersions| versions.pending.as_ref().is_some_and(|pending| pending.0 == one);
+        self.versions.iter().filter(is_own).map(|versions| versions.key).collect()
     }
 
     /// The keys of which there is a version, or will be one.
@@ -355,8 +539,9 @@ impl Innodb {
         self.versions.iter().filter(is_written).map(|versions| versions.key)
     }
 
-    pub(crate) fn commit(&mut self, one: Number, told: &ToldTransaction) {
-        self.give_gaps(one, true);
+    pub(crate) fn commit(&mut self, one: Number, told: &ToldTransaction, keys: &Keys) {
+        self.give_gaps(one, true, keys);
+        let changed = self.changed_by(one);
         for versions in &mut self.versions {
             let is_own = versions.pending.as_ref().is_some_and(|pending| pending.0 == one);
             // What was only claimed is no version.
@@ -364,19 +549,22 @@ impl Innodb {
             versions.committed.extend(pending.filter(|_| told.has_changed(versions.key)));
         }
         self.locks.retain(|lock| lock.transaction != one);
-        self.gaps.retain(|gap| gap.0 != one);
+        self.gaps.retain(|gap| gap.transaction != one);
         self.committed.insert(one);
+        self.grow_gaps(&changed, keys);
     }
 
     /// As if the transaction had never been.
-    pub(crate) fn forget(&mut self, one: Number) {
-        self.give_gaps(one, false);
+    pub(crate) fn forget(&mut self, one: Number, keys: &Keys) {
+        self.give_gaps(one, false, keys);
+        let changed = self.changed_by(one);
         self.locks.retain(|lock| lock.transaction != one);
-        self.queue.retain(|lock| lock.transaction != one);
-        self.gaps.retain(|gap| gap.0 != one);
+        self.queue.retain(|wanted| wanted.lock.transaction != one);
+        self.gaps.retain(|gap| gap.transaction != one);
         for versions in &mut self.versions {
             versions.pending.take_if(|pending| pending.0 == one);
         }
+        self.grow_gaps(&changed, keys);
     }
 
     /// Per key that was changed, who changed it, in order.

@@ -9,13 +9,14 @@
 //! | `told` | what a transaction did, and how it ended |
 //! | `turn` | one step of one transaction |
 //! | `access` | which steps may be exchanged |
-//! | `database`, `postgres`, `innodb` | the servers |
+//! | `database`, `postgres`, `innodb`, `gap` | the servers; what may not be inserted |
 //! | `outcome` | a run that is over: its history, its answers |
 //!
 //! Which steps are taken in which order is for `schedules`.
 
 pub(crate) mod access;
 pub(crate) mod database;
+mod gap;
 mod innodb;
 pub(crate) mod outcome;
 mod postgres;

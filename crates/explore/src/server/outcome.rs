@@ -11,13 +11,13 @@
 use super::told::{ToldDeed, ToldEnd, ToldEvent, ToldTransaction};
 use crate::explorable::Explorable;
 use crate::forced::ForcedOrder;
-use crate::keys::{KeyNumber, Keys};
+use crate::keys::{KeyNumber, Keys, reads_down};
 use crate::log::{Event, Manner};
 use crate::ordered::{Ordered, covers};
 use crate::outline::Outline;
 use crate::set::{INITIAL, Number};
 use skew_history::builder::{ClaimedWriter, Refusal};
-use skew_history::{Asked, EngineLevel, History, HistoryBuilder, KeyId, Name, Value};
+use skew_history::{Asked, EngineLevel, History, HistoryBuilder, KeyId, Name, StatementKind, Value};
 use skew_sql::Row;
 use skew_sql::rows::text;
 use skew_value::Datum;
@@ -155,15 +155,19 @@ impl ServerRun {
         history
     }
 
-    /// Whether the transactions at PostgreSQL's serializable that committed could have run one after the other, with the same versions.
+    /// Whether the transactions at PostgreSQL's serializable that committed could have run one after the other, with the same versions; and
+    /// nobody was told of a duplicate who would have been refused instead.
     ///
     /// A check for duplicates that found a row is no read: PostgreSQL takes no notice of it, unless who wrote it had read the key, too.
     pub(crate) fn is_serializable(&self, outline: &Outline) -> bool {
-        let counts = |&number: &Number| {
-            self.told[number as usize].end == Some(ToldEnd::Committed)
-                && outline.levels[number as usize].of_engine() == Some(EngineLevel::PostgresSerializable)
-        };
+        let is_asked =
+            |number: &Number| outline.levels[*number as usize].of_engine() == Some(EngineLevel::PostgresSerializable);
+        let counts = |number: &Number| self.told[*number as usize].end == Some(ToldEnd::Committed) && is_asked(number);
         let all: Vec<Number> = outline.numbers().filter(counts).collect();
+        let ended_otherwise = outline.numbers().filter(|number| is_asked(number) && !counts(number));
+        if ended_otherwise.into_iter().any(|number| self.has_wrong_duplicate(number, &all)) {
+            return false;
+        }
         let mut order = ForcedOrder::new(outline.count());
         let mut edges: Vec<(Number, Number)> = Vec::new();
         for &number in &all {
@@ -189,8 +193,29 @@ impl ServerRun {
         before.into_iter().chain(later.map(|&other| (number, other))).collect()
     }
 
+    /// Whether a transaction ended with a duplicate where PostgreSQL refuses it as not serializable before it looks for duplicates: the other
+    /// one had read the key before it took it, and this one has read what somebody changed who committed no later than that other one.
+    fn has_wrong_duplicate(&self, number: Number, others: &[Number]) -> bool {
+        use StatementKind::Insert;
+        let told = &self.told[number as usize];
+        let Some(ToldEvent { kind: Insert, deed: ToldDeed::Read(by, Some(_)), .. }) = told.events.last() else {
+            return false;
+        };
+        let last = &told.events[told.events.len() - 1];
+        let committed = |one: Number| self.order.iter().position(|&other| other == one);
+        let is_early = |one: &Number| committed(*one) <= committed(*by);
+        let out = |event: &ToldEvent| -> Vec<Number> {
+            let later = self.edges_of(number, event).into_iter().filter(|edge| edge.0 == number).map(|edge| edge.1);
+            later.filter(|one| others.contains(one) && is_early(one)).collect()
+        };
+        told.end == Some(ToldEnd::RolledBack)
+            && others.contains(by)
+            && self.is_noted(last, *by, true)
+            && told.events.iter().any(|event| matches!(event.deed, ToldDeed::Read(..)) && !out(event).is_empty())
+    }
+
     fn is_noted(&self, event: &ToldEvent, source: Number, is_there: bool) -> bool {
-        use skew_history::StatementKind::{Insert, Upsert};
+        use StatementKind::{Insert, Upsert};
         let is_check = |kind| matches!(kind, Insert | Upsert);
         let of_writer = |other: &ToldEvent| {
             other.key == event.key && matches!(other.deed, ToldDeed::Read(..)) && !is_check(other.kind)
@@ -319,6 +344,10 @@ fn with_absences(told: ToldTransaction, written: &BTreeSet<KeyNumber>, keys: &Ke
                 }
             }
             reads.sort_by(|one, other| keys.key(one.key).cmp(keys.key(other.key)));
+            if reads_down(&scan.range) && scan.kind != StatementKind::Select {
+                // Each is looked at when its turn comes.
+                reads.reverse();
+            }
             events.extend(reads);
         }
         events.extend(told.events.get(place).filter(|event| event.scan.is_none()).cloned());

@@ -16,6 +16,7 @@
 
 use super::access::StepAccess;
 use super::database::ServerState;
+use super::gap::Gap;
 use super::told::{ToldDeed, ToldEvent, ToldScan, ToldTransaction};
 use crate::keys::{KeyNumber, Keys, reads_down};
 use crate::log::ScanEnd;
@@ -51,6 +52,8 @@ pub(crate) struct Want {
     pub(crate) is_write: bool,
     /// A row that is there is left as it is.
     pub(crate) ignores: bool,
+    /// It is one record of a range that is looked over.
+    pub(crate) in_range: bool,
 }
 
 /// Where a transaction stands.
@@ -120,6 +123,13 @@ impl Asking<'_> {
     pub(crate) fn event(&self, kind: StatementKind, key: KeyNumber, deed: ToldDeed) -> ToldEvent {
         let Asking { statement, scan, .. } = *self;
         ToldEvent { statement, kind, key, deed, passed: false, waited: false, scan }
+    }
+
+    /// The lock of a row that is sought.
+    pub(crate) fn want(&self, key: KeyNumber) -> Want {
+        // Along an index a server goes record by record, though it may be one only.
+        let in_range = self.scan.is_some() || self.keys.is_entry(key);
+        Want { key, kind: self.kind, is_check: false, is_write: false, ignores: false, in_range }
     }
 
     pub(crate) fn tell(&mut self, event: ToldEvent) {
@@ -387,7 +397,7 @@ impl<'a> ServerTurn<'a> {
         let (database, mut asking) = self.asking(keys, kind, scan);
         let mut outcome = database.seek(&mut asking, key, fits, false);
         if outcome == RowAnswer::Later {
-            let want = Want { key, kind, is_check: false, is_write: false, ignores: false };
+            let want = self.asking(keys, kind, scan).1.want(key);
             self.access.touches.push(key);
             let is_single = self.looks_once && scan.is_none() && self.database.looks_before_it_locks();
             let is_single = is_single && !self.database.is_repeatable(self.one);
@@ -396,6 +406,8 @@ impl<'a> ServerTurn<'a> {
             if !is_at_once {
                 self.point(TurnPoint::Lock(want))?;
             }
+            let gap = self.database.gap_wanted(self.one, &want, keys);
+            self.access.touches_gaps.extend(gap);
             let (database, mut asking) = self.asking(keys, kind, scan);
             outcome = database.seek(&mut asking, key, fits, true);
             self.database.go_on(self.one);
@@ -422,12 +434,17 @@ impl<'a> ServerTurn<'a> {
         if self.database.looks_before_it_locks() && self.database.is_repeatable(self.one) {
             self.take_snapshot()?;
         }
-        let want = Want { key, kind, is_check: true, is_write: false, ignores: self.ignores };
+        let want = Want { key, kind, is_check: true, is_write: false, ignores: self.ignores, in_range: false };
         self.point(TurnPoint::Lock(want))?;
         self.access.touches.push(key);
+        let before = self.database.touched(self.one);
         let (database, mut asking) = self.asking(keys, kind, None);
         let outcome = database.check(&mut asking, key, want);
         self.database.go_on(self.one);
+        if matches!(outcome, RowAnswer::Locked(_)) && !self.database.looks_before_it_locks() {
+            // What was claimed before is given back.
+            self.access.touches.extend(before);
+        }
         let outcome = self.settled(outcome)?;
         let row = match &outcome {
             RowAnswer::Locked(row) => Some(row.clone()),
@@ -447,7 +464,7 @@ impl<'a> ServerTurn<'a> {
         if is_blind && self.database.looks_before_it_locks() {
             self.take_snapshot()?;
         }
-        let want = Want { key, kind: self.kind, is_check: false, is_write: true, ignores: false };
+        let want = Want { key, kind: self.kind, is_check: false, is_write: true, ignores: false, in_range: false };
         // What a statement changes it has locked, but for entries of indexes and keys that it moves.
         if is_blind || !self.database.blockers(self.one, &want, keys).is_empty() {
             self.point(TurnPoint::Lock(want))?;
@@ -579,9 +596,13 @@ impl<'a> ServerTurn<'a> {
         }
         let is_new = self.dialogue.told.scans.last().is_none_or(|scan| scan.end != ScanEnd::Open);
         if is_new {
-            self.begin_look(range)?;
+            self.begin_look(range, keys)?;
             let scan = self.note_scan(range, kind);
             self.dialogue.told.scans[scan].end = ScanEnd::Open;
+        }
+        if !self.database.looks_before_it_locks() {
+            // Which key comes next is seen after every step.
+            self.access.touches_gaps.push(Gap::Range(range.clone()));
         }
         let scan = self.dialogue.told.scans.len() - 1;
         let (mut all, mut last, mut enough, mut count) = (Vec::new(), None, None, 0);
@@ -606,6 +627,9 @@ impl<'a> ServerTurn<'a> {
                 enough = Some(part_of(range, keys, next));
             }
         };
+        if end == ScanEnd::Whole {
+            self.end_look(range, keys, kind)?;
+        }
         self.dialogue.looked.clear();
         self.dialogue.told.scans[scan].end = end.clone();
         self.answer(question, TurnAnswer::Looked(all.clone(), end.clone()));
@@ -613,16 +637,32 @@ impl<'a> ServerTurn<'a> {
     }
 
     /// A range is about to be looked over.
-    fn begin_look(&mut self, range: &KeyRange) -> Result<(), Interrupt> {
-        let shared = Arc::new(range.clone());
+    fn begin_look(&mut self, range: &KeyRange, keys: &Keys) -> Result<(), Interrupt> {
         if self.database.looks_before_it_locks() {
             self.take_snapshot()?;
-            self.access.ranges.push(shared);
+            self.access.ranges.push(Arc::new(range.clone()));
         } else {
             self.point(TurnPoint::Open)?;
-            self.database.keep_gap(self.one, range);
-            self.access.touches_ranges.push(shared);
+            let gap = self.database.begin_range(self.one, range, keys);
+            self.access.touches_gaps.extend(gap);
         }
+        Ok(())
+    }
+
+    /// A range was looked over to its end. Whether the record behind it has to be waited for is known now: nobody would see a difference if
+    /// somebody came in between.
+    fn end_look(&mut self, range: &KeyRange, keys: &Keys, kind: StatementKind) -> Result<(), Interrupt> {
+        let want = |key| Want { key, kind, is_check: false, is_write: false, ignores: false, in_range: true };
+        let end = self.database.end_of(range, keys).map(want);
+        if let Some(end) = &end {
+            if !self.database.blockers(self.one, end, keys).is_empty() {
+                self.point(TurnPoint::Lock(*end))?;
+                self.database.go_on(self.one);
+            }
+            self.access.touches.push(end.key);
+        }
+        let gap = self.database.end_range(self.one, range, end.as_ref(), keys);
+        self.access.touches_gaps.extend(gap);
         Ok(())
     }
 

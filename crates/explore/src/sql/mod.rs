@@ -25,7 +25,7 @@ use skew_program::{
     Spoken, Step,
 };
 use skew_sql::rows::Layout;
-use skew_sql::{Granularity, MemoryStorage, Row, RowKey, SequenceId, Session, Stop, Storage, Write};
+use skew_sql::{Granularity, MemoryStorage, Row, RowKey, SequenceId, Session, SpaceId, Stop, Storage, Write};
 use skew_value::{Datum, SqlError, SqlState};
 use std::collections::{BTreeMap, BTreeSet};
 use view::{Counters, View};
@@ -290,6 +290,11 @@ impl Explorable for SqlProgram {
             table.map_or_else(|| row.clone(), |table| table.complete(row))
         };
         rows.rows().flat_map(|(key, row)| self.layout.split(key, &complete(key, row))).collect()
+    }
+
+    fn indexes(&self) -> Option<Vec<SpaceId>> {
+        let tables = self.program.initial().0.tables.values();
+        Some(tables.flat_map(|table| table.indexes.iter().map(|index| index.space)).collect())
     }
 
     fn run(

@@ -18,7 +18,7 @@
 
 use crate::requests::{Interrupt, Requests};
 use rustc_hash::FxHashMap;
-use skew_history::StatementKind;
+use skew_history::{Engine, StatementKind};
 use skew_program::Run;
 use skew_sql::rows::{Found, Layout, Looked, Memory, Reader, Scanned};
 use skew_sql::storage::look_by_scan;
@@ -209,6 +209,11 @@ impl<'view, 'requests> View<'view, 'requests> {
         self.atomic && !self.layout.has_cells(space)
     }
 
+    /// Whether entries of an index that lead to rows which are locked are locked, too.
+    fn locks_entries(&self) -> bool {
+        self.atomic && self.requests.engine() == Some(Engine::Mysql)
+    }
+
     fn write(&mut self, key: RowKey, value: Option<Row>) -> Result<(), Stop> {
         keep(&mut self.interrupt, &mut self.refusal, self.requests.write(&key, value.clone()))?;
         self.own.insert(key, value);
@@ -271,6 +276,27 @@ impl Storage for View<'_, '_> {
 
     fn scan(&mut self, range: &KeyRange, columns: &Columns) -> Result<Vec<(RowKey, Row)>, Stop> {
         self.rows(range, columns, false)
+    }
+
+    fn seek_entries(&mut self, range: &KeyRange) -> Result<Vec<(RowKey, Row)>, Stop> {
+        if !self.locks_entries() {
+            return self.scan(range, &Columns::All);
+        }
+        let (memory, mut asked) = self.asked();
+        let keys = memory.look_over(range, &mut |_, _| Fit::Yes, &mut asked)?;
+        let mut entries = Vec::new();
+        for key in keys {
+            entries.extend(self.seek_entry(&key)?.map(|entry| (key, entry)));
+        }
+        Ok(entries)
+    }
+
+    fn seek_entry(&mut self, key: &RowKey) -> Result<Option<Row>, Stop> {
+        if !self.locks_entries() {
+            return self.read(key, false);
+        }
+        let (memory, mut asked) = self.asked();
+        memory.seek(key, &mut |_, _| Fit::Yes, &mut asked)
     }
 
     fn seek(

@@ -94,6 +94,8 @@ fn the_textbook_upsert_is_refused_by_a_duplicate_or_by_a_deadlock() {
     let expected = [
         (PostgresReadCommitted, vec!["23505"]),
         (PostgresRepeatableRead, vec!["23505"]),
+        // Somebody is refused before it comes to a duplicate.
+        (PostgresSerializable, vec![]),
         (MysqlReadCommitted, vec!["23505"]),
         (MysqlRepeatableRead, vec!["1213"]),
         (MysqlSerializable, vec!["1213"]),
@@ -102,6 +104,74 @@ fn the_textbook_upsert_is_refused_by_a_duplicate_or_by_a_deadlock() {
         let found = &all.iter().find(|one| one.0 == level).expect("a level").1;
         assert_eq!(*found, codes, "{level}");
     }
+}
+
+#[test]
+fn at_postgresqls_serializable_a_duplicate_is_told_where_the_other_one_had_not_looked() {
+    let blind = UPSERT.replace("CALL upsert(2)", "CALL insert_blindly(2)").replace(
+        "SESSION ann",
+        "CREATE PROCEDURE insert_blindly(IN value INT) BEGIN INSERT INTO kv VALUES (1, value); END; SESSION ann",
+    );
+    assert_eq!(codes(&explore(&blind, PostgresSerializable)), ["23505"]);
+}
+
+#[test]
+fn upserts_of_different_keys_in_one_gap_are_a_deadlock_on_innodb() {
+    let other = UPSERT.replace("CALL upsert(2)", "CALL upsert_other(2)").replace(
+        "SESSION ann",
+        "CREATE PROCEDURE upsert_other(IN value INT)
+        BEGIN
+          UPDATE kv SET v = value WHERE id = 7;
+          INSERT INTO kv VALUES (7, value);
+        END;
+        SESSION ann",
+    );
+    for (level, codes_told) in
+        [(MysqlReadCommitted, vec![]), (MysqlRepeatableRead, vec!["1213"]), (MysqlSerializable, vec!["1213"])]
+    {
+        assert_eq!(codes(&explore(&other, level)), codes_told, "{level}");
+    }
+    // With a row between them they have gaps of their own.
+    let apart = other.replace("CREATE PROCEDURE upsert(", "INSERT INTO kv VALUES (5, 0); CREATE PROCEDURE upsert(");
+    assert!(codes(&explore(&apart, MysqlRepeatableRead)).is_empty());
+}
+
+const NUMBERED: &str = "
+    CREATE TABLE invoice (purchase INT PRIMARY KEY, number INT NOT NULL);
+    INSERT INTO invoice VALUES (10, 1);
+    CREATE PROCEDURE make_invoice(IN bought INT)
+    BEGIN
+      DECLARE highest INT;
+      SELECT number INTO highest FROM invoice ORDER BY number DESC LIMIT 1 FOR UPDATE;
+      INSERT INTO invoice VALUES (bought, highest + 1);
+    END;
+    SESSION ann: CALL make_invoice(11);
+    SESSION bob: CALL make_invoice(12);
+    ASSERT 'numbers are unique': (SELECT COUNT(DISTINCT number) = COUNT(*) FROM invoice);";
+
+#[test]
+fn locking_the_highest_row_of_innodb_makes_others_wait_and_nothing_else() {
+    // The scan begins at the row that is there, and comes to the end of the table when it has that.
+    for level in [MysqlReadCommitted, MysqlRepeatableRead, MysqlSerializable] {
+        let found = explore(NUMBERED, level);
+        assert_eq!((found.histories, found.violated.len(), codes(&found)), (2, 0, vec![]), "{level}");
+    }
+    // Before the row there is the gap that who waits for it has asked for.
+    let below = NUMBERED.replace("make_invoice(11)", "make_invoice(9)");
+    assert_eq!(codes(&explore(&below, MysqlRepeatableRead)), ["1213"]);
+    assert!(codes(&explore(&below, MysqlReadCommitted)).is_empty());
+}
+
+#[test]
+fn locking_the_highest_row_by_an_index_of_innodb_is_a_deadlock_above_read_committed() {
+    let indexed = NUMBERED.replace("number INT NOT NULL)", "number INT NOT NULL, KEY (number))");
+    for level in [MysqlRepeatableRead, MysqlSerializable] {
+        let found = explore(&indexed, level);
+        assert!(found.violated.is_empty(), "{level}: {found:?}");
+        assert_eq!(codes(&found), ["1213"], "{level}");
+    }
+    let found = explore(&indexed, MysqlReadCommitted);
+    assert!(codes(&found).is_empty() && found.violated.len() == 1, "{found:?}");
 }
 
 const INCREMENT: &str = "

@@ -168,7 +168,10 @@ impl<'run> Execution<'run> {
             Supply::new(read, range, &columns),
             outer,
             sink,
-            &mut |execution, range| execution.storage.scan(range, &Columns::All),
+            &mut |execution, range| match read.seeks() {
+                true => execution.storage.seek_entries(range),
+                false => execution.storage.scan(range, &Columns::All),
+            },
             &mut |execution, key, entry| {
                 let target = entry_target(&read.table, index, &key, &entry)?;
                 if !seen.insert(target.clone()) {
@@ -178,6 +181,14 @@ impl<'run> Execution<'run> {
                 Ok(row.map(|row| (target, row)))
             },
         )
+    }
+
+    /// The entry of an index under a key: sought, if it leads to a row that is to be locked.
+    fn entry(&mut self, read: &Read, key: &RowKey) -> Result<Option<Row>, Stop> {
+        match read.seeks() {
+            true => self.storage.seek_entry(key),
+            false => self.storage.get(key, &Columns::All, Lock::None),
+        }
     }
 
     /// The row that an entry or a key leads to: sought, if it is to be locked, else read.
@@ -257,7 +268,7 @@ impl<'run> Execution<'run> {
             let key = RowKey { space, parts: parts.into() };
             let target = match index {
                 None => Some(key),
-                Some(index) => match self.storage.get(&key, &Columns::All, Lock::None)? {
+                Some(index) => match self.entry(read, &key)? {
                     Some(entry) => Some(entry_target(&read.table, index, &key, &entry)?),
                     None => None,
                 },

@@ -1,0 +1,155 @@
+//! What a storm blows over: tables, and random statements on them that depend on nothing that was read.
+//!
+//! ```text
+//!   t (id, v, w)     ids 1 … 5, of which 1 and 3 are there at first, so that there are gaps before, between and behind them
+//!   c (id, t)        rows that refer to t, and what becomes of them when theirs goes
+//! ```
+//!
+//! | terrain | statements |
+//! |---|---|
+//! | `Rows` | on rows that are there, by key, by range and by a condition that no index leads to |
+//! | `Absent` | and on rows that are not, which come; on PostgreSQL, and at MariaDB's read committed, they go, too |
+//! | `Index` | the same, where a condition is looked up in an index |
+//! | `Unique` | the same with a second unique key |
+//! | `Children` | rows that refer to others |
+//!
+//! Savepoints are not among the statements: procedures have none.
+
+use skew_chance::Random;
+use skew_history::Engine;
+
+/// What the statements of a program may touch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Terrain {
+    Rows,
+    Absent,
+    Index,
+    Unique,
+    /// And what becomes of them when a row goes.
+    Children(&'static str),
+}
+
+/// What the program of a seed is about, and where.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Weather {
+    pub(crate) engine: Engine,
+    pub(crate) terrain: Terrain,
+    /// Whether rows may go: a row that InnoDB deletes stays as a record until it is purged, and when that is nobody knows.
+    deletes: bool,
+}
+
+/// The statements of each session, which is one transaction.
+pub(crate) type Sessions = Vec<Vec<String>>;
+
+impl Weather {
+    /// That of a seed at a level.
+    pub(crate) fn of(engine: Engine, level: &str, seed: u64) -> Weather {
+        let terrain = match (engine, seed % 6) {
+            (_, 0) => Terrain::Rows,
+            (_, 1) => Terrain::Absent,
+            (_, 2) => Terrain::Index,
+            (_, 3) => Terrain::Unique,
+            (Engine::Mysql, 4) => Terrain::Index,
+            (Engine::Mysql, _) => Terrain::Absent,
+            (_, 4) => Terrain::Children("ON DELETE CASCADE"),
+            _ => Terrain::Children(""),
+        };
+        let deletes = engine == Engine::Postgres || level.ends_with(":rc") && terrain == Terrain::Absent;
+        Weather { engine, terrain, deletes }
+    }
+
+    /// The statements that make tables and first rows.
+    pub(crate) fn tables(self) -> Vec<String> {
+        let unique = if self.terrain == Terrain::Unique { ", UNIQUE (w)" } else { "" };
+        let mut all = vec![
+            format!("CREATE TABLE t (id INT PRIMARY KEY, v INT NOT NULL, w INT NOT NULL{unique})"),
+            "INSERT INTO t VALUES (1, 10, 1), (3, 30, 3)".to_owned(),
+        ];
+        match self.terrain {
+            Terrain::Index => all.insert(1, "CREATE INDEX t_v ON t (v)".to_owned()),
+            Terrain::Children(action) => {
+                all.push(format!("CREATE TABLE c (id INT PRIMARY KEY, t INT NOT NULL REFERENCES t (id) {action})"));
+                all.push("INSERT INTO c VALUES (1, 1)".to_owned());
+            }
+            Terrain::Rows | Terrain::Absent | Terrain::Unique => {}
+        }
+        all
+    }
+
+    /// The sessions of a seed.
+    pub(crate) fn sessions(self, seed: u64) -> Sessions {
+        let mut random = Random::new(seed);
+        let (count, mut number) = (2 + random.index(2), 0);
+        let most = if count == 2 { 3 } else { 2 };
+        let session = |random: &mut Random, number: &mut usize| {
+            let length = 1 + random.index(most);
+            let statements = (0..length).map(|_| {
+                *number += 1;
+                self.statement(random, *number)
+            });
+            statements.collect()
+        };
+        (0..count).map(|_| session(&mut random, &mut number)).collect()
+    }
+
+    /// One statement; values are new ones, but for those that a condition is about.
+    fn statement(self, random: &mut Random, number: usize) -> String {
+        let has_all = self.terrain == Terrain::Rows;
+        let key = if has_all { 1 + 2 * random.below(2) } else { 1 + random.below(5) };
+        let value = 100 + number;
+        if matches!(self.terrain, Terrain::Children(_)) && random.chance(0.5) {
+            return match random.below(3) {
+                0 => format!("INSERT INTO c VALUES ({value}, {key})"),
+                1 => "SELECT id, t FROM c ORDER BY id".to_owned(),
+                _ => format!("DELETE FROM t WHERE id = {key}"),
+            };
+        }
+        match random.below(if has_all { 10 } else { 14 }) {
+            0 | 1 => format!("SELECT v FROM t WHERE id = {key}"),
+            2 => format!("SELECT v FROM t WHERE id = {key} {}", self.lock(random)),
+            3 => format!("UPDATE t SET v = {value} WHERE id = {key}"),
+            4 => format!("UPDATE t SET v = v + {value} WHERE id = {key}"),
+            5 => "SELECT id, v FROM t ORDER BY id".to_owned(),
+            6 => format!("SELECT id, v FROM t WHERE id BETWEEN {key} AND {} ORDER BY id FOR UPDATE", key + 1),
+            7 => format!("UPDATE t SET v = {value} WHERE id >= {key}"),
+            8 => format!("UPDATE t SET w = w + {value} WHERE v = {}", [10, 30, 40][random.index(3)]),
+            9 => format!("SELECT id FROM t WHERE v = {} FOR UPDATE", [10, 30, 40][random.index(3)]),
+            10 if self.deletes => format!("DELETE FROM t WHERE id = {key}"),
+            11 => self.upsert(random, key, value),
+            12 if self.terrain == Terrain::Unique => format!("UPDATE t SET w = {} WHERE id = {key}", random.below(6)),
+            _ => format!("INSERT INTO t VALUES ({key}, {value}, {})", self.unique(random, key)),
+        }
+    }
+
+    /// What goes into the second column that may be unique: now and then what another row has.
+    fn unique(self, random: &mut Random, key: u64) -> u64 {
+        if self.terrain == Terrain::Unique { random.below(6) } else { key }
+    }
+
+    fn lock(self, random: &mut Random) -> &'static str {
+        match self.engine {
+            Engine::Postgres => ["FOR UPDATE", "FOR NO KEY UPDATE", "FOR SHARE", "FOR KEY SHARE"][random.index(4)],
+            Engine::Mysql => ["FOR UPDATE", "FOR SHARE"][random.index(2)],
+        }
+    }
+
+    fn upsert(self, random: &mut Random, key: u64, value: usize) -> String {
+        let row = format!("({key}, {value}, {})", self.unique(random, key));
+        match (self.engine, random.chance(0.5)) {
+            (Engine::Postgres, true) => {
+                format!("INSERT INTO t VALUES {row} ON CONFLICT (id) DO UPDATE SET v = t.v + {value}")
+            }
+            (Engine::Postgres, false) => format!("INSERT INTO t VALUES {row} ON CONFLICT DO NOTHING"),
+            (Engine::Mysql, true) => format!("INSERT INTO t VALUES {row} ON DUPLICATE KEY UPDATE v = v + {value}"),
+            (Engine::Mysql, false) => format!("INSERT IGNORE INTO t VALUES {row}"),
+        }
+    }
+}
+
+/// A statement as the server of an engine understands it: MariaDB has no `FOR SHARE`.
+pub(crate) fn as_typed(sql: &str, engine: Engine) -> String {
+    match engine {
+        Engine::Postgres => sql.to_owned(),
+        Engine::Mysql => sql.replace("FOR SHARE", "LOCK IN SHARE MODE"),
+    }
+}
