@@ -5,11 +5,14 @@ use crate::bind::{Binder, Warning};
 use crate::call::{self, Script};
 use crate::error::ProgramError;
 use crate::instruction::Procedure;
-use crate::source::Source;
+use crate::source::{Source, named_dialect};
 use crate::{compile, file_parser, initial};
 use skew_sql::{Catalog, MemoryStorage, Session, by_place};
 use skew_value::{Dialect, Place, SqlError, SqlState};
 use std::sync::Arc;
+
+/// What a program is told that names no dialect, is wrong in PostgreSQL's, and right in MySQL's.
+const IS_MYSQL: &str = "MySQL understands it: if it is meant for MySQL or MariaDB, let the first line be `-- dialect: mysql`";
 
 /// A program that is ready to run.
 #[derive(Clone, Debug)]
@@ -37,8 +40,23 @@ impl Program {
         Program::load(text, clock).map_err(|error| ProgramError::new(error, start, text))
     }
 
+    /// In the dialect that it names, or in PostgreSQL's: then one that is right in MySQL's is told which line it lacks.
     fn load(text: &str, clock: i64) -> Result<Program, SqlError> {
-        let source = Source::new(text)?;
+        if let Some(dialect) = named_dialect(text)? {
+            return Program::load_in(dialect, text, clock);
+        }
+        let postgres = Program::load_in(Dialect::Postgres, text, clock);
+        postgres.map_err(|error| match Program::load_in(Dialect::MySql, text, clock) {
+            Ok(_) => {
+                let hint = error.hint.as_ref().map_or_else(|| IS_MYSQL.to_owned(), |hint| format!("{hint}; {IS_MYSQL}"));
+                error.with_hint(hint)
+            }
+            Err(_) => error,
+        })
+    }
+
+    fn load_in(dialect: Dialect, text: &str, clock: i64) -> Result<Program, SqlError> {
+        let source = Source::new(text, dialect)?;
         let parsed = file_parser::parse(&source)?;
         let (catalog, rows) = initial::run(&source, &parsed.schema, clock)?;
         let mut binder = Binder::new(&source, Arc::clone(&catalog));
@@ -64,7 +82,7 @@ impl Program {
         self.clock
     }
 
-    /// The dialect of its first line.
+    /// The dialect that its first line names; PostgreSQL's where it names none.
     pub fn dialect(&self) -> Dialect {
         self.source.dialect
     }
