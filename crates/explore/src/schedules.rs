@@ -305,8 +305,24 @@ pub(crate) fn step<P: Explorable + ?Sized>(
     execute(runner, next, number, Permit::Refuse(code)).map(Some)
 }
 
+/// One step of a transaction in a run that stands alone; nothing if it has to wait. Where the search would leave the run out, because its
+/// transactions at PostgreSQL's serializable could not have run one after the other, the commit that makes it such a run is refused.
+pub(crate) fn step_of_one_run<P: Explorable + ?Sized>(
+    runner: &mut Runner<'_, P>,
+    node: &ServerNode<P::Left>,
+    number: Number,
+) -> Result<Option<ServerNode<P::Left>>, ExploreError> {
+    let Some((next, _)) = step(runner, node, number)? else { return Ok(None) };
+    let level = runner.outline.levels[number as usize].of_engine();
+    let is_asked = node.is_committing(number) && level == Some(EngineLevel::PostgresSerializable);
+    if !is_asked || next.told(&runner.keys).is_serializable(&runner.outline) {
+        return Ok(Some(next));
+    }
+    Ok(Some(refuse_commit(runner, node, number)?.0))
+}
+
 /// The server refuses a transaction that is about to commit.
-pub(crate) fn refuse_commit<P: Explorable + ?Sized>(
+fn refuse_commit<P: Explorable + ?Sized>(
     runner: &mut Runner<'_, P>,
     node: &ServerNode<P::Left>,
     number: Number,

@@ -12,7 +12,8 @@ use skew_value::{Dialect, Place, SqlError, SqlState};
 use std::sync::Arc;
 
 /// What a program is told that names no dialect, is wrong in PostgreSQL's, and right in MySQL's.
-const IS_MYSQL: &str = "MySQL understands it: if it is meant for MySQL or MariaDB, let the first line be `-- dialect: mysql`";
+const IS_MYSQL: &str =
+    "MySQL understands it: if it is meant for MySQL or MariaDB, let the first line be `-- dialect: mysql`";
 
 /// A program that is ready to run.
 #[derive(Clone, Debug)]
@@ -48,7 +49,8 @@ impl Program {
         let postgres = Program::load_in(Dialect::Postgres, text, clock);
         postgres.map_err(|error| match Program::load_in(Dialect::MySql, text, clock) {
             Ok(_) => {
-                let hint = error.hint.as_ref().map_or_else(|| IS_MYSQL.to_owned(), |hint| format!("{hint}; {IS_MYSQL}"));
+                let hint =
+                    error.hint.as_ref().map_or_else(|| IS_MYSQL.to_owned(), |hint| format!("{hint}; {IS_MYSQL}"));
                 error.with_hint(hint)
             }
             Err(_) => error,

@@ -110,7 +110,8 @@ fn nesting_has_an_end() {
 
 #[test]
 fn the_parts_of_a_file_come_in_order() {
-    let parse = |text: &str| file_parser::parse(&Source::new(text, Dialect::MySql)?).map(|program| program.schema.len());
+    let parse =
+        |text: &str| file_parser::parse(&Source::new(text, Dialect::MySql)?).map(|program| program.schema.len());
     assert_eq!(parse("CREATE TABLE t (a INT); ; INSERT INTO t VALUES (1)"), Ok(2));
     for (text, message) in [
         ("CALL p();", "CALL belongs to a session"),
@@ -256,7 +257,8 @@ fn what_a_call_hands_out_another_takes() {
 #[test]
 fn a_program_that_names_no_dialect_is_postgresqls_and_one_in_mysqls_is_told_which_line_it_lacks() {
     let program = "CREATE TABLE t (id INT PRIMARY KEY); SESSION s: CALL p();";
-    let with = |body: &str| Program::parse(&program.replace(" SESSION", &format!("CREATE PROCEDURE p() {body}; SESSION")));
+    let with =
+        |body: &str| Program::parse(&program.replace(" SESSION", &format!("CREATE PROCEDURE p() {body}; SESSION")));
     assert_eq!(with("BEGIN END").unwrap().dialect(), Dialect::Postgres);
     let only_mysql = "BEGIN INSERT INTO `t` VALUES (1) ON DUPLICATE KEY UPDATE id = id; END";
     let hint = with(only_mysql).unwrap_err().hint.unwrap_or_default();
