@@ -131,13 +131,20 @@ impl<'p, P: Explorable + ?Sized> Playing<'p, P> {
         node.add(level.of_engine().unwrap_or(EngineLevel::PostgresReadCommitted));
     }
 
-    /// One step of whoever is chosen among those that need not wait: whose it was.
+    /// One step of whoever is chosen among those that need not wait: whose it was. A server does not pause within a statement, unless that
+    /// waits for somebody; so who is in the middle of one goes on before all others, and at once when its wait is over.
     fn turn(
         &mut self,
         node: &mut ServerNode<P::Left>,
         mut able: Vec<Number>,
         choose: &mut StepChooser<'_>,
     ) -> Result<Number, ExploreError> {
+        let keys = &self.runner.keys;
+        let within: Vec<Number> =
+            able.iter().copied().filter(|&number| node.is_within_statement(number, keys)).collect();
+        if !within.is_empty() {
+            able = within;
+        }
         while !able.is_empty() {
             let movable: Vec<Movable> = able.iter().map(|&number| self.movable(node, number)).collect();
             let number = able.remove(choose(&movable).min(able.len() - 1));

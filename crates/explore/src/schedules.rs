@@ -108,6 +108,18 @@ impl<L> ServerNode<L> {
         commits && self.stands[number as usize] == TurnPoint::End
     }
 
+    /// Whether a transaction stands in the middle of a statement, and could go on.
+    pub(crate) fn is_within_statement(&mut self, number: Number, keys: &Keys) -> bool {
+        let has_begun = self.dialogues[number as usize].has_begun;
+        match self.stands[number as usize] {
+            TurnPoint::Lock(want) => {
+                (has_begun || self.database.is_queued(number)) && self.database.blockers(number, &want, keys).is_empty()
+            }
+            TurnPoint::Open => has_begun,
+            TurnPoint::Unknown | TurnPoint::End => false,
+        }
+    }
+
     /// Whether the server has refused a transaction.
     pub(crate) fn is_refused(&self, number: Number) -> bool {
         matches!(self.dialogues[number as usize].told.end, Some(ToldEnd::Refused(..)))

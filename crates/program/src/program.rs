@@ -11,10 +11,6 @@ use skew_sql::{Catalog, MemoryStorage, Session, by_place};
 use skew_value::{Dialect, Place, SqlError, SqlState};
 use std::sync::Arc;
 
-/// What a program is told that names no dialect, is wrong in PostgreSQL's, and right in MySQL's.
-const IS_MYSQL: &str =
-    "MySQL understands it: if it is meant for MySQL or MariaDB, let the first line be `-- dialect: mysql`";
-
 /// A program that is ready to run.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -37,20 +33,33 @@ impl Program {
 
     /// The same where time begins at a moment, in microseconds since 1970.
     pub fn parse_at(text: &str, clock: i64) -> Result<Program, ProgramError> {
-        let start = Place { line: 1, column: 1 };
-        Program::load(text, clock).map_err(|error| ProgramError::new(error, start, text))
+        Program::parse_in(text, clock, Dialect::Postgres)
     }
 
-    /// In the dialect that it names, or in PostgreSQL's: then one that is right in MySQL's is told which line it lacks.
-    fn load(text: &str, clock: i64) -> Result<Program, SqlError> {
+    /// The same in a dialect, unless its first line names another one.
+    pub fn parse_in(text: &str, clock: i64, unnamed: Dialect) -> Result<Program, ProgramError> {
+        let start = Place { line: 1, column: 1 };
+        Program::load(text, clock, unnamed).map_err(|error| ProgramError::new(error, start, text))
+    }
+
+    /// One that names no dialect, and would be right in the other one, is told which line it lacks.
+    fn load(text: &str, clock: i64, unnamed: Dialect) -> Result<Program, SqlError> {
         if let Some(dialect) = named_dialect(text)? {
             return Program::load_in(dialect, text, clock);
         }
-        let postgres = Program::load_in(Dialect::Postgres, text, clock);
-        postgres.map_err(|error| match Program::load_in(Dialect::MySql, text, clock) {
+        let (other, advice) = match unnamed {
+            Dialect::Postgres => (
+                Dialect::MySql,
+                "MySQL understands it: if it is meant for MySQL or MariaDB, let the first line be `-- dialect: mysql`",
+            ),
+            Dialect::MySql => (
+                Dialect::Postgres,
+                "PostgreSQL understands it: if it is meant for that, let the first line be `-- dialect: postgres`",
+            ),
+        };
+        Program::load_in(unnamed, text, clock).map_err(|error| match Program::load_in(other, text, clock) {
             Ok(_) => {
-                let hint =
-                    error.hint.as_ref().map_or_else(|| IS_MYSQL.to_owned(), |hint| format!("{hint}; {IS_MYSQL}"));
+                let hint = error.hint.as_ref().map_or_else(|| advice.to_owned(), |hint| format!("{hint}; {advice}"));
                 error.with_hint(hint)
             }
             Err(_) => error,
@@ -84,7 +93,7 @@ impl Program {
         self.clock
     }
 
-    /// The dialect that its first line names; PostgreSQL's where it names none.
+    /// The dialect that its first line names; where it names none, the one that it was read in, which is PostgreSQL's unless somebody said otherwise.
     pub fn dialect(&self) -> Dialect {
         self.source.dialect
     }

@@ -142,7 +142,7 @@ impl Arguments {
     }
 
     fn play(&self, console: &mut Console) -> Result<Exit, Complaint> {
-        let file = program::read(&self.file, self.clock)?;
+        let file = program::read(&self.file, self.clock, &self.level)?;
         file.warnings().for_each(|warning| console.note(&warning));
         let levels = levels_of(&file, &self.level);
         let mut servers = self.confirming.servers(&file.name, &levels)?;

@@ -14,11 +14,11 @@ use std::path::Path;
 /// The largest program that is read.
 const LARGEST_PROGRAM: u64 = 16 << 20;
 
-/// Reads a file, whose time begins at a moment; `-` is standard input.
-pub(super) fn read(path: &Path, clock: Moment) -> Result<ProgramFile, Complaint> {
+/// Reads a file, whose time begins at a moment, and which is asked at these levels; `-` is standard input.
+pub(super) fn read(path: &Path, clock: Moment, levels: &[IsolationLevel]) -> Result<ProgramFile, Complaint> {
     let name = path.to_string_lossy().into_owned();
     let text = text_of(path, &name)?;
-    ProgramFile::parse(name, text, clock)
+    ProgramFile::parse(name, text, clock, levels)
 }
 
 fn text_of(path: &Path, name: &str) -> Result<String, Complaint> {

@@ -95,7 +95,7 @@ fn transactions_one_at_a_time_are_weak_all_the_same() {
 
 #[test]
 fn a_blind_write_leaves_it_open_who_was_last() {
-    let program = "
+    let program = "-- dialect: mysql
         CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL);
         INSERT INTO t VALUES (1, 0);
         CREATE PROCEDURE put(IN x INT) BEGIN REPLACE INTO t VALUES (1, x); END;
@@ -172,7 +172,7 @@ fn a_scan_that_lists_an_own_row_still_notices_phantoms() {
 
 #[test]
 fn blind_writes_take_turns_so_that_they_can_wait_for_each_other() {
-    let program = "
+    let program = "-- dialect: mysql
         CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL);
         CREATE PROCEDURE put(IN a INT, IN b INT) BEGIN REPLACE INTO t VALUES (a, 1); REPLACE INTO t VALUES (b, 2); END;
         SESSION s: CALL put(1, 2); SESSION t: CALL put(2, 1);";

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 impl Arguments {
     pub(super) fn explore_program(&self, path: &Path, console: &mut Console) -> Result<Exit, Complaint> {
-        let file = program::read(path, self.clock)?;
+        let file = program::read(path, self.clock, &self.level)?;
         file.warnings().for_each(|warning| console.note(&warning));
         self.refuse_for_programs(&file)?;
         let left_out = CallName::places(&self.without, &file)?;

@@ -139,7 +139,7 @@ impl Arguments {
     fn servers(&self, settings: &PredictSettings) -> Result<Option<(ProgramFile, LiveServers)>, Complaint> {
         let Some(servers) = self.confirming.servers("--confirm", &settings.levels)? else { return Ok(None) };
         let path = self.program.as_deref().ok_or_else(PredictSettings::lacks_program)?;
-        program::read(path, Moment::USUAL).map(|program| Some((program, servers)))
+        program::read(path, Moment::USUAL, &settings.levels).map(|program| Some((program, servers)))
     }
 
     fn settings(&self, replayer: Option<&Replayer>) -> PredictSettings {
