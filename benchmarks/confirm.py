@@ -3,6 +3,7 @@
 
     benchmarks/confirm.py                  # on servers that it starts: some minutes
     benchmarks/confirm.py --level pg:rc
+    benchmarks/confirm.py --command play   # what a hundred runs by chance meet, at the serializable levels, too
 
 Each program is explored at both read committeds, PostgreSQL's repeatable read and MariaDB's repeatable read; the counterexample of every
 assertion that fails is forced on PostgreSQL or MariaDB, statement by statement, and every answer is compared, and so is the assertion.
@@ -15,6 +16,7 @@ import subprocess
 from measure import ROOT, Session
 
 LEVELS = ["pg:rc", "pg:rr", "mysql:rc", "mysql:rr"]
+PLAYED = [*LEVELS, "pg:ser", "mysql:ser"]
 
 
 def programs(engine):
@@ -34,6 +36,17 @@ def explore(skew, program, level, url):
     return json.loads(done.stdout), []
 
 
+def play(skew, program, level, url):
+    """The same for `skew play`, told as `explore` tells it: its assertions, and the first run of each anomaly."""
+    command = [str(skew), "play", program, "--level", level, "--confirm", url, "--format", "json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1, 3):
+        return None, done.stderr.strip().splitlines()
+    report = json.loads(done.stdout)
+    anomalies = [{**one, "name": one["anomaly"], "violations": one["runs"]} for one in report["anomalies"]]
+    return {"levels": [{"assertions": report["assertions"] + anomalies}]}, []
+
+
 def servers(skew):
     """Throw-away servers, as `skew up` starts them, and where they are."""
     started = {}
@@ -48,16 +61,18 @@ def servers(skew):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--level", action="append", help="one of " + ", ".join(LEVELS))
+    parser.add_argument("--level", action="append", help="one of " + ", ".join(PLAYED))
+    parser.add_argument("--command", choices=["explore", "play"], default="explore")
     arguments = parser.parse_args()
-    session = Session("confirm")
+    session = Session("confirm" if arguments.command == "explore" else "confirm-play")
+    run, levels = (explore, LEVELS) if arguments.command == "explore" else (play, PLAYED)
     started = servers(session.skew)
     counts = {"confirmed": 0, "differs": 0, "untried": 0}
     try:
-        for level in arguments.level or LEVELS:
+        for level in arguments.level or levels:
             process_and_url = started["postgres" if level.startswith("pg") else "mariadb"]
             for program in programs("postgres" if level.startswith("pg") else "mysql"):
-                report, errors = explore(session.skew, program, level, process_and_url[1])
+                report, errors = run(session.skew, program, level, process_and_url[1])
                 if report is None:
                     session.say(f"{level:9} {program}: not explored: {' '.join(errors[:2])}")
                     continue

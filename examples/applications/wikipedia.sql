@@ -1,3 +1,4 @@
+-- dialect: mysql
 -- An encyclopedia: anybody reads pages, members watch pages and edit them. An edit adds a revision that names the one it was made
 -- from, moves the page on to it, counts the member's edits, and leaves a line in the log.
 CREATE TABLE page (id INT PRIMARY KEY, latest INT NOT NULL);

@@ -1,4 +1,4 @@
-//! A run of the explorer on a real server: the same statements in the same order, and whether everything comes out the same.
+//! A run that a model of a server shows, on a real server: the same statements in the same order, and whether everything comes out the same.
 //!
 //! ```text
 //!   Typed ── tables and rows in a schema of its own ── Screenplay ── performed ──> every answer compared
@@ -13,9 +13,11 @@ use crate::conformance::Engine as Server;
 use crate::typed::{Typed, TypedStatement, rows_words, words};
 use crate::{Complaint, servers};
 use serde_json::{Value as Json, json};
-use skew_history::{Engine, EngineLevel};
+use skew_history::{Engine, EngineLevel, IsolationLevel};
 use skew_program::{Heard, TextRows};
 use skew_value::Dialect;
+use skew_view::Palette;
+use skew_view::words::clean;
 use skew_workload::connection::{Connection, Settings, StatementAnswer, connect};
 use skew_workload::screenplay::{AfterRefusal, Cue, CueEnd, Screenplay, Staging, Transcript, perform};
 use skew_workload::servers::{Fleet, Kind};
@@ -198,8 +200,13 @@ pub struct LiveServers {
 }
 
 impl LiveServers {
-    /// Nothing is started yet; a server that was named is asked who it is.
-    pub fn new(confirm_on: &ConfirmOn) -> Result<LiveServers, Complaint> {
+    /// Nothing is started yet; a server that was named is asked who it is. Where all levels are of the papers there is nothing to confirm.
+    pub fn new(confirm_on: &ConfirmOn, name: &str, levels: &[IsolationLevel]) -> Result<LiveServers, Complaint> {
+        if !levels.is_empty() && levels.iter().all(|level| level.of_engine().is_none()) {
+            let message =
+                "--confirm is for levels of engines: no server has those of the papers, and what only they have";
+            return Err(Complaint::new(name, message.to_owned(), "leave it out"));
+        }
         Ok(match confirm_on {
             ConfirmOn::Up => LiveServers { is_named: false, known: Vec::new() },
             ConfirmOn::Server(url) => LiveServers { is_named: true, known: vec![(LiveServer::open(url)?, None)] },
@@ -216,7 +223,7 @@ impl LiveServers {
             Engine::Postgres => Kind::Postgres,
             Engine::Mysql => Kind::MariaDb,
         };
-        let fleet = servers::start(kind, 1, &[], "skew explore --confirm up")?;
+        let fleet = servers::start(kind, 1, &[], "--confirm up")?;
         let server = LiveServer::open(&fleet.urls()[0])?;
         self.known.push((server, Some(fleet)));
         Ok(&self.known[self.known.len() - 1].0)
@@ -224,7 +231,7 @@ impl LiveServers {
 }
 
 fn settings() -> Settings {
-    Settings { name: "skew explore".to_owned(), timeout: PATIENCE * 4 }
+    Settings { name: "skew confirm".to_owned(), timeout: PATIENCE * 4 }
 }
 
 /// A schema of one's own, gone with its tables when nobody needs it any more.
@@ -396,8 +403,18 @@ fn end_words(end: &CueEnd, expected: &Heard) -> String {
 }
 
 impl Confirmation {
+    /// What is told of it, a line each, the first one in the colour of the verdict.
+    pub(crate) fn told(&self, has_assertion: bool, palette: Palette) -> String {
+        let Palette { good, doubtful, end, .. } = palette;
+        let colour = if self.verdict == ConfirmationVerdict::Confirmed { good } else { doubtful };
+        let lines = self.lines(has_assertion);
+        let (first, others) = lines.split_first().map_or(("", &[][..]), |(first, others)| (first.as_str(), others));
+        let others: String = others.iter().map(|line| format!("{}\n", clean(line))).collect();
+        format!("{colour}{}{end}\n{others}", clean(first))
+    }
+
     /// What is told of it, a line each; the first one is the verdict.
-    pub(crate) fn lines(&self, has_assertion: bool) -> Vec<String> {
+    fn lines(&self, has_assertion: bool) -> Vec<String> {
         match &self.verdict {
             ConfirmationVerdict::Confirmed => {
                 let assertion = if has_assertion { ", and the assertion is false there, too" } else { "" };

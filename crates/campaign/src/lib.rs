@@ -45,6 +45,7 @@ pub mod played;
 pub mod predicted;
 pub mod program_file;
 pub mod recording;
+mod said;
 mod seeds;
 pub mod served;
 pub mod servers;

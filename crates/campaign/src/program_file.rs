@@ -23,9 +23,19 @@ pub struct ProgramFile {
 }
 
 impl ProgramFile {
-    /// Understands a text, in which time begins at a moment. A program whose sessions call nothing is refused.
-    pub fn parse(name: String, text: String, clock: Moment) -> Result<ProgramFile, Complaint> {
-        let program = Program::parse_at(&text, clock.0).map_err(|error| complaint(&name, &error))?;
+    /// Understands a text, in which time begins at a moment, and which is asked at these levels: one that names no dialect is PostgreSQL's, unless
+    /// all that is asked of it is MySQL's. A program whose sessions call nothing is refused.
+    pub fn parse(
+        name: String,
+        text: String,
+        clock: Moment,
+        levels: &[IsolationLevel],
+    ) -> Result<ProgramFile, Complaint> {
+        let asks =
+            |engine: Engine| levels.iter().filter_map(|level| level.of_engine()).any(|one| one.engine() == engine);
+        let is_mysql = asks(Engine::Mysql) && !asks(Engine::Postgres);
+        let unnamed = if is_mysql { Dialect::MySql } else { Dialect::Postgres };
+        let program = Program::parse_in(&text, clock.0, unnamed).map_err(|error| complaint(&name, &error))?;
         if program.scripts().is_empty() {
             let advice = "add lines like `SESSION alice: CALL withdraw(1, 60, @a);`";
             return Err(Complaint::new(&name, "no SESSION calls anything".to_owned(), advice));

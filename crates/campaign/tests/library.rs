@@ -34,7 +34,7 @@ ASSERT 'both count': (SELECT count FROM counter WHERE id = 1) = 2;
 
 #[test]
 fn a_program_is_played() {
-    let file = ProgramFile::parse("counter.sql".to_owned(), LOST_UPDATE.to_owned(), Moment::USUAL).unwrap();
+    let file = ProgramFile::parse("counter.sql".to_owned(), LOST_UPDATE.to_owned(), Moment::USUAL, &[]).unwrap();
     let weakness = Weakness {
         level: IsolationLevel::ReadCommitted,
         updates: Updates::Atomic,

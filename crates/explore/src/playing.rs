@@ -17,7 +17,8 @@ use crate::explorable::Explorable;
 use crate::outline::{Options, Outline, Place};
 use crate::run::Run;
 use crate::runner::Runner;
-use crate::schedules::{ServerNode, active, refuse_commit, root, stand_up, step};
+use crate::schedules::beats::{self, Beat};
+use crate::schedules::{ServerNode, active, root, stand_up, step_of_one_run};
 use crate::set::Number;
 use skew_history::EngineLevel;
 use std::sync::Arc;
@@ -68,6 +69,25 @@ impl<'p, P: Explorable + ?Sized> Playing<'p, P> {
 
     /// Makes one run.
     pub fn run(&mut self, choose: &mut StepChooser<'_>) -> Result<Run<'_, P>, ExploreError> {
+        let node = self.played(choose)?;
+        Ok(self.over(node))
+    }
+
+    /// Makes one run, and says when each statement of it is sent.
+    pub fn run_with_beats(&mut self, choose: &mut StepChooser<'_>) -> Result<(Run<'_, P>, Vec<Beat>), ExploreError> {
+        let node = self.played(choose)?;
+        let beats = beats::beats(&mut self.runner, &node.steps)?;
+        Ok((self.over(node), beats))
+    }
+
+    fn over(&self, node: ServerNode<P::Left>) -> Run<'_, P> {
+        let run = node.told(&self.runner.keys);
+        let node = node.run(run, &self.runner.outline, &self.runner.keys);
+        Run::new(&self.runner, node)
+    }
+
+    /// All steps up to the end.
+    fn played(&mut self, choose: &mut StepChooser<'_>) -> Result<ServerNode<P::Left>, ExploreError> {
         let mut outline = Outline::unknown(self.whole.options);
         outline.session_names.clone_from(&self.whole.session_names);
         self.runner.outline = Arc::new(outline);
@@ -87,9 +107,7 @@ impl<'p, P: Explorable + ?Sized> Playing<'p, P> {
                 self.go_on(&mut agendas, &mut node, number);
             }
         }
-        let run = node.told(&self.runner.keys);
-        let node = node.run(run, &self.runner.outline, &self.runner.keys);
-        Ok(Run::new(&self.runner, node))
+        Ok(node)
     }
 
     /// A server of the right engine on which nothing has begun, and nobody is there.
@@ -113,17 +131,24 @@ impl<'p, P: Explorable + ?Sized> Playing<'p, P> {
         node.add(level.of_engine().unwrap_or(EngineLevel::PostgresReadCommitted));
     }
 
-    /// One step of whoever is chosen among those that need not wait: whose it was.
+    /// One step of whoever is chosen among those that need not wait: whose it was. A server does not pause within a statement, unless that
+    /// waits for somebody; so who is in the middle of one goes on before all others, and at once when its wait is over.
     fn turn(
         &mut self,
         node: &mut ServerNode<P::Left>,
         mut able: Vec<Number>,
         choose: &mut StepChooser<'_>,
     ) -> Result<Number, ExploreError> {
+        let keys = &self.runner.keys;
+        let within: Vec<Number> =
+            able.iter().copied().filter(|&number| node.is_within_statement(number, keys)).collect();
+        if !within.is_empty() {
+            able = within;
+        }
         while !able.is_empty() {
             let movable: Vec<Movable> = able.iter().map(|&number| self.movable(node, number)).collect();
             let number = able.remove(choose(&movable).min(able.len() - 1));
-            if let Some(next) = self.step(node, number)? {
+            if let Some(next) = step_of_one_run(&mut self.runner, node, number)? {
                 *node = next;
                 return Ok(number);
             }
@@ -135,21 +160,6 @@ impl<'p, P: Explorable + ?Sized> Playing<'p, P> {
     fn movable(&self, node: &ServerNode<P::Left>, number: Number) -> Movable {
         let session = self.runner.outline.places[number as usize].session;
         Movable { session, is_under_way: node.steps.contains(&number) }
-    }
-
-    /// One step of a transaction; nothing if it has to wait.
-    fn step(
-        &mut self,
-        node: &ServerNode<P::Left>,
-        number: Number,
-    ) -> Result<Option<ServerNode<P::Left>>, ExploreError> {
-        let Some((next, _)) = step(&mut self.runner, node, number)? else { return Ok(None) };
-        let level = self.runner.outline.levels[number as usize].of_engine();
-        let is_asked = node.is_committing(number) && level == Some(EngineLevel::PostgresSerializable);
-        if !is_asked || next.told(&self.runner.keys).is_serializable(&self.runner.outline) {
-            return Ok(Some(next));
-        }
-        Ok(Some(refuse_commit(&mut self.runner, node, number)?.0))
     }
 
     /// A transaction is over: its session tries again, or goes on with the next call.

@@ -313,7 +313,8 @@ impl<'a, P: Explorable + ?Sized> Recorder<'a, P> {
     }
 }
 
-fn claim(writer: &Option<String>) -> ClaimedWriter<'_> {
+/// A writer by its name; nothing is t0.
+pub(crate) fn claim(writer: &Option<String>) -> ClaimedWriter<'_> {
     match writer {
         Some(name) => ClaimedWriter::Transaction(Name::from(name.as_str())),
         None => ClaimedWriter::Initial,

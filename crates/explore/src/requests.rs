@@ -162,6 +162,13 @@ impl<'a> Requests<'a> {
         }
     }
 
+    /// What the statement that has begun says, for whoever is shown the run.
+    pub fn say(&mut self, text: &Arc<str>) {
+        if let Some(turn) = &mut self.turn {
+            turn.say(text);
+        }
+    }
+
     /// The statement that has begun looks at nothing more in its snapshot once it has asked for its first lock. Saying so saves time, because
     /// fewer orders make a difference; it has to be true.
     pub fn look_once(&mut self) {

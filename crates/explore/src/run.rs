@@ -254,6 +254,12 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
         outline.numbers().filter_map(left).collect()
     }
 
+    /// The places of all transactions with the calls of the program that they make: one that is tried again makes a call once more.
+    pub fn attempts(&self) -> Vec<(Place, Place)> {
+        let outline = &self.runner.outline;
+        outline.numbers().map(|number| (outline.places[number as usize], outline.call(number))).collect()
+    }
+
     /// The run written down: a search to which this is added finds this run and no other.
     pub fn subtree(&self) -> Subtree {
         Subtree::of(&self.node, &self.runner.keys)

@@ -108,6 +108,18 @@ impl<L> ServerNode<L> {
         commits && self.stands[number as usize] == TurnPoint::End
     }
 
+    /// Whether a transaction stands in the middle of a statement, and could go on.
+    pub(crate) fn is_within_statement(&mut self, number: Number, keys: &Keys) -> bool {
+        let has_begun = self.dialogues[number as usize].has_begun;
+        match self.stands[number as usize] {
+            TurnPoint::Lock(want) => {
+                (has_begun || self.database.is_queued(number)) && self.database.blockers(number, &want, keys).is_empty()
+            }
+            TurnPoint::Open => has_begun,
+            TurnPoint::Unknown | TurnPoint::End => false,
+        }
+    }
+
     /// Whether the server has refused a transaction.
     pub(crate) fn is_refused(&self, number: Number) -> bool {
         matches!(self.dialogues[number as usize].told.end, Some(ToldEnd::Refused(..)))
@@ -306,8 +318,24 @@ pub(crate) fn step<P: Explorable + ?Sized>(
     execute(runner, next, number, Permit::Refuse(code)).map(Some)
 }
 
+/// One step of a transaction in a run that stands alone; nothing if it has to wait. Where the search would leave the run out, because its
+/// transactions at PostgreSQL's serializable could not have run one after the other, the commit that makes it such a run is refused.
+pub(crate) fn step_of_one_run<P: Explorable + ?Sized>(
+    runner: &mut Runner<'_, P>,
+    node: &ServerNode<P::Left>,
+    number: Number,
+) -> Result<Option<ServerNode<P::Left>>, ExploreError> {
+    let Some((next, _)) = step(runner, node, number)? else { return Ok(None) };
+    let level = runner.outline.levels[number as usize].of_engine();
+    let is_asked = node.is_committing(number) && level == Some(EngineLevel::PostgresSerializable);
+    if !is_asked || next.told(&runner.keys).is_serializable(&runner.outline) {
+        return Ok(Some(next));
+    }
+    Ok(Some(refuse_commit(runner, node, number)?.0))
+}
+
 /// The server refuses a transaction that is about to commit.
-pub(crate) fn refuse_commit<P: Explorable + ?Sized>(
+fn refuse_commit<P: Explorable + ?Sized>(
     runner: &mut Runner<'_, P>,
     node: &ServerNode<P::Left>,
     number: Number,

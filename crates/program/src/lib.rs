@@ -22,8 +22,8 @@
 //!   (SELECT balance FROM account WHERE id = 1) = 100 - alice[1].paid - bob[1].paid - bob[2].paid;
 //! ```
 //!
-//! A procedure is one transaction. The language is MariaDB's SQL/PSM in both dialects; the dialect (MySQL, unless the first line says
-//! `-- dialect: postgres`) decides about types, expressions and statements. Where it departs from MariaDB it says so:
+//! A procedure is one transaction. The language is MariaDB's SQL/PSM in both dialects; the dialect (PostgreSQL's, unless the first line
+//! says `-- dialect: mysql`) decides about types, expressions and statements. Where it departs from MariaDB it says so:
 //!
 //! - an error aborts the transaction, because there are no handlers; SIGNAL and ROLLBACK abort it too, and end the procedure;
 //! - `ROW_COUNT()` and `GET DIAGNOSTICS n = ROW_COUNT` tell of the last INSERT, UPDATE or DELETE, whatever SELECT and SET came after;

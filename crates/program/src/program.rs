@@ -5,7 +5,7 @@ use crate::bind::{Binder, Warning};
 use crate::call::{self, Script};
 use crate::error::ProgramError;
 use crate::instruction::Procedure;
-use crate::source::Source;
+use crate::source::{Source, named_dialect};
 use crate::{compile, file_parser, initial};
 use skew_sql::{Catalog, MemoryStorage, Session, by_place};
 use skew_value::{Dialect, Place, SqlError, SqlState};
@@ -33,12 +33,41 @@ impl Program {
 
     /// The same where time begins at a moment, in microseconds since 1970.
     pub fn parse_at(text: &str, clock: i64) -> Result<Program, ProgramError> {
-        let start = Place { line: 1, column: 1 };
-        Program::load(text, clock).map_err(|error| ProgramError::new(error, start, text))
+        Program::parse_in(text, clock, Dialect::Postgres)
     }
 
-    fn load(text: &str, clock: i64) -> Result<Program, SqlError> {
-        let source = Source::new(text)?;
+    /// The same in a dialect, unless its first line names another one.
+    pub fn parse_in(text: &str, clock: i64, unnamed: Dialect) -> Result<Program, ProgramError> {
+        let start = Place { line: 1, column: 1 };
+        Program::load(text, clock, unnamed).map_err(|error| ProgramError::new(error, start, text))
+    }
+
+    /// One that names no dialect, and would be right in the other one, is told which line it lacks.
+    fn load(text: &str, clock: i64, unnamed: Dialect) -> Result<Program, SqlError> {
+        if let Some(dialect) = named_dialect(text)? {
+            return Program::load_in(dialect, text, clock);
+        }
+        let (other, advice) = match unnamed {
+            Dialect::Postgres => (
+                Dialect::MySql,
+                "MySQL understands it: if it is meant for MySQL or MariaDB, let the first line be `-- dialect: mysql`",
+            ),
+            Dialect::MySql => (
+                Dialect::Postgres,
+                "PostgreSQL understands it: if it is meant for that, let the first line be `-- dialect: postgres`",
+            ),
+        };
+        Program::load_in(unnamed, text, clock).map_err(|error| match Program::load_in(other, text, clock) {
+            Ok(_) => {
+                let hint = error.hint.as_ref().map_or_else(|| advice.to_owned(), |hint| format!("{hint}; {advice}"));
+                error.with_hint(hint)
+            }
+            Err(_) => error,
+        })
+    }
+
+    fn load_in(dialect: Dialect, text: &str, clock: i64) -> Result<Program, SqlError> {
+        let source = Source::new(text, dialect)?;
         let parsed = file_parser::parse(&source)?;
         let (catalog, rows) = initial::run(&source, &parsed.schema, clock)?;
         let mut binder = Binder::new(&source, Arc::clone(&catalog));
@@ -64,7 +93,7 @@ impl Program {
         self.clock
     }
 
-    /// The dialect of its first line.
+    /// The dialect that its first line names; where it names none, the one that it was read in, which is PostgreSQL's unless somebody said otherwise.
     pub fn dialect(&self) -> Dialect {
         self.source.dialect
     }

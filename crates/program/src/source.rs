@@ -69,13 +69,12 @@ pub(crate) struct Piece {
 }
 
 impl Source {
-    /// Reads the tokens of a file.
-    pub(crate) fn new(file: &str) -> Result<Source, SqlError> {
+    /// Reads the tokens of a file in a dialect.
+    pub(crate) fn new(file: &str, dialect: Dialect) -> Result<Source, SqlError> {
         if file.len() > LARGEST_TEXT {
             let message = format!("the program has more than {} MiB", LARGEST_TEXT >> 20);
             return Err(SqlError::new(SqlState::LIMIT_EXCEEDED, message).at(Place { line: 1, column: 1 }));
         }
-        let dialect = dialect_of(file)?;
         let text = replace_delimiters(file);
         let spots = tokens_of(&text, dialect)?;
         Ok(Source { dialect, text, spots })
@@ -152,14 +151,14 @@ fn padded(name: &str, replaced: &str) -> String {
     text
 }
 
-/// The dialect of the first line: `-- dialect: postgres`.
-fn dialect_of(file: &str) -> Result<Dialect, SqlError> {
+/// The dialect that the first line names: `-- dialect: mysql`.
+pub(crate) fn named_dialect(file: &str) -> Result<Option<Dialect>, SqlError> {
     let first = file.lines().next().unwrap_or_default().trim_start_matches('\u{feff}').trim();
-    let Some(comment) = first.strip_prefix("--") else { return Ok(Dialect::MySql) };
-    let Some(name) = comment.trim().strip_prefix("dialect:") else { return Ok(Dialect::MySql) };
+    let comment = first.strip_prefix("--").map(str::trim);
+    let Some(name) = comment.and_then(|comment| comment.strip_prefix("dialect:")) else { return Ok(None) };
     match name.trim().to_ascii_lowercase().as_str() {
-        "mysql" | "mariadb" => Ok(Dialect::MySql),
-        "postgres" | "postgresql" => Ok(Dialect::Postgres),
+        "mysql" | "mariadb" => Ok(Some(Dialect::MySql)),
+        "postgres" | "postgresql" => Ok(Some(Dialect::Postgres)),
         other => Err(syntax(Place { line: 1, column: 1 }, format!("there is no dialect {other}"))
             .with_hint("write postgres or mysql")),
     }
@@ -287,7 +286,7 @@ mod tests {
 
     #[test]
     fn a_piece_keeps_its_length_when_a_part_is_left_out() {
-        let source = Source::new("SELECT a INTO b FROM t").unwrap();
+        let source = Source::new("SELECT a INTO b FROM t", Dialect::Postgres).unwrap();
         let piece = Piece { spots: 0..6, without: Some(2..4) };
         assert_eq!(source.text_of(&piece), "SELECT a        FROM t");
         assert_eq!(source.rewritten(&piece, &[(1..2, "é".to_owned())]), "SELECT é        FROM t");
@@ -295,8 +294,9 @@ mod tests {
 
     #[test]
     fn the_first_line_names_the_dialect() {
-        assert_eq!(dialect_of("-- dialect: postgres\nx"), Ok(Dialect::Postgres));
-        assert_eq!(dialect_of("SELECT 1"), Ok(Dialect::MySql));
-        assert!(dialect_of("-- dialect: oracle").is_err());
+        assert_eq!(named_dialect("-- dialect: postgres\nx"), Ok(Some(Dialect::Postgres)));
+        assert_eq!(named_dialect("--dialect: MariaDB \nx"), Ok(Some(Dialect::MySql)));
+        assert_eq!(named_dialect("SELECT 1\n-- dialect: mysql"), Ok(None));
+        assert!(named_dialect("-- dialect: oracle").is_err());
     }
 }

@@ -199,7 +199,7 @@ mod tests {
 
     /// What the first call of a program says and hears.
     fn spoken(text: &str) -> Result<Vec<Spoken>, SqlError> {
-        let program = Program::parse(text).expect("a program");
+        let program = Program::parse_in(text, skew_sql::by_place::EPOCH, Dialect::MySql).expect("a program");
         let (mut session, mut storage) = (program.session(), program.initial().1.clone());
         let mut run = Client::new(&program, 0).start(&program, 0, MOST_STEPS).expect("a call");
         run.remember();

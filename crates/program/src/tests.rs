@@ -6,11 +6,11 @@ use super::*;
 use crate::source::Source;
 use crate::syntax::{Statement, StatementKind};
 use skew_sql::MemoryStorage;
-use skew_value::{Datum, Place, SqlError, SqlState};
+use skew_value::{Datum, Dialect, Place, SqlError, SqlState};
 
 /// The body of a procedure `p` as text: one word per statement, blocks in parentheses.
 fn shape(body: &str) -> Result<String, SqlError> {
-    let source = Source::new(&format!("CREATE PROCEDURE p()\n{body}"))?;
+    let source = Source::new(&format!("CREATE PROCEDURE p()\n{body}"), Dialect::MySql)?;
     let parsed = file_parser::parse(&source)?;
     Ok(parsed.procedures.iter().map(|procedure| told(&procedure.body, &source)).collect())
 }
@@ -110,7 +110,8 @@ fn nesting_has_an_end() {
 
 #[test]
 fn the_parts_of_a_file_come_in_order() {
-    let parse = |text: &str| file_parser::parse(&Source::new(text)?).map(|program| program.schema.len());
+    let parse =
+        |text: &str| file_parser::parse(&Source::new(text, Dialect::MySql)?).map(|program| program.schema.len());
     assert_eq!(parse("CREATE TABLE t (a INT); ; INSERT INTO t VALUES (1)"), Ok(2));
     for (text, message) in [
         ("CALL p();", "CALL belongs to a session"),
@@ -162,13 +163,9 @@ fn serially(program: &Program, most_steps: u64) -> Result<(Results, MemoryStorag
 }
 
 /// The fields of the only call of a procedure whose body is given, as text.
-fn fields(body: &str) -> String {
-    fields_in("", body)
-}
-
 fn fields_in(dialect: &str, body: &str) -> String {
     let text = format!(
-        "{dialect}CREATE TABLE t (id INT PRIMARY KEY, n INT, s VARCHAR(20));
+        "-- dialect: {dialect}\nCREATE TABLE t (id INT PRIMARY KEY, n INT, s VARCHAR(20));
          INSERT INTO t VALUES (1, 10, 'one'), (2, 20, 'two'), (3, 30, 'three');
          CREATE PROCEDURE p(IN a INT, INOUT b INT, OUT c INT)\n{body};
          SESSION x: CALL p(7, @b, @c);"
@@ -226,8 +223,9 @@ fn procedures_do_what_mariadb_does() {
         ("BEGIN INSERT INTO t VALUES (a, a, 'x'); SELECT COUNT(*) INTO c FROM t; END", "committed b=NULL c=4"),
         ("BEGIN SET c = (SELECT SUM(n) FROM t WHERE id <> a); END", "committed b=NULL c=60"),
     ] {
-        assert_eq!(fields(body), expected, "{body}");
-        assert_eq!(fields_in("-- dialect: postgres\n", body), expected, "postgres: {body}");
+        for dialect in ["mysql", "postgres"] {
+            assert_eq!(fields_in(dialect, body), expected, "{dialect}: {body}");
+        }
     }
 }
 
@@ -254,6 +252,18 @@ fn what_a_call_hands_out_another_takes() {
     assert_eq!(program.scripts()[0].calls[2].level, Some(skew_history::IsolationLevel::ReadCommitted));
     let (results, mut storage, _) = serially(&program, MOST_STEPS).unwrap();
     assert!(program.assertions()[0].holds(&mut program.session(), &results, &mut storage).unwrap());
+}
+
+#[test]
+fn a_program_that_names_no_dialect_is_postgresqls_and_one_in_mysqls_is_told_which_line_it_lacks() {
+    let program = "CREATE TABLE t (id INT PRIMARY KEY); SESSION s: CALL p();";
+    let with =
+        |body: &str| Program::parse(&program.replace(" SESSION", &format!("CREATE PROCEDURE p() {body}; SESSION")));
+    assert_eq!(with("BEGIN END").unwrap().dialect(), Dialect::Postgres);
+    let only_mysql = "BEGIN INSERT INTO `t` VALUES (1) ON DUPLICATE KEY UPDATE id = id; END";
+    let hint = with(only_mysql).unwrap_err().hint.unwrap_or_default();
+    assert!(hint.contains("`-- dialect: mysql`"), "{hint}");
+    assert!(with("BEGIN UPDATE nowhere SET n = 1; END").unwrap_err().hint.is_none(), "wrong in both");
 }
 
 #[test]

@@ -5,8 +5,10 @@
 //! ```
 
 use super::ExploredProgram;
+use crate::{Complaint, ProgramFile};
 use skew_explore::Place;
 use skew_program::{Program, Script};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -40,7 +42,7 @@ impl FromStr for CallName {
 
 impl CallName {
     /// Where a program has the call, if it does.
-    pub fn place(&self, program: &Program) -> Option<Place> {
+    fn place(&self, program: &Program) -> Option<Place> {
         let named = |script: &Script| script.name.eq_ignore_ascii_case(&self.session);
         let session = program.scripts().iter().position(named)?;
         let place = Place { session, number: self.number - 1 };
@@ -48,13 +50,23 @@ impl CallName {
     }
 
     /// The call at a place.
-    pub fn at(program: &Program, place: Place) -> CallName {
+    pub(super) fn at(program: &Program, place: Place) -> CallName {
         CallName { session: program.scripts()[place.session].name.clone(), number: place.number + 1 }
     }
 
-    /// Those of all calls of a program, in its order.
-    pub fn all(program: &Program) -> impl Iterator<Item = CallName> {
-        calls(program).map(|place| CallName::at(program, place))
+    /// Where a program has these calls. A name that no call has is a mistake, not nothing.
+    pub fn places(names: &[CallName], file: &ProgramFile) -> Result<BTreeSet<Place>, Complaint> {
+        let program = &file.program;
+        let Some(call) = names.iter().find(|call| call.place(program).is_none()) else {
+            return Ok(names.iter().filter_map(|call| call.place(program)).collect());
+        };
+        let message = format!("--without names {call}, and there is no such call");
+        let known: Vec<String> = calls(program).map(|place| CallName::at(program, place).to_string()).collect();
+        let advice = match known.len() {
+            0..=12 => format!("the calls are {}", known.join(", ")),
+            _ => format!("the calls are {}, …", known[..12].join(", ")),
+        };
+        Err(Complaint::new(&file.name, message, &advice))
     }
 }
 

@@ -4,10 +4,10 @@ use super::ExploredProgram;
 use super::left_out::{calls, names};
 use super::minimal::{Minimal, Reduction};
 use super::tally::SmallestRun;
-use super::typing::SaidRun;
 use super::unfinished::{Unfinished, UnfinishedLevel};
 use crate::Complaint;
 use crate::confirmed::Confirmation;
+use crate::said::SaidRun;
 use skew_check::Counterexample;
 use skew_explore::{ExploreError, Place, Run, Search, SqlProgram, Subtree};
 use skew_history::{History, IsolationLevel};
@@ -88,7 +88,8 @@ impl ExploredProgram<'_> {
         let kept = || calls(self.program()).filter(|place| !left_out.contains(place));
         let enough = (left_out != self.left_out).then(|| names(self.program(), &kept().collect::<Vec<Place>>()));
         let without = names(self.program(), &left_out);
-        let said = self.said(&left_out, isolation, &smallest.schedule, assertion)?;
+        let asked = assertion.filter(|_| smallest.error.is_none());
+        let said = self.said(&left_out, isolation, &smallest.schedule, asked)?;
         Ok(Shown {
             said,
             confirmed: None,

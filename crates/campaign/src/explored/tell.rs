@@ -14,7 +14,7 @@ use super::shown::Shown;
 use super::tally::LevelTally;
 use super::unfinished::{Parts, Unfinished, UnfinishedLevel};
 use super::{ExploredProgram, histories_of, told_run};
-use crate::confirmed::{Confirmation, ConfirmationVerdict};
+use crate::confirmed::Confirmation;
 use crate::counted;
 use serde_json::{Value, json};
 use skew_explore::{SqlProgram, Subtree};
@@ -183,23 +183,13 @@ impl ExploredProgram<'_> {
 
 /// How to see a counterexample again.
 fn tell_calls(shown: &Shown, palette: Palette, text: &mut String) {
-    tell_confirmed(shown, palette, text);
+    if let Some(confirmed) = &shown.confirmed {
+        let _ = writeln!(text, "{}", confirmed.told(shown.assertion.is_some(), palette));
+    }
     if let Some(enough) = &shown.enough {
         let _ = writeln!(text, "these calls are enough: {}\n", words::clean(&enough.join(", ")));
     }
     let _ = writeln!(text, "{}", shown.exhibit.replay);
-}
-
-/// What a real server showed of it.
-fn tell_confirmed(shown: &Shown, palette: Palette, text: &mut String) {
-    let Some(confirmed) = &shown.confirmed else { return };
-    let Palette { good, doubtful, end, .. } = palette;
-    let colour = if confirmed.verdict == ConfirmationVerdict::Confirmed { good } else { doubtful };
-    for (number, line) in confirmed.lines(shown.assertion.is_some()).iter().enumerate() {
-        let (start, stop) = if number == 0 { (colour, end) } else { ("", "") };
-        let _ = writeln!(text, "{start}{}{stop}", words::clean(line));
-    }
-    text.push('\n');
 }
 
 fn tell_open(level: &UnfinishedLevel, text: &mut String) {

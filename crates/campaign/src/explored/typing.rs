@@ -1,69 +1,54 @@
 //! The counterexamples at levels of engines as people type them into terminals, and the same on a real server.
-//!
-//! ```text
-//!   schedule ──> beats: who sends what when ──┬──> Typed ── terminals side by side
-//!   calls    ──> statements and answers ──────┘      └───── LiveServer: is it so there?
-//! ```
 
-use super::ExploredProgram;
 use super::shown::Shown;
-use super::tally;
 use super::unfinished::Unfinished;
+use super::{ExploredProgram, compared};
 use crate::Complaint;
 use crate::confirmed::{LiveServers, Setting};
-use crate::typed::{Typed, TypedCall};
-use skew_explore::{Beat, Place, Run, Search, SqlProgram, Subtree};
-use skew_history::{Engine, EngineLevel, IsolationLevel};
-use skew_program::{ProgramError, Results};
-use skew_workload::connection::level_name;
-use std::collections::{BTreeMap, BTreeSet};
-
-/// What is said in a run at a level of an engine.
-pub(super) struct SaidRun {
-    pub(super) typed: Typed,
-    /// The assertion that fails in it, as a query of one boolean.
-    pub(super) assertion: Option<String>,
-}
+use crate::said::{SaidRun, confirm};
+use skew_explore::{Place, Run, RunAnswer, Search, SqlProgram, Subtree};
+use skew_history::{History, IsolationLevel};
+use skew_program::ProgramError;
+use std::collections::BTreeSet;
 
 impl ExploredProgram<'_> {
-    /// What is said in the run of a schedule; nothing at levels of the papers, and why not where a statement has no text.
-    pub(super) fn said(
+    /// What is said in the run of a schedule; nothing at levels of the papers, and why not where a statement has no text. Of an assertion that
+    /// cannot be evaluated nothing is asked: each server says that in words of its own.
+    pub(crate) fn said(
         &self,
         left_out: &BTreeSet<Place>,
         level: IsolationLevel,
         schedule: &Subtree,
         assertion: Option<usize>,
     ) -> Result<Option<Result<SaidRun, ProgramError>>, Complaint> {
-        let Some(engine) = level.of_engine().map(EngineLevel::engine) else { return Ok(None) };
+        let Some(engine_level) = level.of_engine() else { return Ok(None) };
         let program = self.explorable(left_out.clone()).remembering();
         let search = Search::nothing(&program, self.terms.options(level));
         let beats = search.and_then(|mut search| search.beats(schedule)).map_err(|error| self.trouble(&error))?;
-        let said = |run: &Run<'_, SqlProgram>| self.said_in(run, engine, level, &program, &beats, assertion);
+        let said = |run: &Run<'_, SqlProgram>| SaidRun::new(run, self.program(), engine_level, &beats, assertion);
         self.with_run(&program, level, schedule, said).map(Some)
     }
 
-    fn said_in(
+    /// The first run, of so many, whose history is wanted and breaks what runs are compared with; nothing if there is none among them.
+    pub(crate) fn find_run(
         &self,
-        run: &Run<'_, SqlProgram>,
-        engine: Engine,
         level: IsolationLevel,
-        program: &SqlProgram,
-        beats: &[Beat],
-        assertion: Option<usize>,
-    ) -> Result<SaidRun, ProgramError> {
-        let mut calls = BTreeMap::new();
-        let mut results = Results::new(self.program().scripts());
-        for (place, left) in tally::left(program, run) {
-            let script = &self.program().scripts()[place.session];
-            let opening = opening(engine, script.calls[place.number].level.unwrap_or(level));
-            let spoken = left.spoken.as_deref().map_err(Clone::clone)?;
-            calls.insert(place, TypedCall { session: script.name.clone(), opening, spoken });
-            results.set(place.session, place.number, left.result.clone());
+        most: usize,
+        is_wanted: &dyn Fn(&History) -> bool,
+    ) -> Result<Option<Subtree>, Complaint> {
+        let program = self.explorable(self.left_out.clone());
+        let mut search = Search::new(&program, self.terms.options(level)).map_err(|error| self.trouble(&error))?;
+        for _ in 0..most {
+            let next = search.next_run().map_err(|error| self.trouble(&error))?;
+            let Some(run) = next.filter(|_| !self.terms.stop.is_stopped()) else { break };
+            let breaks =
+                |run: &Run<'_, SqlProgram>| compared(run, self.terms.against, self.terms.budget()) == RunAnswer::Fails;
+            let is_allowed = |run: &Run<'_, SqlProgram>| run.answer(self.terms.budget()) == RunAnswer::Holds;
+            if is_wanted(&self.history(&run)?) && breaks(&run) && is_allowed(&run) {
+                return Ok(Some(run.subtree()));
+            }
         }
-        let assertion = assertion.and_then(|number| self.program().assertions().get(number));
-        let asked = assertion.map(|assertion| assertion.query_text(&results, self.program().dialect()));
-        let assertion = asked.transpose().map_err(|error| self.program().error(error))?;
-        Ok(SaidRun { typed: Typed::new(engine, beats, &calls), assertion })
+        Ok(None)
     }
 
     /// Makes the counterexamples at levels of engines once more, on real servers.
@@ -76,16 +61,7 @@ impl ExploredProgram<'_> {
         for one in shown {
             let level = self.isolation(&explored.levels[one.level])?;
             let (Some(level), Some(said)) = (level.of_engine(), &one.said) else { continue };
-            let (server, schema) = (servers.of(level.engine())?, self.program().schema());
-            one.confirmed = Some(match said {
-                Err(error) => server.untried(format!("a statement has no text: {}", error.message)),
-                Ok(said) => {
-                    // One that cannot be evaluated cannot be there either, and each server says so in words of its own.
-                    let assertion = said.assertion.clone().filter(|_| one.error.is_none());
-                    let setting = Setting { level, schema, assertion };
-                    server.confirm(&said.typed, &setting)?
-                }
-            });
+            one.confirmed = Some(confirm(said, level, self.program(), servers)?);
         }
         Ok(())
     }
@@ -109,14 +85,5 @@ impl ExploredProgram<'_> {
             wrong.extend(confirmation.objections());
         }
         Ok(wrong)
-    }
-}
-
-/// How a transaction begins.
-fn opening(engine: Engine, level: IsolationLevel) -> Vec<String> {
-    let name = level_name(level).unwrap_or_default();
-    match engine {
-        Engine::Postgres => vec![format!("BEGIN ISOLATION LEVEL {name}")],
-        Engine::Mysql => vec![format!("SET TRANSACTION ISOLATION LEVEL {name}"), "BEGIN".to_owned()],
     }
 }

@@ -168,7 +168,8 @@ impl Worker<'_> {
     fn run(shared: &Workshop, subject: &ExploredProgram<'_>, options: Options, pace: Pace, jobs: usize) {
         let _attendant = Attendant(shared);
         // The text was parsed before: it is the same again.
-        let Ok(program) = Program::parse_at(&subject.file.text, subject.clock.0) else { return };
+        let dialect = subject.program().dialect();
+        let Ok(program) = Program::parse_in(&subject.file.text, subject.clock.0, dialect) else { return };
         let tally = LevelTally::new(program.assertions().len());
         let program = &SqlProgram::new(program, subject.sql_options()).without(subject.left_out.clone());
         let mut worker = Worker { shared, subject, options, pace, jobs, program, tally };

@@ -13,12 +13,14 @@
 //!
 //! A seed decides everything about a run: run number n from seed s is the only run from seed s+n. Nothing here looks at a clock.
 
+mod exhibit;
 mod report;
 mod scheduled;
 mod stage;
 mod store;
 mod tally;
 
+pub use exhibit::{PlayExhibit, exhibits};
 pub use report::PlayReport;
 pub use scheduled::levels_of;
 pub use stage::PlayRules;

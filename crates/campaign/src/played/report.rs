@@ -6,9 +6,11 @@
 //!   37 runs are not serializable: lost update (37)
 //! ```
 
-use super::{PlaySettings, PlayTally};
+use super::{PlayExhibit, PlaySettings, PlayTally};
 use crate::anomalies::{SeenAnomaly, counted};
+use crate::confirmed::Confirmation;
 use crate::program_file::{ProgramFile, shown};
+use crate::said::SaidRun;
 use crate::tally::AssertionTally;
 use serde_json::{Value, json};
 use skew_check::{AnomalyKind, Counterexample};
@@ -18,6 +20,9 @@ use skew_view::finding::FoundIn;
 use skew_view::{Finding, Palette, Picture, human, words};
 use std::fmt::Write;
 
+/// A longer run is not shown statement by statement, unless it is the only one.
+const MOST_STATEMENTS: usize = 60;
+
 /// Everything that a report tells of.
 pub struct PlayReport<'a> {
     /// What was played.
@@ -26,6 +31,8 @@ pub struct PlayReport<'a> {
     pub settings: &'a PlaySettings,
     /// What came of it.
     pub tally: &'a PlayTally,
+    /// At a level of an engine: the runs that are shown.
+    pub exhibits: &'a [PlayExhibit],
     /// The command that shows the run of a seed again.
     pub replay: &'a dyn Fn(u64) -> String,
 }
@@ -77,11 +84,38 @@ impl PlayReport<'_> {
         if let Some(found) = sum.shown() {
             let _ = write!(text, "\n{}", human::counterexample(Picture::from(found), palette));
         }
+        self.tell_exhibits(palette, &mut text);
         let anomaly = sum.anomalies().first().map(|anomaly| anomaly.seed);
         if let Some(seed) = sum.first_failure().or(anomaly).filter(|_| sum.runs() > 1) {
             let _ = writeln!(text, "\n{}", (self.replay)(seed));
         }
         text
+    }
+
+    /// The statements of the first run that is shown, and what a server showed of all of them.
+    fn tell_exhibits(&self, palette: Palette, text: &mut String) {
+        let Some((first, others)) = self.exhibits.split_first() else { return };
+        let is_short = |said: &&SaidRun| said.typed.statements.len() <= MOST_STATEMENTS || self.tally.sum.runs() == 1;
+        if let Some(said) = first.said.as_ref().ok().filter(is_short) {
+            let _ = write!(text, "\n{}", said.typed.shown(palette));
+        }
+        if let Some(confirmed) = &first.confirmed {
+            let _ = write!(text, "\n{}", confirmed.told(first.assertion.is_some(), palette));
+        }
+        for other in others {
+            let Some(confirmed) = &other.confirmed else { continue };
+            let assertion = other.assertion.and_then(|place| self.tally.sum.assertions().get(place));
+            let what = assertion.map_or_else(|| "an anomaly".to_owned(), |assertion| words::clean(&assertion.name));
+            let told = confirmed.told(other.assertion.is_some(), palette);
+            let _ = write!(text, "\n{what}, with seed {}:\n{told}", other.seed);
+        }
+    }
+
+    /// What a server showed of the run of a seed in which an assertion fails, or of any run of that seed.
+    fn confirmed(&self, seed: Option<u64>, assertion: Option<usize>) -> Option<Value> {
+        let of_seed = || self.exhibits.iter().filter(|exhibit| Some(exhibit.seed) == seed);
+        let exhibit = of_seed().find(|exhibit| exhibit.assertion == assertion).or_else(|| of_seed().next())?;
+        exhibit.confirmed.as_ref().map(Confirmation::json)
     }
 
     fn is_on_server(&self) -> bool {
@@ -172,7 +206,8 @@ impl PlayReport<'_> {
     /// The report for programs.
     pub fn json(&self) -> String {
         let (tally, sum, weakness) = (self.tally, &self.tally.sum, self.settings.rules.weakness);
-        let assertions: Vec<Value> = sum.assertions().iter().map(|assertion| self.assertion_json(assertion)).collect();
+        let assertions: Vec<Value> =
+            sum.assertions().iter().enumerate().map(|(place, one)| self.assertion_json(place, one)).collect();
         let anomalies: Vec<Value> =
             sum.anomalies().iter().map(|(kind, anomaly)| self.anomaly_json(kind, anomaly)).collect();
         let errors: Vec<Value> = tally.errors.values().map(|(count, error)| error_json(error, *count)).collect();
@@ -206,7 +241,7 @@ impl PlayReport<'_> {
         object.to_string()
     }
 
-    fn assertion_json(&self, assertion: &AssertionTally) -> Value {
+    fn assertion_json(&self, place: usize, assertion: &AssertionTally) -> Value {
         let first = assertion.first.as_ref();
         json!({
             "name": assertion.name,
@@ -216,6 +251,7 @@ impl PlayReport<'_> {
             "error": first.and_then(|first| first.detail.clone()),
             "behind": first.and_then(|first| first.behind.as_deref()),
             "replay": first.map(|first| (self.replay)(first.seed)),
+            "confirmed": self.confirmed(first.map(|first| first.seed), Some(place)),
         })
     }
 
@@ -226,6 +262,7 @@ impl PlayReport<'_> {
             "runs": anomaly.runs,
             "seed": anomaly.seed,
             "replay": (self.replay)(anomaly.seed),
+            "confirmed": self.confirmed(Some(anomaly.seed), None),
             "transactions": found["transactions"],
             "edges": found["edges"],
         })

@@ -12,9 +12,9 @@ use super::stage::{CallAbort, MOST_FINAL_STATES, PlayRules, Played};
 use super::store::Weakness;
 use crate::{Complaint, ProgramFile};
 use skew_check::Budget;
-use skew_explore::{Abort, CallLeft, ExploreError, Movable, Options, Playing, Run, SqlOptions, SqlProgram};
-use skew_history::IsolationLevel;
+use skew_explore::{Abort, Beat, CallLeft, ExploreError, Movable, Options, Playing, Run, SqlOptions, SqlProgram};
 use skew_history::format::{self, Format};
+use skew_history::{EngineLevel, IsolationLevel};
 use skew_mockdb::{Chance, ChooserKind, Stream};
 use skew_program::{CallOutcome, Program};
 use skew_value::SqlState;
@@ -22,10 +22,19 @@ use skew_value::SqlState;
 /// What is said to somebody whose program a server here does not run.
 const ELSEWHERE: &str = "a level of the papers, such as --level read-committed, plays it on another kind of database";
 
+/// And to somebody whose program has more transactions than such a server keeps apart.
+const TOO_MANY: &str = "split its sessions over several files, each with tables and rows of its own; \
+    or play it on another kind of database, with a level of the papers such as --level read-committed";
+
 /// Whether a program runs on a server when it is played at a level.
 pub(super) fn is_scheduled(program: &Program, level: IsolationLevel) -> bool {
+    engine_level(program, level).is_some()
+}
+
+/// The level of an engine at which a program is played: the one that is asked for, else the first that a call has.
+pub(super) fn engine_level(program: &Program, level: IsolationLevel) -> Option<EngineLevel> {
     let mut calls = program.scripts().iter().flat_map(|script| &script.calls);
-    level.of_engine().is_some() || calls.any(|call| call.level.is_some_and(|level| level.of_engine().is_some()))
+    level.of_engine().or_else(|| calls.find_map(|call| call.level.and_then(IsolationLevel::of_engine)))
 }
 
 /// The levels at which a program is played: those that are asked for, else those of the engine that it is written for. Where a call has a
@@ -80,18 +89,40 @@ impl<'p> ServerStage<'p> {
 
     /// Plays one run.
     pub(super) fn play(&mut self, seed: u64) -> Result<Played, Complaint> {
-        let (mut chance, takes_turns) = (Chance::new(seed, Stream::Turns), self.takes_turns);
-        let mut choose = |movable: &[Movable]| {
-            let under_way = movable.iter().position(|session| session.is_under_way && !takes_turns);
-            under_way.unwrap_or_else(|| chance.below(movable.len()))
-        };
+        let mut choose = chooser(seed, self.takes_turns);
         let run = self.playing.run(&mut choose).map_err(|error| trouble(self.name, &error))?;
         told(self.program, &run, seed).map_err(|message| Complaint::new(self.name, message, ELSEWHERE))
+    }
+
+    /// Plays one run, and asks about it with the beats in which it is sent.
+    pub(super) fn with_beats<T>(
+        &mut self,
+        seed: u64,
+        ask: impl FnOnce(&Run<'_, SqlProgram>, &[Beat]) -> T,
+    ) -> Result<T, Complaint> {
+        let mut choose = chooser(seed, self.takes_turns);
+        let (run, beats) = self.playing.run_with_beats(&mut choose).map_err(|error| trouble(self.name, &error))?;
+        Ok(ask(&run, &beats))
+    }
+}
+
+/// Whose step is next, as a seed has it.
+fn chooser(seed: u64, takes_turns: bool) -> impl FnMut(&[Movable]) -> usize {
+    let mut chance = Chance::new(seed, Stream::Turns);
+    move |movable| {
+        let under_way = movable.iter().position(|session| session.is_under_way && !takes_turns);
+        under_way.unwrap_or_else(|| chance.below(movable.len()))
     }
 }
 
 fn trouble(name: &str, error: &ExploreError) -> Complaint {
-    Complaint::new(name, error.to_string(), ELSEWHERE)
+    match error {
+        ExploreError::TooManyTransactions { count, limit } => {
+            let message = format!("it has {count} calls, and a server here keeps {limit} transactions apart");
+            Complaint::new(name, message, TOO_MANY)
+        }
+        error => Complaint::new(name, error.to_string(), ELSEWHERE),
+    }
 }
 
 /// What came of a run.

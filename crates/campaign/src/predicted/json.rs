@@ -58,6 +58,9 @@ struct PredictedRunJson<'a> {
     /// How the command failed in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<&'a str>,
+    /// What a real server showed of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirmed: Option<Value>,
 }
 
 #[derive(Serialize)]
@@ -132,6 +135,7 @@ impl PredictedFile {
             validated: run.replayed.as_ref().map(|replayed| replayed.validated),
             divergence: run.replayed.as_ref().and_then(|replayed| replayed.divergence.as_deref()),
             failure: run.replayed.as_ref().and_then(|replayed| replayed.failure.as_deref()),
+            confirmed: run.confirmed.as_ref().map(|confirmed| confirmed.confirmation.json()),
         }
     }
 }

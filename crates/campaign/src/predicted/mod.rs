@@ -11,6 +11,7 @@
 //! hundred recordings of one test suite with one bug in it have one prediction. Whoever knows files keeps it, and says where; whoever can run
 //! the program again validates it, and says what came of it.
 
+mod confirmed;
 mod json;
 mod known;
 mod replayed;
@@ -22,6 +23,7 @@ pub use replayed::{Replayed, RunAgain, command_again};
 
 use crate::foreseen::set_up;
 use crate::{Complaint, Conclusion};
+use confirmed::ConfirmedRun;
 use skew_check::{Budget, Counterexample, Updates, explain};
 use skew_history::{Engine, History, IsolationLevel, Outcome, SessionId, TransactionId};
 use skew_predict::{Outlook, PredictQuestion, Prediction, Strategy, Work};
@@ -80,7 +82,16 @@ impl PredictSettings {
     pub fn refusal_of_replay(&self) -> Option<Complaint> {
         let level = self.levels.iter().find(|level| level.of_engine().is_some())?;
         let what = format!("at {level} a run cannot be made again: the mock database has the levels of the papers");
-        Some(Complaint::new("--replay", what, "choose a level such as read-committed or snapshot"))
+        let advice = "on a real server it can, if it is a program's: --program FILE --confirm up; \
+            else choose a level such as read-committed or snapshot";
+        Some(Complaint::new("--replay", what, advice))
+    }
+
+    /// Why nothing can be confirmed without a program.
+    pub fn lacks_program() -> Complaint {
+        let what = "a history does not say how its tables were made, nor what its sessions do when they read otherwise";
+        let advice = "name the program whose run it is: --program FILE, recorded by `skew play FILE --record DIR`";
+        Complaint::new("--confirm", what.to_owned(), advice)
     }
 
     /// Why nothing could be predicted, whatever the history.
@@ -196,6 +207,8 @@ pub struct PredictedRun {
     pub is_repeated: bool,
     /// What became of it when the program was run again, if it was.
     pub replayed: Option<Replayed>,
+    /// What a real server showed of it, if one was asked.
+    confirmed: Option<ConfirmedRun>,
 }
 
 impl PredictedFile {
@@ -313,7 +326,7 @@ impl PredictedLevel {
 
 impl PredictedRun {
     fn new(prediction: Prediction) -> PredictedRun {
-        PredictedRun { prediction, number: 0, is_repeated: false, replayed: None }
+        PredictedRun { prediction, number: 0, is_repeated: false, replayed: None, confirmed: None }
     }
 }
 

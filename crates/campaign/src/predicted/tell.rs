@@ -8,6 +8,7 @@
 //!   prediction 1, at causal: …          what changed · both runs side by side · what is wrong · the command that confirms it
 //! ```
 
+use super::confirmed::ConfirmedRun;
 use super::sentences::sentences;
 use super::{KnownRuns, LevelAnswer, PredictSettings, PredictedFile, PredictedLevel, PredictedRun, Replayed};
 use crate::counted;
@@ -124,6 +125,10 @@ impl PredictedFile {
         text.push_str(&human::counterexample(Picture::from(&prediction.counterexample), palette));
         if let Some(replayed) = &run.replayed {
             text.push_str(&told_replay(replayed, palette));
+        }
+        if let Some(ConfirmedRun { said, confirmation }) = &run.confirmed {
+            let shown = said.as_ref().map(|said| format!("\n{}", said.typed.shown(palette))).unwrap_or_default();
+            let _ = write!(text, "{shown}\n{}", confirmation.told(false, palette));
         }
         let _ = match known.confirm(run.number) {
             Some(confirm) => writeln!(text, "\n{confirm}"),

@@ -5,7 +5,7 @@
 //!
 //! | weakest level that fails | name |
 //! |---|---|
-//! | read-committed, read-atomic | from the read that went wrong: fractured, non-repeatable, session; cycles of reads G1c, of versions G0 |
+//! | read-committed, read-atomic | from the read that went wrong: fractured, non-repeatable, session; cycles of reads G1c, of versions G0; where statements are known, a stale or lost update instead of a read that is not repeatable |
 //! | causal | causality, or session when the reader's own session knew |
 //! | psi | lost update, when two update the same version; stale update, when one read a version and then, under its lock, updated a newer one |
 //! | prefix | long fork |
@@ -14,9 +14,10 @@
 
 use crate::anomaly::{Anomaly, BadRead, Edge, EdgeKind, ProofStep, Refutation};
 use crate::counterexample::AnomalyKind;
+use crate::explain::overwrite::overwrites;
 use crate::levels::rule;
 use crate::{Budget, IsolationLevel, LevelReport, Options, check_levels};
-use skew_history::{Event, EventId, History, KeyId, TransactionId, Writer};
+use skew_history::{Event, EventId, History, KeyId, StatementKind, TransactionId, Writer};
 
 use AnomalyKind::*;
 
@@ -36,7 +37,10 @@ pub(super) fn classify(history: &History, whole: &History, level: IsolationLevel
     let is_weak = |report: &&LevelReport| rule(report.level).sight().is_some();
     if let Some(report) = reports.iter().filter(is_weak).find(|report| report.verdict.fails()) {
         let crate::Verdict::Fails(weakest) = &report.verdict else { return DependencyCycle };
-        return of_weak_cycle(history, &cycles(&weakest.refutation));
+        return match of_weak_cycle(history, &cycles(&weakest.refutation)) {
+            NonRepeatableRead => of_overtaken_update(history, whole).unwrap_or(NonRepeatableRead),
+            kind => kind,
+        };
     }
     // With levels declared per transaction the seven may all fail in other ways than the one that was asked.
     if let Some(kind) = of_equal_updates(history, whole).filter(|_| fails(IsolationLevel::ParallelSnapshot)) {
@@ -191,6 +195,50 @@ fn updates_unseen_version(history: &History, whole: &History) -> bool {
         };
         events.iter().find(found_other).is_some_and(|(_, event)| writes(history, transaction, event.key, whole))
     })
+}
+
+/// The same on a server, where an UPDATE always finds the latest version: to whom has read an older one by a SELECT that is no second read, but
+/// an update that came too late. What it found there is lost, if the text of the statement says that it put something else in its place.
+fn of_overtaken_update(history: &History, whole: &History) -> Option<AnomalyKind> {
+    let is_select = |read: EventId| history.asked(read).kind == StatementKind::Select;
+    for transaction in history.transactions() {
+        let reads: Vec<(EventId, &Event)> =
+            history.numbered_events_of(transaction).filter(|(_, event)| event.is_read()).collect();
+        let is_overtaken = |(read, event): &&(EventId, &Event)| {
+            let mut later = reads.iter().filter(|(other, found)| other > read && found.key == event.key);
+            is_select(*read) && later.any(|(other, _)| !is_select(*other) && !is_one_version(history, *read, *other))
+        };
+        let Some((_, event)) = reads.iter().find(is_overtaken) else { continue };
+        if writes(history, transaction, event.key, whole) {
+            let is_lost = statements(history, transaction, event.key, whole).iter().any(|sql| overwrites(sql));
+            return Some(if is_lost { LostUpdate } else { StaleUpdate });
+        }
+    }
+    None
+}
+
+/// The texts with which the transaction of this name writes the key of this name in the whole history, as far as they are known.
+fn statements(history: &History, transaction: TransactionId, key: KeyId, whole: &History) -> Vec<String> {
+    let (name, key) = (history.transaction_name(transaction).to_string(), history.key_name(key).to_string());
+    let mut candidates = whole.transactions().filter(|other| whole.transaction_name(*other).to_string() == name);
+    let Some(found) = candidates.next() else { return Vec::new() };
+    let is_write = |event: &Event| !event.is_read() && whole.key_name(event.key).to_string() == key;
+    let writes = whole.numbered_events_of(found).filter(|(_, event)| is_write(event));
+    writes.filter_map(|(write, _)| text_of(whole.event_note(write)?)).collect()
+}
+
+/// The text of a statement among the members that a history keeps of an event: `"sql":"UPDATE …"`.
+fn text_of(members: &str) -> Option<String> {
+    let (_, rest) = members.split_once("\"sql\":\"")?;
+    let mut letters = rest.chars();
+    let mut text = String::new();
+    loop {
+        match letters.next()? {
+            '"' => return Some(text),
+            '\\' => text.push(letters.next().filter(|letter| "\"\\/".contains(*letter)).unwrap_or(' ')),
+            letter => text.push(letter),
+        }
+    }
 }
 
 /// Whether the transaction of this name writes the key of this name in the whole history.

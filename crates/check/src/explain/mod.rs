@@ -13,6 +13,7 @@
 
 mod classify;
 mod core;
+mod overwrite;
 mod server;
 mod shrink;
 mod simple;

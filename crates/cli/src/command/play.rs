@@ -2,14 +2,15 @@
 //!
 //! The campaign is `skew_campaign`'s; here are its arguments, what it writes and what it prints.
 
-use super::program::{self, Format, GranularityArgument, UpdatesArgument};
+use super::program::{self, Confirming, Format, GranularityArgument, UpdatesArgument};
 use super::replay::{Given, ONE_RUN, REST, Replayed, SHOWN};
 use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
-use crate::output::{RecordErrors, RecordKeeper, unwritable, write_whole};
-use skew_campaign::played::{PlayCampaign, PlayReport, PlayRules, PlaySettings, Weakness, levels_of};
+use crate::output::{RecordErrors, RecordKeeper, unwritable, write_finding};
+use skew_campaign::confirmed::LiveServers;
+use skew_campaign::played::{PlayCampaign, PlayReport, PlayRules, PlaySettings, Weakness, exhibits, levels_of};
 use skew_campaign::recording::RecordingFailure;
 use skew_campaign::{Moment, ProgramFile};
 use skew_history::level::{IsolationLevel, spellings};
@@ -28,7 +29,7 @@ const RETRIES: u32 = 10;
 #[derive(clap::Args)]
 #[command(after_help = "Example (two people take money out of one account):\n  \
     skew play examples/withdraw.sql\n  \
-    skew play examples/withdraw.sql --level mysql:repeatable-read\n  \
+    skew play examples/withdraw.sql --level mysql:repeatable-read --confirm up\n  \
     skew play examples/withdraw.sql --level read-committed --updates plain\n\n\
     Exit codes: 0 nothing failed, 1 an assertion failed or a run violates --against, 2 bad usage or input, 3 inconclusive")]
 pub(crate) struct Arguments {
@@ -82,6 +83,8 @@ pub(crate) struct Arguments {
     /// Keep counterexamples in this folder, for `skew view`
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
+    #[command(flatten)]
+    confirming: Confirming,
     /// How many steps a call may take
     #[arg(long, default_value_t = MOST_STEPS, value_name = "N")]
     max_steps: u64,
@@ -104,8 +107,14 @@ enum Schedule {
 
 impl Replayed for Arguments {
     const COMMAND: &'static str = "skew play";
-    const LEFT_OUT: &'static [(&'static str, &'static str)] =
-        &[("stop_at_first", ONE_RUN), ("record", SHOWN), ("record_errors", SHOWN), ("save", SHOWN), ("format", SHOWN)];
+    const LEFT_OUT: &'static [(&'static str, &'static str)] = &[
+        ("stop_at_first", ONE_RUN),
+        ("record", SHOWN),
+        ("record_errors", SHOWN),
+        ("save", SHOWN),
+        ("confirm", SHOWN),
+        ("format", SHOWN),
+    ];
     const ORDER: &'static [&'static str] = &[
         "file",
         "level",
@@ -133,16 +142,17 @@ impl Arguments {
     }
 
     fn play(&self, console: &mut Console) -> Result<Exit, Complaint> {
-        let file = program::read(&self.file, self.clock)?;
+        let file = program::read(&self.file, self.clock, &self.level)?;
         file.warnings().for_each(|warning| console.note(&warning));
         let levels = levels_of(&file, &self.level);
+        let mut servers = self.confirming.servers(&file.name, &levels)?;
         let (mut exit, keeper) = (Exit::Holds, RecordKeeper::new(self.record_errors));
         for (number, &level) in levels.iter().enumerate() {
             if number > 0 && self.format == Format::Human {
                 console.say("\n");
             }
             let within = (levels.len() > 1).then(|| level.name().replace(':', "-"));
-            exit.combine(self.play_at(&file, level, within.as_deref(), &keeper, console)?);
+            exit.combine(self.play_at(&file, level, within.as_deref(), &keeper, servers.as_mut(), console)?);
             if clock::is_stopped() || (self.stop_at_first && exit == Exit::Found) {
                 break;
             }
@@ -160,6 +170,7 @@ impl Arguments {
         level: IsolationLevel,
         within: Option<&str>,
         keeper: &RecordKeeper,
+        servers: Option<&mut LiveServers>,
         console: &mut Console,
     ) -> Result<Exit, Complaint> {
         let folder = |named: &Option<PathBuf>| -> Result<Option<PathBuf>, Complaint> {
@@ -181,7 +192,8 @@ impl Arguments {
         if played.is_err() && !tally.has_runs() {
             return played.map(|()| Exit::BadInput);
         }
-        let report = PlayReport { file, settings: &settings, tally: &tally, replay: &replay };
+        let exhibits = exhibits(file, &settings, &tally, servers)?;
+        let report = PlayReport { file, settings: &settings, tally: &tally, exhibits: &exhibits, replay: &replay };
         let saved = save_into.as_ref().map_or(Ok(()), |folder| save(&report, folder));
         match self.format {
             Format::Human => console.say(&report.human(console.palette)),
@@ -228,8 +240,7 @@ impl Arguments {
 fn save(report: &PlayReport<'_>, folder: &Path) -> Result<(), Complaint> {
     for (number, (kind, finding)) in report.findings().into_iter().enumerate() {
         let path = folder.join(format!("{}-{}.json", number + 1, kind.name()));
-        let text = finding.to_json().map_err(|error| unwritable(&path, &std::io::Error::other(error.to_string())))?;
-        write_whole(&path, text).map_err(|error| unwritable(&path, &error))?;
+        write_finding(&path, &finding)?;
     }
     Ok(())
 }

@@ -1,8 +1,10 @@
-//! A program file as `play` and `explore` read it, and the choices of semantics that both offer.
+//! A program file as `play`, `explore` and `predict` read it, and the choices that they have in common.
 
 use crate::input::{Complaint, cannot};
 use crate::output::note_input;
+use skew_campaign::confirmed::{ConfirmOn, LiveServers};
 use skew_campaign::{Moment, ProgramFile};
+use skew_history::IsolationLevel;
 use skew_mockdb::Updates;
 use skew_sql::Granularity;
 use std::fs;
@@ -12,11 +14,11 @@ use std::path::Path;
 /// The largest program that is read.
 const LARGEST_PROGRAM: u64 = 16 << 20;
 
-/// Reads a file, whose time begins at a moment; `-` is standard input.
-pub(super) fn read(path: &Path, clock: Moment) -> Result<ProgramFile, Complaint> {
+/// Reads a file, whose time begins at a moment, and which is asked at these levels; `-` is standard input.
+pub(super) fn read(path: &Path, clock: Moment, levels: &[IsolationLevel]) -> Result<ProgramFile, Complaint> {
     let name = path.to_string_lossy().into_owned();
     let text = text_of(path, &name)?;
-    ProgramFile::parse(name, text, clock)
+    ProgramFile::parse(name, text, clock, levels)
 }
 
 fn text_of(path: &Path, name: &str) -> Result<String, Complaint> {
@@ -35,6 +37,21 @@ fn text_of(path: &Path, name: &str) -> Result<String, Complaint> {
     }
     String::from_utf8(bytes)
         .map_err(|_| Complaint::new(name, "the program is not UTF-8".to_owned(), "convert it to UTF-8"))
+}
+
+/// Whether what was found is made once more.
+#[derive(clap::Args)]
+pub(super) struct Confirming {
+    /// At levels of engines: make counterexamples once more on a real server, at this URL or on throw-away ones that are started for it
+    #[arg(long, value_name = "URL|up")]
+    pub(super) confirm: Option<ConfirmOn>,
+}
+
+impl Confirming {
+    /// The servers, if they are asked for; of a level that is no engine's there are none.
+    pub(super) fn servers(&self, name: &str, levels: &[IsolationLevel]) -> Result<Option<LiveServers>, Complaint> {
+        self.confirm.as_ref().map(|on| LiveServers::new(on, name, levels)).transpose()
+    }
 }
 
 /// Whether updates lock.

@@ -22,4 +22,4 @@ pub(crate) use inputs::is_read as note_input;
 pub(crate) use keeper::{RecordErrors, RecordKeeper};
 pub(crate) use recording::RecordFiles;
 pub(crate) use refusal::unwritable;
-pub(crate) use whole::{OutputFile, Stoppable, can_write, write_whole};
+pub(crate) use whole::{OutputFile, Stoppable, can_write, write_finding, write_whole};

@@ -6,8 +6,10 @@
 //! ```
 
 use super::draft::Draft;
-use super::refusal::Refusal;
+use super::refusal::{Refusal, unwritable};
 use crate::clock;
+use crate::input::Complaint;
+use skew_view::Finding;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -49,6 +51,12 @@ pub(crate) fn write_whole(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()
     let mut draft = Draft::new(path)?;
     draft.file.write_all(bytes.as_ref())?;
     draft.publish()
+}
+
+/// Writes a counterexample, for `skew view`.
+pub(crate) fn write_finding(path: &Path, finding: &Finding) -> Result<(), Complaint> {
+    let text = finding.to_json().map_err(|error| io::Error::other(error.to_string()));
+    text.and_then(|text| write_whole(path, text)).map_err(|error| unwritable(path, &error))
 }
 
 /// Fails when a file could not be written there.

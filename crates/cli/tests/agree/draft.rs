@@ -117,8 +117,8 @@ pub(crate) fn session_name(session: usize) -> String {
 impl Draft {
     /// The file.
     pub(crate) fn written(&self) -> String {
-        let mut text =
-            if self.dialect == Dialect::Postgres { "-- dialect: postgres\n".to_owned() } else { String::new() };
+        let dialect = if self.dialect == Dialect::Postgres { "postgres" } else { "mysql" };
+        let mut text = format!("-- dialect: {dialect}\n");
         for statement in self.schema.iter().chain(&self.rows) {
             let _ = writeln!(text, "{statement};");
         }

@@ -40,14 +40,16 @@ fn levels_of(ran: &Ran) -> Vec<String> {
 fn without_a_level_the_three_of_the_engine_are_asked_and_with_what_engines_do_not_have_those_of_the_papers() {
     let folder = folder("explore-levels");
     folder.write("postgres.sql", format!("-- dialect: postgres\n{WITHDRAW}"));
+    folder.write("mysql.sql", format!("-- dialect: mysql\n{WITHDRAW}"));
     folder.write("at.sql", WITHDRAW.replace("@a);", "@a) AT snapshot;"));
     folder.write("at-engine.sql", WITHDRAW.replace("@a);", "@a) AT pg:rr;"));
     let levels = |arguments: &[&str]| levels_of(&explore(&folder, &[arguments, &["--format", "json"]].concat()));
     let of =
         |engine: &str| ["read-committed", "repeatable-read", "serializable"].map(|level| format!("{engine}:{level}"));
-    assert_eq!(levels(&["withdraw.sql"]), of("mysql"));
-    assert_eq!(levels(&["withdraw.sql", "--jobs", "2"]), of("mysql"));
+    assert_eq!(levels(&["withdraw.sql"]), of("postgres"));
+    assert_eq!(levels(&["withdraw.sql", "--jobs", "2"]), of("postgres"));
     assert_eq!(levels(&["postgres.sql"]), of("postgres"));
+    assert_eq!(levels(&["mysql.sql"]), of("mysql"));
     assert_eq!(levels(&["at-engine.sql"]), of("postgres"));
     let papers = ["read-committed", "snapshot", "serializable"];
     assert_eq!(levels(&["at.sql"]), papers);

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const WITHDRAW: &str = include_str!("../../../../examples/withdraw.sql");
 
 /// The programs of a folder under `examples`, and of the folders in it.
-fn programs(folder: &str) -> Vec<PathBuf> {
+pub(crate) fn programs(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(folder);
     let entries = |folder: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).map(|entries| entries.flatten().map(|entry| entry.path()).collect());
@@ -37,7 +37,7 @@ fn counterexamples(ran: &Ran) -> Vec<(String, Value)> {
 }
 
 /// Whether a program names another engine than this one, whose words a server does not understand.
-fn is_for_another(path: &Path, engine: &str) -> bool {
+pub(crate) fn is_for_another(path: &Path, engine: &str) -> bool {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let dialect = text.lines().next().and_then(|line| line.strip_prefix("-- dialect: "));
     dialect.is_some_and(|dialect| dialect.trim() != engine)

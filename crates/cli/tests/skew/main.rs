@@ -18,6 +18,7 @@ mod hostile;
 mod inputs;
 mod output;
 mod play;
+mod play_confirm;
 mod predict;
 mod predict_recorded;
 mod predict_workloads;

@@ -95,7 +95,7 @@ fn transactions_one_at_a_time_are_weak_all_the_same() {
 
 #[test]
 fn a_blind_write_leaves_it_open_who_was_last() {
-    let program = "
+    let program = "-- dialect: mysql
         CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL);
         INSERT INTO t VALUES (1, 0);
         CREATE PROCEDURE put(IN x INT) BEGIN REPLACE INTO t VALUES (1, x); END;
@@ -172,7 +172,7 @@ fn a_scan_that_lists_an_own_row_still_notices_phantoms() {
 
 #[test]
 fn blind_writes_take_turns_so_that_they_can_wait_for_each_other() {
-    let program = "
+    let program = "-- dialect: mysql
         CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL);
         CREATE PROCEDURE put(IN a INT, IN b INT) BEGIN REPLACE INTO t VALUES (a, 1); REPLACE INTO t VALUES (b, 2); END;
         SESSION s: CALL put(1, 2); SESSION t: CALL put(2, 1);";
@@ -229,8 +229,8 @@ fn objects(ran: &Ran) -> Vec<serde_json::Value> {
 
 #[test]
 fn without_a_level_the_levels_of_the_programs_engine_are_played() {
-    let program = format!("-- dialect: postgres\n{COUNTER}");
-    let ran = play("play-postgres", &program, &["--format", "json", "--runs", "20"]).expect(0);
+    // PostgreSQL's, where the program names none.
+    let ran = play("play-postgres", COUNTER, &["--format", "json", "--runs", "20"]).expect(0);
     let levels: Vec<String> = objects(&ran).iter().map(|one| one["level"].as_str().unwrap().to_owned()).collect();
     assert_eq!(levels, ["postgres:read-committed", "postgres:repeatable-read", "postgres:serializable"]);
     let refused: Vec<bool> =
@@ -245,6 +245,14 @@ fn without_a_level_the_levels_of_the_programs_engine_are_played() {
     let own = WITHDRAW.replace("@a);", "@a) AT serializable;");
     let ran = play("play-own-level", &own, &["--runs", "3"]).accepted();
     assert!(ran.out.contains("3 runs at causal"), "{}", ran.out);
+}
+
+#[test]
+fn a_program_that_only_mysql_understands_is_told_which_line_it_lacks() {
+    let program = WITHDRAW.replace("INSERT INTO", "INSERT IGNORE INTO");
+    let ran = play("play-no-dialect", &program, &["--runs", "1"]).expect(2);
+    assert!(ran.err.contains("`-- dialect: mysql`"), "{}", ran.err);
+    play("play-dialect", &format!("-- dialect: mysql\n{program}"), &["--runs", "5", "--level", "mysql:ser"]).expect(0);
 }
 
 #[test]
@@ -290,6 +298,9 @@ fn what_is_for_other_databases_is_refused_at_a_level_of_an_engine() {
         let ran = play("play-elsewhere", COUNTER, &[&level[..], &arguments[..]].concat()).expect(2);
         assert!(ran.err.contains(what), "{}", ran.err);
     }
+    let many: String = (0..128).map(|number| format!("SESSION more{number}: CALL add();\n")).collect();
+    let ran = play("play-many", &COUNTER.replacen("SESSION", &format!("{many}SESSION"), 1), &level).expect(2);
+    assert!(ran.err.contains("131 calls") && ran.err.contains("split its sessions over several files"), "{}", ran.err);
     let mixed = play("play-mixed", COUNTER, &["--level", "causal,postgres:read-committed", "--runs", "5"]).expect(0);
     assert!(mixed.out.contains("5 runs at causal") && mixed.out.contains("5 runs at postgres:read-committed"));
 }

@@ -17,7 +17,7 @@
 //! | that begins to wait in a step of its own (InnoDB) | then at the latest |
 //! | of somebody who waits when another one is refused because of that | then, after the one who is refused |
 
-use super::{active, root, stand_up, step};
+use super::{active, root, stand_up, step_of_one_run};
 use crate::error::ExploreError;
 use crate::explorable::Explorable;
 use crate::outline::Place;
@@ -140,7 +140,7 @@ fn score<P: Explorable + ?Sized>(runner: &mut Runner<'_, P>, steps: &[Number]) -
         let said = node.dialogues[number as usize].said;
         let is_end = node.stands[number as usize] == TurnPoint::End;
         let begins_to_wait = blocked.contains_key(&number) && !node.database.waits(number);
-        let (next, _) = step(runner, &node, number)?.ok_or(ExploreError::ForeignSubtree)?;
+        let next = step_of_one_run(runner, &node, number)?.ok_or(ExploreError::ForeignSubtree)?;
         let is_over = next.over.contains(number);
         if !is_end {
             score.begins((number, said), place);

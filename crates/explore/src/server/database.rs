@@ -153,6 +153,11 @@ impl ServerState {
         }
     }
 
+    /// Whether somebody stands in a queue, which only InnoDB has.
+    pub(crate) fn is_queued(&self, one: Number) -> bool {
+        matches!(self, ServerState::Innodb(innodb) if innodb.waits(one))
+    }
+
     /// Somebody waits from now on; with the gap that it keeps meanwhile.
     pub(crate) fn wait(&mut self, one: Number, want: &Want, keys: &Keys) -> Option<Gap> {
         match self {

@@ -15,9 +15,10 @@ use crate::keys::{KeyNumber, Keys, reads_down};
 use crate::log::{Event, Manner};
 use crate::ordered::{Ordered, covers};
 use crate::outline::Outline;
+use crate::record::claim;
 use crate::set::{INITIAL, Number};
-use skew_history::builder::{ClaimedWriter, Refusal};
-use skew_history::{Asked, EngineLevel, History, HistoryBuilder, KeyId, Name, StatementKind, Value};
+use skew_history::builder::{Note, Operation, Refusal};
+use skew_history::{Action, Asked, EngineLevel, History, HistoryBuilder, KeyId, Name, StatementKind, Value};
 use skew_sql::Row;
 use skew_sql::rows::text;
 use skew_value::Datum;
@@ -273,36 +274,26 @@ impl<P: Explorable + ?Sized> ServerTelling<'_, P> {
                 self.builder.refused(code, statement);
             }
         }
-        told.events.iter().try_for_each(|event| self.event(number, event))
+        told.events.iter().try_for_each(|event| self.event(number, event, told.text(event.statement)))
     }
 
-    fn event(&mut self, number: Number, event: &ToldEvent) -> Result<(), Refusal> {
+    fn event(&mut self, number: Number, event: &ToldEvent, sql: Option<&str>) -> Result<(), Refusal> {
         let ToldEvent { statement, kind, key, passed, waited, .. } = *event;
+        let asked = Asked { statement, kind, passed, waited, found: false };
         let id = self.key(key);
-        let mut gone = None;
-        match &event.deed {
-            ToldDeed::Wrote(row) => {
-                let value = self.value(key, row.as_ref());
-                self.builder.write(id, value);
-            }
-            ToldDeed::Gone(by) => {
-                self.builder.read(id, Value::ABSENT);
-                gone = Some(self.outline.transaction_name(*by));
-            }
+        let outline = self.outline;
+        let name = |other: Number| (other != INITIAL).then(|| outline.transaction_name(other));
+        let (action, row, from, gone) = match &event.deed {
+            ToldDeed::Wrote(row) => (Action::Write, row.as_ref(), None, None),
+            ToldDeed::Gone(by) => (Action::Read, None, None, name(*by)),
             ToldDeed::Read(source, row) => {
-                let value = self.value(key, row.as_ref());
-                self.builder.read(id, value);
-                if *source != number {
-                    let writer = (*source != INITIAL).then(|| self.outline.transaction_name(*source));
-                    self.builder.claim(match &writer {
-                        Some(name) => ClaimedWriter::Transaction(Name::from(name.as_str())),
-                        None => ClaimedWriter::Initial,
-                    });
-                }
+                (Action::Read, row.as_ref(), (*source != number).then(|| name(*source)), None)
             }
-        }
-        self.builder.asked(Asked { statement, kind, passed, waited, found: false })?;
-        gone.map_or(Ok(()), |by| self.builder.gone(Name::from(by.as_str())))
+        };
+        let value = self.value(key, row);
+        let note = sql.map_or(Note::Nothing, |sql| Note::Text("sql", sql));
+        let (from, gone) = (from.as_ref().map(claim), gone.as_deref().map(Name::from));
+        self.builder.operation(Operation { from, gone, note, asked, ..Operation::new(action, id, value) })
     }
 
     fn key(&mut self, key: KeyNumber) -> KeyId {

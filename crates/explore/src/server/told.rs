@@ -69,6 +69,8 @@ pub(crate) struct ToldTransaction {
     pub(crate) events: Vec<ToldEvent>,
     pub(crate) scans: Vec<ToldScan>,
     pub(crate) end: Option<ToldEnd>,
+    /// What its statements say, from the first on, where that is known.
+    pub(crate) texts: Vec<Option<Arc<str>>>,
 }
 
 impl ToldTransaction {
@@ -76,6 +78,12 @@ impl ToldTransaction {
     pub(crate) fn forget_statement(&mut self, statement: u32) {
         self.events.retain(|event| event.statement < statement);
         self.scans.retain(|scan| scan.statement < statement);
+    }
+
+    /// What a statement says, from 1.
+    pub(crate) fn text(&self, statement: u32) -> Option<&str> {
+        let place = usize::try_from(statement).ok()?.checked_sub(1)?;
+        self.texts.get(place)?.as_deref()
     }
 
     /// Whether it has changed a key.

@@ -151,6 +151,7 @@ pub(crate) struct ServerTurn<'a> {
     statement: u32,
     kind: StatementKind,
     ignores: bool,
+    text: Option<Arc<str>>,
     /// Whether it looks at nothing more in its snapshot once it has asked for its first lock.
     looks_once: bool,
     is_declared: bool,
@@ -186,6 +187,7 @@ impl<'a> ServerTurn<'a> {
             statement: 0,
             kind: StatementKind::Select,
             ignores: false,
+            text: None,
             looks_once: false,
             is_declared: false,
             has_asked: true,
@@ -203,7 +205,12 @@ impl<'a> ServerTurn<'a> {
     /// A statement begins.
     pub(crate) fn declare(&mut self, kind: StatementKind, ignores: bool) {
         (self.kind, self.ignores, self.is_declared, self.has_asked) = (kind, ignores, true, false);
-        self.looks_once = false;
+        (self.looks_once, self.text) = (false, None);
+    }
+
+    /// What the statement says, for whoever is shown the run.
+    pub(crate) fn say(&mut self, text: &Arc<str>) {
+        self.text = Some(Arc::clone(text));
     }
 
     /// The statement looks at nothing more in its snapshot once it has asked for its first lock.
@@ -237,6 +244,10 @@ impl<'a> ServerTurn<'a> {
         }
         if !self.has_asked {
             (self.statement, self.has_asked) = (self.statement + 1, true);
+            let texts = &mut self.dialogue.told.texts;
+            if texts.len() < self.statement as usize {
+                texts.push(self.text.clone());
+            }
         }
         let Some((before, answer)) = self.dialogue.answers.get(self.cursor) else { return Ok(None) };
         self.cursor += 1;

@@ -106,6 +106,9 @@ impl<'view, 'requests> View<'view, 'requests> {
         self.purpose = purpose;
         let (kind, ignores) = kind_of(purpose, dialect);
         self.requests.statement(kind, ignores);
+        if let Some(text) = run.statement() {
+            self.requests.say(text);
+        }
         if self.requests.is_on_server() && !self.layout.has_indexes() && run.seeks_in_one_place() {
             // An index would lead to several rows, each looked at when those before it are locked.
             self.requests.look_once();

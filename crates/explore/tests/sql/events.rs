@@ -1,10 +1,9 @@
 //! What of a statement is an event, what is a function of its place, and what is refused.
 
-use crate::explored::explore;
+use crate::explored::{explore, program_of};
 use skew_check::Updates;
 use skew_explore::{CallLeft, ExploreError, Options, Search, SqlOptions, SqlProgram};
 use skew_history::IsolationLevel::*;
-use skew_program::Program;
 
 fn only_history(text: &str, options: SqlOptions) -> String {
     let found = explore(text, Serializable, options);
@@ -14,10 +13,7 @@ fn only_history(text: &str, options: SqlOptions) -> String {
 
 /// Why a program cannot be explored.
 fn refusal(text: &str) -> ExploreError {
-    let program = SqlProgram::new(
-        Program::parse(text).expect("a program"),
-        SqlOptions { most_steps: 100, ..SqlOptions::default() },
-    );
+    let program = SqlProgram::new(program_of(text), SqlOptions { most_steps: 100, ..SqlOptions::default() });
     let mut search = match Search::new(&program, Options::new(Causal)) {
         Ok(search) => search,
         Err(error) => return error,

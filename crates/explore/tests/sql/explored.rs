@@ -4,6 +4,8 @@ use skew_check::Budget;
 use skew_explore::{Options, Place, RunAnswer, Search, SqlOptions, SqlProgram, every_run};
 use skew_history::{History, IsolationLevel, KeyId, Outcome, TransactionId, Value, Writer};
 use skew_program::Program;
+use skew_sql::by_place;
+use skew_value::Dialect;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// So many final states a run may have.
@@ -23,10 +25,15 @@ pub(crate) struct Explored {
     pub(crate) violated: BTreeMap<String, u64>,
 }
 
+/// A program in MySQL's dialect, which has REPLACE, unless it names another one.
+pub(crate) fn program_of(text: &str) -> Program {
+    Program::parse_in(text, by_place::EPOCH, Dialect::MySql).unwrap_or_else(|error| panic!("{error:?}"))
+}
+
 /// Compares the exploration of a small program with every order and every writer, judged by the definitions.
 pub(crate) fn equals_brute_force(text: &str, level: IsolationLevel, options: SqlOptions) {
     let found = explore(text, level, options).histories;
-    let program = SqlProgram::new(Program::parse(text).expect("a program"), options);
+    let program = SqlProgram::new(program_of(text), options);
     let all = every_run(&program, Options::new(level)).expect("a program that can be explored");
     let all: BTreeSet<String> = all.into_keys().collect();
     let (lost, more): (Vec<_>, Vec<_>) = (all.difference(&found).collect(), found.difference(&all).collect());
@@ -38,8 +45,7 @@ pub(crate) fn equals_brute_force(text: &str, level: IsolationLevel, options: Sql
 
 /// Explores a program; a history that comes twice, or that cannot be judged, is a failure.
 pub(crate) fn explore(text: &str, level: IsolationLevel, options: SqlOptions) -> Explored {
-    let program = Program::parse(text).unwrap_or_else(|error| panic!("{error:?}"));
-    let program = SqlProgram::new(program, options);
+    let program = SqlProgram::new(program_of(text), options);
     let mut found = Explored::default();
     let mut search = Search::new(&program, Options::new(level)).expect("a program that can be explored");
     while let Some(run) = search.next_run().expect("nothing that is not supported") {

@@ -4,7 +4,7 @@
 //! chance; after enough runs everything was seen. What a statement read that failed is part of its history, in both. Random programs are
 //! compared by the tests of `cli` (`agree`), without insisting that chance sees everything.
 
-use crate::explored::{explore, in_one_line};
+use crate::explored::{explore, in_one_line, program_of};
 use skew_check::Updates;
 use skew_explore::{Granularity, SqlOptions};
 use skew_history::IsolationLevel;
@@ -92,7 +92,7 @@ fn run(program: &Program, options: Options, seed: u64) -> String {
 
 /// Everything that was seen in so many runs.
 fn seen(text: &str, level: IsolationLevel, options: SqlOptions, runs: u64) -> BTreeSet<String> {
-    let program = Program::parse(text).expect("a program");
+    let program = program_of(text);
     let granularity = match options.granularity {
         Granularity::Row => skew_mockdb::Granularity::Row,
         Granularity::Cell => skew_mockdb::Granularity::Cell,

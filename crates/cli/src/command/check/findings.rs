@@ -5,14 +5,12 @@ use crate::command::Show;
 use crate::command::replay::quote;
 use crate::console::Console;
 use crate::input::Complaint;
-use crate::output::{unwritable, write_whole};
+use crate::output::{unwritable, write_finding};
 use skew_check::Counterexample;
 use skew_view::Finding;
 use skew_view::finding::FoundIn;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-const ADVICE: &str = "choose another folder with --save";
 
 /// The folder that counterexamples go to.
 pub(super) struct Findings {
@@ -28,14 +26,12 @@ impl Findings {
 
     pub(super) fn save(&mut self, subject: &Subject, found: &Counterexample, replay: String) -> Result<(), Complaint> {
         let path = self.folder.join(format!("{}-{}.json", self.saved.len() + 1, found.kind.name()));
-        let complain = |what: String| Complaint::new(&path.to_string_lossy(), what, ADVICE);
         let found_in = FoundIn {
             file: subject.name.clone(),
             format: subject.format.name().to_owned(),
             sha256: subject.sha256.clone(),
         };
-        let text = Finding::new(found, found_in, replay).to_json().map_err(|error| complain(error.to_string()))?;
-        write_whole(&path, text).map_err(|error| unwritable(&path, &error))?;
+        write_finding(&path, &Finding::new(found, found_in, replay))?;
         self.saved.push(path);
         Ok(())
     }

@@ -10,15 +10,14 @@
 mod command;
 mod program;
 
-use super::program::{Format, GranularityArgument, UpdatesArgument};
+use super::program::{Confirming, Format, GranularityArgument, UpdatesArgument};
 use super::replay::{Given, ONE_RUN, REST, Replayed, SHOWN};
 use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
-use crate::output::{unwritable, write_whole};
+use crate::output::{unwritable, write_finding};
 use skew_campaign::Moment;
-use skew_campaign::confirmed::ConfirmOn;
 use skew_campaign::explored::{CallName, Exhibit, Pace, Terms};
 use skew_campaign::program_file::LEVELS_OF_PAPERS;
 use skew_explore::Base;
@@ -87,7 +86,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["split", "part", "merge", "replay"])]
     resume: Option<PathBuf>,
     /// Do not explore: write so many files, FILE.part-1.json and so on, each with a part of the work
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000), conflicts_with_all = ["part", "merge", "replay"])]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000), conflicts_with_all = ["part", "merge", "replay", "confirm"])]
     split: Option<u64>,
     /// Explore one of the files that --split wrote, and keep in it what was found
     #[arg(long, value_name = "FILE", conflicts_with_all = ["merge", "replay"])]
@@ -96,14 +95,13 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "replay")]
     merge: Vec<PathBuf>,
     /// Show one run again, or make it again: the schedule that a report gave
-    #[arg(long, value_name = "SCHEDULE")]
+    #[arg(long, value_name = "SCHEDULE", conflicts_with = "confirm")]
     replay: Option<String>,
     /// Make the run of --replay once more over PostgreSQL's protocol, and show what is said
     #[arg(long, requires = "replay")]
     wire: bool,
-    /// At levels of engines: make counterexamples once more on a real server, at this URL or on throw-away ones that are started for it
-    #[arg(long, value_name = "URL|up", conflicts_with_all = ["command", "split", "replay"])]
-    confirm: Option<ConfirmOn>,
+    #[command(flatten)]
+    confirming: Confirming,
     /// Keep counterexamples in this folder, for `skew view`
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
@@ -123,7 +121,7 @@ pub(crate) struct Arguments {
     #[arg(
         last = true,
         value_name = "COMMAND",
-        conflicts_with_all = ["file", "resume", "split", "part", "merge", "algorithm", "granularity", "max_steps", "without", "wire"]
+        conflicts_with_all = ["file", "resume", "split", "part", "merge", "algorithm", "granularity", "max_steps", "without", "wire", "confirm"]
     )]
     command: Vec<String>,
 }
@@ -284,9 +282,7 @@ impl Arguments {
             let Some(found) = &exhibit.found else { continue };
             number += 1;
             let path = folder.join(format!("{number}-{}.json", found.kind.name()));
-            let text = Finding::new(found, found_in.clone(), exhibit.replay.clone()).to_json();
-            let text = text.map_err(|error| unwritable(&path, &std::io::Error::other(error.to_string())))?;
-            write_whole(&path, text).map_err(|error| unwritable(&path, &error))?;
+            write_finding(&path, &Finding::new(found, found_in.clone(), exhibit.replay.clone()))?;
             exhibit.saved = Some(path.to_string_lossy().into_owned());
         }
         Ok(())

@@ -17,11 +17,18 @@ use std::path::{Path, PathBuf};
 
 impl Arguments {
     pub(super) fn explore_program(&self, path: &Path, console: &mut Console) -> Result<Exit, Complaint> {
-        let file = program::read(path, self.clock)?;
+        let file = program::read(path, self.clock, &self.level)?;
         file.warnings().for_each(|warning| console.note(&warning));
         self.refuse_for_programs(&file)?;
-        self.refuse_unknown_calls(&file)?;
-        let subject = self.subject(&file);
+        let left_out = CallName::places(&self.without, &file)?;
+        let mut servers = self.confirming.servers(&file.name, &self.levels_of(&file))?;
+        let subject = ExploredProgram {
+            file: &file,
+            clock: self.clock,
+            most_steps: self.max_steps,
+            left_out,
+            terms: self.terms(),
+        };
         if let Some(line) = &self.replay {
             return self.show_again(&subject, line, console);
         }
@@ -40,13 +47,8 @@ impl Arguments {
             outcome?;
         }
         let kept = kept_in.map_or(Ok(()), |path| write(&explored, path));
-        let exit = self.report(&subject, &explored, console)?;
+        let exit = self.report(&subject, &explored, servers.as_mut(), console)?;
         kept.map(|()| exit)
-    }
-
-    fn subject<'a>(&self, file: &'a ProgramFile) -> ExploredProgram<'a> {
-        let left_out = self.without.iter().filter_map(|call| call.place(&file.program)).collect();
-        ExploredProgram { file, clock: self.clock, most_steps: self.max_steps, left_out, terms: self.terms() }
     }
 
     /// The levels that were asked for, or those of the program's engine; those of the papers with what only they have.
@@ -77,8 +79,6 @@ impl Arguments {
         let in_parts = self.resume.is_some() || self.split.is_some() || self.part.is_some() || !self.merge.is_empty();
         let is_replay = self.replay.is_some();
         let of_engine = self.level.iter().any(|level| level.of_engine().is_some());
-        let at_engine = |level: &IsolationLevel| level.of_engine().is_some();
-        let confirms_nothing = self.confirm.is_some() && !self.levels_of(file).iter().any(at_engine);
         let refusals = [
             (
                 of_engine && in_parts,
@@ -91,10 +91,6 @@ impl Arguments {
             (
                 of_engine && self.base.is_some(),
                 "--base is for levels of the papers: that of an engine is explored as it is",
-            ),
-            (
-                confirms_nothing,
-                "--confirm is for levels of engines: no server has those of the papers, and what only they have",
             ),
             (self.init.is_some(), "--init is for commands: a program has its tables and rows in its file"),
             (is_baseline && in_parts, "--algorithm dfs explores in one go: it cannot be interrupted or split"),
@@ -109,18 +105,6 @@ impl Arguments {
             Some((_, message)) => Err(Complaint::new(&file.name, message.to_owned(), "leave it out")),
             None => Ok(()),
         }
-    }
-
-    /// A name that no call has is a mistake, not nothing.
-    fn refuse_unknown_calls(&self, file: &ProgramFile) -> Result<(), Complaint> {
-        let Some(call) = self.without.iter().find(|call| call.place(&file.program).is_none()) else { return Ok(()) };
-        let message = format!("--without names {call}, and there is no such call");
-        let known: Vec<String> = CallName::all(&file.program).map(|call| call.to_string()).collect();
-        let advice = match known.len() {
-            0..=12 => format!("the calls are {}", known.join(", ")),
-            _ => format!("the calls are {}, …", known[..12].join(", ")),
-        };
-        Err(Complaint::new(&file.name, message, &advice))
     }
 
     /// Everything that is to be explored, or what is left of it.
@@ -170,13 +154,12 @@ impl Arguments {
         &self,
         subject: &ExploredProgram<'_>,
         explored: &Unfinished,
+        servers: Option<&mut LiveServers>,
         console: &mut Console,
     ) -> Result<Exit, Complaint> {
         let replay = |level: &str, without: &[String], schedule: &str| self.replay_line(level, without, schedule);
         let mut shown = subject.counterexamples(explored, &replay)?;
-        if let Some(confirm_on) = self.confirm.as_ref().filter(|_| !shown.is_empty()) {
-            subject.confirm(explored, &mut shown, &mut LiveServers::new(confirm_on)?)?;
-        }
+        servers.map_or(Ok(()), |servers| subject.confirm(explored, &mut shown, servers))?;
         self.keep(shown.iter_mut().map(|one| &mut one.exhibit), &subject.found_in())?;
         match self.format {
             Format::Human => console.say(&subject.human(explored, &shown, console.palette)),

@@ -13,15 +13,16 @@ mod save;
 
 use super::Show;
 use super::each_input::{EachInput, Results};
-use super::program::UpdatesArgument;
+use super::program::{self, Confirming, UpdatesArgument};
 use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::{self, Complaint, Input, Limits};
 use replay::Replayer;
 use save::SavedRuns;
-use skew_campaign::each_once;
+use skew_campaign::confirmed::LiveServers;
 use skew_campaign::predicted::{KnownRuns, PredictSettings, PredictWatch, PredictedFile};
+use skew_campaign::{Moment, ProgramFile, each_once};
 use skew_history::History;
 use skew_history::format::Format;
 use skew_history::level::{IsolationLevel, spellings};
@@ -93,6 +94,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", requires = "replay")]
     init: Option<PathBuf>,
     #[command(flatten)]
+    confirming: Confirming,
+    /// With --confirm: the program whose run was recorded, by `skew play FILE --record DIR`
+    #[arg(long, value_name = "FILE", requires = "confirm")]
+    program: Option<PathBuf>,
+    #[command(flatten)]
     limits: Limits,
 }
 
@@ -103,31 +109,37 @@ fn strategy_help() -> String {
 
 impl Arguments {
     pub(crate) fn run(self, console: &mut Console) -> Exit {
-        let replayer = match self.replay.as_deref().map(|command| Replayer::new(command, &self)).transpose() {
-            Ok(replayer) => replayer,
-            Err(complaint) => return console.conclude(Err(complaint)),
-        };
+        let outcome = self.predict(console);
+        console.conclude(outcome)
+    }
+
+    fn predict(&self, console: &mut Console) -> Result<Exit, Complaint> {
+        let replayer = self.replay.as_deref().map(|command| Replayer::new(command, self)).transpose()?;
         let settings = self.settings(replayer.as_ref());
         let again = replayer.as_ref().and_then(|_| settings.refusal_of_replay());
-        if let Some(refusal) = settings.refusal().or(again) {
-            return console.conclude(Err(refusal));
-        }
+        settings.refusal().or(again).map_or(Ok(()), Err)?;
+        let servers = self.servers(&settings)?;
         if let Some(limit) = self.timeout {
             clock::stop_after(limit);
         }
-        match self.save.as_deref().map(SavedRuns::create).transpose() {
-            Ok(saved) => Predicting {
-                arguments: &self,
-                settings: &settings,
-                replayer: replayer.as_ref(),
-                results: Results::new(self.format, console),
-                saved,
-                known: KnownRuns::default(),
-                to_draw: Vec::new(),
-            }
-            .everything(),
-            Err(complaint) => console.conclude(Err(complaint)),
-        }
+        let predicting = Predicting {
+            arguments: self,
+            settings: &settings,
+            replayer: replayer.as_ref(),
+            servers,
+            saved: self.save.as_deref().map(SavedRuns::create).transpose()?,
+            results: Results::new(self.format, console),
+            known: KnownRuns::default(),
+            to_draw: Vec::new(),
+        };
+        Ok(predicting.everything())
+    }
+
+    /// With `--confirm`: the program whose runs are made, and the servers that they are made on.
+    fn servers(&self, settings: &PredictSettings) -> Result<Option<(ProgramFile, LiveServers)>, Complaint> {
+        let Some(servers) = self.confirming.servers("--confirm", &settings.levels)? else { return Ok(None) };
+        let path = self.program.as_deref().ok_or_else(PredictSettings::lacks_program)?;
+        program::read(path, Moment::USUAL, &settings.levels).map(|program| Some((program, servers)))
     }
 
     fn settings(&self, replayer: Option<&Replayer>) -> PredictSettings {
@@ -156,6 +168,7 @@ struct Predicting<'a> {
     arguments: &'a Arguments,
     settings: &'a PredictSettings,
     replayer: Option<&'a Replayer>,
+    servers: Option<(ProgramFile, LiveServers)>,
     results: Results<'a>,
     saved: Option<SavedRuns>,
     known: KnownRuns,
@@ -190,6 +203,10 @@ impl<'a> EachInput<'a> for Predicting<'a> {
         self.known.join(&mut predicted);
         if let Some(Err(complaint)) = self.replayer.map(|again| again.replay(&mut predicted, self.settings)) {
             self.results.complain(&complaint);
+        }
+        if let Some((program, servers)) = &mut self.servers {
+            let confirmed = predicted.confirm(program, self.settings, servers, clock::flags());
+            confirmed.unwrap_or_else(|complaint| self.results.complain(&complaint));
         }
         self.keep(&predicted);
         self.results.exit.combine(predicted.conclusion().into());

@@ -3,7 +3,7 @@
 
 use crate::command::replay::quote;
 use crate::input::Complaint;
-use crate::output::{unwritable, write_whole};
+use crate::output::{unwritable, write_finding, write_whole};
 use sha2::{Digest, Sha256};
 use skew_campaign::predicted::PredictedRun;
 use skew_history::IsolationLevel;
@@ -45,9 +45,7 @@ impl SavedRuns {
         write_whole(&history, bytes).map_err(|error| unwritable(&history, &error))?;
         let confirm = format!("skew check --level {level},{against} {}", quote(&path));
         let found_in = FoundIn { file: path.clone(), format: Format::Native.name().to_owned(), sha256 };
-        let text = Finding::new(found, found_in, confirm.clone()).to_json();
-        let text = text.map_err(|error| complain(error.to_string()))?;
-        write_whole(&finding, text).map_err(|error| unwritable(&finding, &error))?;
+        write_finding(&finding, &Finding::new(found, found_in, confirm.clone()))?;
         if let Some(replayed) = run.replayed.as_ref().filter(|replayed| !replayed.history.is_empty()) {
             let path = self.folder.join(format!("{}-replayed.jsonl", run.number));
             write_whole(&path, &replayed.history).map_err(|error| unwritable(&path, &error))?;

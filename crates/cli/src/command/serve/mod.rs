@@ -36,6 +36,9 @@ use std::time::Duration;
 /// How long the check of a run may take.
 const BUDGET: u64 = 1_000_000;
 
+/// What has no meaning where runs are foretold.
+const OF_CHANCE: &str = "runs jobs replay seed chooser record choices schedule delay abort_rate stop_at_first";
+
 /// Serve a database as weak as its level allows
 #[derive(clap::Args)]
 #[command(after_help = "Examples (PostgreSQL's protocol; keys and values over HTTP):\n  \
@@ -134,8 +137,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = BUDGET, value_name = "STEPS")]
     budget: u64,
     /// Run the command once with ordinary reads, predict from that run others in which it may fail, and make those again
-    #[arg(long, requires = "command", conflicts_with_all = ["runs", "jobs", "replay", "seed", "chooser", "record",
-        "choices", "schedule", "delay", "abort_rate", "stop_at_first"])]
+    #[arg(long, requires = "command", conflicts_with_all = OF_CHANCE.split(' '))]
     predict: bool,
     /// With --predict: how often the command may run again
     #[arg(long, default_value_t = 50, value_name = "N", requires = "predict")]
@@ -147,8 +149,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR", requires = "predict")]
     save: Option<PathBuf>,
     /// Let each read return what it returns in this history, in the same order of transactions
-    #[arg(long, value_name = "FILE", requires = "command", conflicts_with_all = ["predict", "runs", "jobs", "replay", "seed", "chooser", "record",
-        "choices", "schedule", "delay", "abort_rate", "stop_at_first"])]
+    #[arg(long, value_name = "FILE", requires = "command", conflicts_with = "predict", conflicts_with_all = OF_CHANCE.split(' '))]
     foretold: Option<PathBuf>,
     /// With --http: how long a request waits for a lock
     #[arg(long, default_value = "10s", value_parser = clock::parse_duration, value_name = "TIME")]
