@@ -27,6 +27,7 @@
 //! | `key` | how values become keys |
 //! | [`memory`], `no_storage` | the simplest store; one that has nothing |
 //! | [`rows`] | rows as keys of a history, and what a statement has read of them |
+//! | [`touched`] | what a statement would touch, told without running it |
 //! | [`by_place`] | sequences, clocks and random numbers that do not depend on the order of runs |
 
 mod answer;
@@ -47,6 +48,7 @@ pub mod session;
 mod stop;
 pub mod storage;
 mod syntax;
+pub mod touched;
 mod tree;
 mod violation;
 mod virtual_tables;

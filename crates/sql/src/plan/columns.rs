@@ -19,6 +19,11 @@ pub(super) fn narrow(plan: &mut Plan) {
     need(plan, (0..width).collect());
 }
 
+/// The same where only some columns of the plan's own row are needed.
+pub(crate) fn narrow_to(plan: &mut Plan, needed: BTreeSet<usize>) {
+    need(plan, needed);
+}
+
 fn used<'expressions>(expressions: impl IntoIterator<Item = &'expressions Expression>) -> BTreeSet<usize> {
     expressions.into_iter().flat_map(|expression| visit::columns(expression).own).collect()
 }

@@ -21,6 +21,7 @@ mod join;
 mod keep;
 mod optimise;
 
+pub(crate) use columns::narrow_to;
 pub(crate) use explain::explain;
 pub(crate) use join::have_equal_keys;
 pub(crate) use optimise::{optimise, optimise_repeated};

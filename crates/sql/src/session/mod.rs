@@ -24,6 +24,7 @@ use crate::execute::Execution;
 use crate::stop::Stop;
 use crate::storage::{SequenceId, Storage};
 use crate::syntax::{self, Statement};
+use crate::touched::{self, Touches};
 use crate::tree::change::{Change, ChildCheck};
 use crate::virtual_tables::registered;
 use action::Action;
@@ -106,6 +107,19 @@ impl Prepared {
     /// Whether it changes the schema.
     pub fn defines(&self) -> bool {
         matches!(&*self.action, Action::Define)
+    }
+
+    /// What it would touch, told without running it.
+    pub fn touches(&self) -> Touches {
+        match &*self.action {
+            Action::Query(plan, _) => touched::of_query(plan),
+            Action::Change(definitions, change) => touched::of_change(definitions, change),
+            _ if self.uses_storage() => {
+                let words: Vec<&str> = self.statement.text().split_whitespace().take(2).collect();
+                Touches { unsupported: vec![words.join(" ")], ..Touches::default() }
+            }
+            _ => Touches::default(),
+        }
     }
 
     /// What the author may not have meant: a variable that hides a column.

@@ -46,6 +46,20 @@ pub(crate) fn plan(node: &mut Plan, level: usize, mut action: &mut Action<'_>) {
     walk_plan(node, level, &mut action);
 }
 
+/// Visits all parts of a plan, subqueries included, and the expressions in them.
+pub(crate) fn parts(plan: &Plan, part: &mut dyn FnMut(&Plan), expression: &mut dyn FnMut(&Expression)) {
+    struct PartWalk<'visit>(&'visit mut dyn FnMut(&Plan), &'visit mut dyn FnMut(&Expression));
+    impl Visitor for PartWalk<'_> {
+        fn expression(&mut self, expression: &mut Expression, _: usize) {
+            self.1(expression);
+        }
+        fn plan(&mut self, plan: &Plan) {
+            self.0(plan);
+        }
+    }
+    walk_plan(&mut plan.clone(), 0, &mut PartWalk(part, expression));
+}
+
 fn walk(expression: &mut Expression, level: usize, visitor: &mut dyn Visitor) {
     visitor.expression(expression, level);
     children(expression, level, visitor);

@@ -1,0 +1,322 @@
+//! What a statement does to single rows: the form that all engines of this crate start from.
+//!
+//! A touch of a table, as `sql` tells it, says what stands in the statement. An effect says what that comes to, constraints included:
+//!
+//! ```text
+//!   INSERT INTO item VALUES (i, s, 'bolt')       item/i          comes into being: its existence is read, all of it is written
+//!                                                item@name/'bolt'  its entry of a unique index, likewise
+//!                                                shop/s          the parent: its existence and key are read under KEY SHARE
+//!   SELECT n FROM item WHERE name = 'bolt'       item@name/'bolt'  the entry is read
+//!                                                item, by name   existence, name and n are read
+//!   DELETE FROM shop WHERE id = s                shop/s          goes
+//!                                                item            is searched for children
+//! ```
+//!
+//! Whether a row exists is a column like any other, [`EXISTENCE`]: INSERT and DELETE write it, whoever looks for the row reads it. An effect on
+//! rows that no key tells is a *search*: it may meet any row, and no argument may rest on its meeting a certain one.
+
+use skew_sql::Catalog;
+use skew_sql::Purpose;
+use skew_sql::catalog::Table;
+use skew_sql::touched::{ParentKey, RowsTouched, TableTouch, TouchKind, ValueOrigin, WhenTaken};
+use std::collections::BTreeSet;
+
+/// The column of whether a row is there.
+pub const EXISTENCE: &str = "(exists)";
+
+/// How a row is locked beyond what its writes lock.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum RowLock {
+    /// Not at all.
+    None,
+    /// FOR KEY SHARE, and what a foreign key does to its parent: nobody may delete the row or change its key.
+    KeyShare,
+    /// FOR SHARE: nobody may change the row.
+    Share,
+    /// FOR UPDATE and FOR NO KEY UPDATE: nobody may change or lock it.
+    Update,
+}
+
+/// Which rows an effect is on.
+#[derive(Clone, PartialEq, Debug)]
+pub enum EffectTarget {
+    /// The row with these values in the columns of a key: the primary key, or a unique index by name.
+    Key(Option<String>, Vec<ValueOrigin>),
+    /// Any rows.
+    Search,
+}
+
+/// When the writes and locks of an effect happen; its reads happen anyway.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Happens {
+    /// Always.
+    Always,
+    /// If the row is there.
+    IfThere,
+    /// If the row is there and fulfils what else the statement asks of it.
+    IfFits,
+}
+
+/// What a statement does to one row, or to some rows of a table.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RowEffect {
+    /// The table; entries of a unique index stand under `table@index`.
+    pub table: String,
+    /// Which rows.
+    pub target: EffectTarget,
+    /// The columns whose values matter.
+    pub reads: BTreeSet<String>,
+    /// The columns that get values.
+    pub writes: BTreeSet<String>,
+    /// The lock.
+    pub lock: RowLock,
+    /// When.
+    pub happens: Happens,
+    /// Whether the row comes into being, so that it was not there before.
+    pub inserts: bool,
+    /// Whether what is read besides existence and key decides about something: a blind write by key reads nothing of its row.
+    pub looks: bool,
+}
+
+/// The ways that a statement can go, the usual one first: `ON CONFLICT` has two.
+pub type Ways = Vec<Vec<RowEffect>>;
+
+/// Tells effects, with what the catalog says of constraints.
+pub(crate) struct Effects<'a> {
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) unsupported: Vec<String>,
+}
+
+fn set<'a>(names: impl IntoIterator<Item = &'a String>) -> BTreeSet<String> {
+    names.into_iter().cloned().collect()
+}
+
+fn existence() -> BTreeSet<String> {
+    BTreeSet::from([EXISTENCE.to_owned()])
+}
+
+impl RowEffect {
+    fn read(table: String, target: EffectTarget, reads: BTreeSet<String>) -> RowEffect {
+        let (writes, lock, happens) = (BTreeSet::new(), RowLock::None, Happens::Always);
+        RowEffect { table, target, reads, writes, lock, happens, inserts: false, looks: true }
+    }
+
+    fn writing(self, writes: BTreeSet<String>) -> RowEffect {
+        RowEffect { writes, ..self }
+    }
+}
+
+impl Effects<'_> {
+    /// What a statement does, by what it touches and what it is for.
+    pub(crate) fn of(&mut self, touches: &[TableTouch], purpose: Option<Purpose>) -> Ways {
+        let mut ways: Ways = vec![Vec::new()];
+        for touch in touches {
+            let next = self.touch(touch, purpose);
+            let joined = |way: &Vec<RowEffect>| -> Ways {
+                next.iter().map(|more| way.iter().chain(more).cloned().collect()).collect()
+            };
+            ways = ways.iter().flat_map(joined).collect();
+        }
+        ways
+    }
+
+    fn touch(&mut self, touch: &TableTouch, purpose: Option<Purpose>) -> Ways {
+        let Some(table) = self.catalog.tables.get(&touch.table).cloned() else {
+            self.unsupported.push(format!("the table {}", touch.table));
+            return vec![Vec::new()];
+        };
+        match &touch.kind {
+            TouchKind::Read => vec![self.found(touch, &table)],
+            TouchKind::Share | TouchKind::Lock => {
+                let lock = match (purpose, &touch.kind) {
+                    (Some(Purpose::ReadForKeyShare), _) => RowLock::KeyShare,
+                    (_, TouchKind::Share) => RowLock::Share,
+                    _ => RowLock::Update,
+                };
+                let happens = if touch.guarded { Happens::IfFits } else { Happens::IfThere };
+                let locked = |effect: RowEffect| match effect.table == touch.table {
+                    true => RowEffect { lock, happens, ..effect },
+                    false => effect,
+                };
+                vec![self.found(touch, &table).into_iter().map(locked).collect()]
+            }
+            TouchKind::Update(assigned) => vec![self.update(touch, &table, assigned)],
+            TouchKind::Delete => vec![self.delete(touch, &table)],
+            TouchKind::Insert(rows, taken) => self.insert(&table, rows.as_deref(), taken),
+        }
+    }
+
+    /// The rows that a statement looks for, as reads; rows of the table itself come last.
+    fn found(&self, touch: &TableTouch, table: &Table) -> Vec<RowEffect> {
+        let mut reads = set(&touch.reads);
+        reads.insert(EXISTENCE.to_owned());
+        let RowsTouched::Keys { index, keys } = &touch.rows else {
+            return vec![RowEffect::read(touch.table.clone(), EffectTarget::Search, reads)];
+        };
+        let columns = match index {
+            None => table.key_columns(),
+            Some(name) => columns_of(table, name),
+        };
+        let looks = touch.reads.iter().any(|column| !columns.contains(column));
+        let mut effects = Vec::new();
+        for key in keys {
+            if let Some(index) = index {
+                let target = EffectTarget::Key(None, key.clone());
+                effects.push(RowEffect::read(entries(&touch.table, index), target, existence()));
+            }
+            let target = EffectTarget::Key(index.clone(), key.clone());
+            effects.push(RowEffect { looks, ..RowEffect::read(touch.table.clone(), target, reads.clone()) });
+        }
+        effects
+    }
+
+    fn update(&mut self, touch: &TableTouch, table: &Table, assigned: &[(String, ValueOrigin)]) -> Vec<RowEffect> {
+        let written = set(assigned.iter().map(|(column, _)| column));
+        let changes = |columns: &[String]| columns.iter().any(|column| written.contains(column));
+        if changes(&table.key_columns()) {
+            self.unsupported.push("an UPDATE of a primary key".to_owned());
+        }
+        let happens = if touch.guarded { Happens::IfFits } else { Happens::IfThere };
+        let mut effects: Vec<RowEffect> = self.found(touch, table);
+        for effect in effects.iter_mut().filter(|effect| effect.table == touch.table) {
+            (effect.writes, effect.happens) = (written.clone(), happens);
+        }
+        for (index, columns) in table.unique_keys() {
+            if columns.is_empty() || changes(&columns) {
+                // The entry that was there is not known; neither is the new one where a part of its key stays.
+                let entry = RowEffect::read(entries(&table.name, &index), EffectTarget::Search, existence());
+                effects.push(RowEffect { happens, ..entry.writing(existence()) });
+            }
+        }
+        for parent in self.catalog.parents_of(table).iter().filter(|parent| changes(&parent.columns)) {
+            effects.extend(self.parent(parent, assigned).map(|effect| RowEffect { happens, ..effect }));
+        }
+        effects.extend(self.children(table, |columns| changes(columns)));
+        effects
+    }
+
+    fn delete(&mut self, touch: &TableTouch, table: &Table) -> Vec<RowEffect> {
+        let mut all = set(&table.column_names());
+        all.insert(EXISTENCE.to_owned());
+        let happens = if touch.guarded { Happens::IfFits } else { Happens::IfThere };
+        let mut effects = self.found(touch, table);
+        for effect in effects.iter_mut().filter(|effect| effect.table == touch.table) {
+            (effect.writes, effect.happens) = (all.clone(), happens);
+        }
+        for (index, _) in table.unique_keys() {
+            let entry = RowEffect::read(entries(&table.name, &index), EffectTarget::Search, existence());
+            effects.push(RowEffect { happens, ..entry.writing(existence()) });
+        }
+        effects.extend(self.children(table, |_| true));
+        effects
+    }
+
+    fn insert(&mut self, table: &Table, rows: Option<&[Vec<(String, ValueOrigin)>]>, taken: &WhenTaken) -> Ways {
+        if table.has_exclusions() {
+            self.unsupported.push("an EXCLUDE constraint".to_owned());
+        }
+        let mut ways = vec![self.inserted(table, rows)];
+        let arbiters: Vec<RowEffect> = ways[0].iter().filter(|effect| effect.inserts).cloned().collect();
+        let looked = |effect: &RowEffect| RowEffect::read(effect.table.clone(), effect.target.clone(), existence());
+        match taken {
+            WhenTaken::Fails => {}
+            WhenTaken::Skips => ways.push(arbiters.iter().map(looked).collect()),
+            WhenTaken::Updates { reads, writes } => {
+                let mut way: Vec<RowEffect> = arbiters.iter().map(looked).collect();
+                let known = table.unique_keys().is_empty();
+                let mut met = arbiters.iter().filter(|effect| effect.table == table.name);
+                let target = met.next().filter(|_| known).map_or(EffectTarget::Search, |effect| effect.target.clone());
+                let mut columns = set(reads);
+                columns.insert(EXISTENCE.to_owned());
+                let update = RowEffect::read(table.name.clone(), target, columns);
+                way.push(update.writing(set(writes.iter().map(|(column, _)| column))));
+                ways.push(way);
+            }
+        }
+        ways
+    }
+
+    fn inserted(&mut self, table: &Table, rows: Option<&[Vec<(String, ValueOrigin)>]>) -> Vec<RowEffect> {
+        let mut all = set(&table.column_names());
+        all.insert(EXISTENCE.to_owned());
+        let new = |name: String, target: EffectTarget, writes: BTreeSet<String>| {
+            let inserts = target != EffectTarget::Search;
+            RowEffect { inserts, looks: false, ..RowEffect::read(name, target, existence()).writing(writes) }
+        };
+        let Some(rows) = rows else {
+            let indexes = table.unique_keys().into_iter().map(|(index, _)| entries(&table.name, &index));
+            let entries = indexes.map(|name| new(name, EffectTarget::Search, existence()));
+            let parents = self.catalog.parents_of(table);
+            let parents = parents.iter().map(|key| parent_read(key, EffectTarget::Search));
+            return [new(table.name.clone(), EffectTarget::Search, all)]
+                .into_iter()
+                .chain(entries)
+                .chain(parents)
+                .collect();
+        };
+        let mut effects = Vec::new();
+        for row in rows {
+            let keys = table.key_columns();
+            // Without a primary key the row gets one of its own.
+            let key = if keys.is_empty() { vec![ValueOrigin::Unknown] } else { values(row, &keys) };
+            effects.push(new(table.name.clone(), EffectTarget::Key(None, key), all.clone()));
+            for (index, columns) in table.unique_keys() {
+                let target = match columns.is_empty() {
+                    true => EffectTarget::Search,
+                    false => EffectTarget::Key(None, values(row, &columns)),
+                };
+                effects.push(new(entries(&table.name, &index), target, existence()));
+            }
+            let parents = self.catalog.parents_of(table);
+            effects.extend(parents.iter().filter_map(|parent| self.parent(parent, row)));
+        }
+        effects
+    }
+
+    /// What a new or changed child does to its parent.
+    fn parent(&self, parent: &ParentKey, row: &[(String, ValueOrigin)]) -> Option<RowEffect> {
+        let table = self.catalog.tables.get(&parent.parent)?;
+        let known = parent.columns.iter().all(|column| row.iter().any(|(name, _)| name == column));
+        let target = match known && table.key_columns() == parent.parent_columns {
+            true => EffectTarget::Key(None, values(row, &parent.columns)),
+            false => EffectTarget::Search,
+        };
+        Some(parent_read(parent, target))
+    }
+
+    /// The searches for children of rows that go, or whose key changes.
+    fn children(&mut self, table: &Table, concerned: impl Fn(&[String]) -> bool) -> Vec<RowEffect> {
+        let mut effects = Vec::new();
+        for child in self.catalog.tables.values() {
+            let keys = self.catalog.parents_of(child);
+            for key in keys.iter().filter(|key| key.parent == table.name && concerned(&key.parent_columns)) {
+                if key.cascades {
+                    self.unsupported.push("a foreign key that changes children with their parent".to_owned());
+                }
+                let mut reads = set(&key.columns);
+                reads.insert(EXISTENCE.to_owned());
+                effects.push(RowEffect::read(child.name.clone(), EffectTarget::Search, reads));
+            }
+        }
+        effects
+    }
+}
+
+fn parent_read(parent: &ParentKey, target: EffectTarget) -> RowEffect {
+    let mut reads = set(&parent.parent_columns);
+    reads.insert(EXISTENCE.to_owned());
+    RowEffect { lock: RowLock::KeyShare, ..RowEffect::read(parent.parent.clone(), target, reads) }
+}
+
+fn entries(table: &str, index: &str) -> String {
+    format!("{table}@{index}")
+}
+
+fn columns_of(table: &Table, index: &str) -> Vec<String> {
+    table.unique_keys().into_iter().find(|(name, _)| name == index).map(|(_, columns)| columns).unwrap_or_default()
+}
+
+fn values(row: &[(String, ValueOrigin)], columns: &[String]) -> Vec<ValueOrigin> {
+    let value = |column: &String| row.iter().find(|(name, _)| name == column).map(|(_, value)| value.clone());
+    columns.iter().map(|column| value(column).unwrap_or(ValueOrigin::Unknown)).collect()
+}

@@ -1,0 +1,38 @@
+//! What could go wrong, from the text of transactions alone: all instances of all procedures, with all parameters, in all numbers.
+//!
+//! ```text
+//!   Program ── Transactions: steps with their effects on rows ── unfold ── templates ── search ──┬── robust: a proof
+//!                                                                                               └── Witness: who, which statements, in which order
+//! ```
+//!
+//! *Robust* at some levels means that every execution that PostgreSQL allows at these levels is serializable. Only a *template*'s shape counts
+//! for that: which of its statements are on which rows, which rows must be one row, what is read, written and locked.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`effect`] | what a statement does to single rows, constraints included |
+//! | [`transaction`] | procedures as steps with effects, each with its place and text |
+//! | `template`, `unfold` | paths through procedures; how they are found |
+//! | `closure` | which terms must be equal once some are |
+//! | `split`, `search` | the form of all counterexamples, and the search for one |
+//! | [`robustness`], [`witness`] | the questions and their answers |
+
+mod closure;
+pub mod effect;
+#[cfg(test)]
+mod reference;
+pub mod robustness;
+mod search;
+mod split;
+mod template;
+#[cfg(test)]
+mod tests;
+pub mod transaction;
+mod unfold;
+pub mod witness;
+
+pub use robustness::{Robustness, RobustnessAnalysis};
+pub use split::Level;
+pub use transaction::{Transactions, Unsupported};
+pub use unfold::{TooMany, UnfoldOptions};
+pub use witness::Witness;

@@ -1,0 +1,129 @@
+//! When a schedule of the form that counterexamples have can happen at the levels of its transactions.
+//!
+//! ```text
+//!   t1   first statements, up to b1                                          the rest
+//!   t2                             whole
+//!   …                                     whole, one after the other
+//!   tm                                                             whole
+//! ```
+//!
+//! If any execution is not serializable, one of this form is not (Vandevoort, Ketsman, Koch, Neven: PVLDB 2021; with levels of each transaction, PODS
+//! 2023): b1 reads what a2 of t2 overwrites, each of t2 … tm is in conflict with the next, and bm of tm is in conflict with a1 of t1. Here are
+//! the conditions under which it can happen; who looks for transactions that fulfil them is `search`. Nothing here may be forbidden unless it
+//! is certain, so only rows that must be equal count, and searches count for nothing.
+
+use crate::closure::Labels;
+use crate::effect::RowLock;
+use crate::template::{EXISTS, RowOperation, Template};
+use skew_history::EngineLevel;
+
+/// The levels of PostgreSQL, as far as they matter here.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Level {
+    /// `postgres:read-committed`.
+    ReadCommitted,
+    /// `postgres:repeatable-read`: snapshot isolation.
+    Snapshot,
+    /// `postgres:serializable`: snapshot isolation without dangerous structures among such transactions.
+    Serializable,
+}
+
+impl Level {
+    /// From the lowest.
+    pub const ALL: [Level; 3] = [Level::ReadCommitted, Level::Snapshot, Level::Serializable];
+
+    /// The level of the engine.
+    pub fn of_engine(self) -> EngineLevel {
+        match self {
+            Level::ReadCommitted => EngineLevel::PostgresReadCommitted,
+            Level::Snapshot => EngineLevel::PostgresRepeatableRead,
+            Level::Serializable => EngineLevel::PostgresSerializable,
+        }
+    }
+}
+
+/// The first transaction of a schedule: where it is split, and what it must not meet.
+pub(crate) struct FirstTransaction<'a> {
+    pub(crate) template: &'a Template,
+    pub(crate) labels: &'a Labels,
+    pub(crate) level: Level,
+    /// How many statements come before the others.
+    pub(crate) prefix: usize,
+}
+
+/// Another one: its labels say which of its rows are rows of the first.
+pub(crate) struct OtherTransaction<'a> {
+    pub(crate) template: &'a Template,
+    pub(crate) labels: &'a Labels,
+    pub(crate) level: Level,
+}
+
+impl FirstTransaction<'_> {
+    /// Pairs of operations that are certainly on one row: the number of the statement of the first, its operation, that of the other.
+    fn meetings<'b>(
+        &'b self,
+        other: &'b OtherTransaction<'_>,
+    ) -> impl Iterator<Item = (usize, &'b RowOperation, &'b RowOperation)> {
+        self.template.operations().flat_map(move |(number, mine)| {
+            let theirs = other.template.operations().map(|(_, theirs)| theirs);
+            let meets = move |theirs: &&RowOperation| match (mine.row, theirs.row) {
+                (Some(my_row), Some(row)) => mine.table == theirs.table && self.labels[my_row] == other.labels[row],
+                _ => false,
+            };
+            theirs.filter(meets).map(move |theirs| (number, mine, theirs))
+        })
+    }
+
+    /// Whether another one may run as a whole while this one is split: nothing that it writes or locks is held.
+    fn lets_pass(&self, other: &OtherTransaction<'_>) -> bool {
+        self.meetings(other).all(|(number, mine, theirs)| {
+            let held = self.level != Level::ReadCommitted || number < self.prefix;
+            let written = mine.writes & theirs.writes != 0;
+            !(mine.inserts_once && theirs.inserts_once)
+                && !(held && (written || blocks(mine.lock, theirs, self.level == Level::ReadCommitted)))
+        })
+    }
+
+    /// Whether another one can be the second.
+    pub(crate) fn can_second(&self, other: &OtherTransaction<'_>) -> bool {
+        let both = self.level == Level::Serializable && other.level == Level::Serializable;
+        self.lets_pass(other)
+            && !(both && self.meetings(other).any(|(_, mine, theirs)| mine.writes & theirs.reads != 0))
+    }
+
+    /// Whether another one can be the last.
+    pub(crate) fn can_last(&self, other: &OtherTransaction<'_>) -> bool {
+        let both = self.level == Level::Serializable && other.level == Level::Serializable;
+        self.lets_pass(other)
+            && !(both && self.meetings(other).any(|(_, mine, theirs)| mine.reads & theirs.writes != 0))
+    }
+
+    /// Whether another one can stand between the second and the last.
+    pub(crate) fn can_between(&self, other: &OtherTransaction<'_>) -> bool {
+        let locks = self.level == Level::ReadCommitted;
+        self.meetings(other).all(|(number, mine, theirs)| {
+            !mine.conflicts(theirs) && !(locks && number < self.prefix && blocks(mine.lock, theirs, true))
+        })
+    }
+
+    /// Whether a conflict between an operation of the last and one of this one, in its statement, closes the cycle.
+    pub(crate) fn closes(&self, last: &RowOperation, number: usize, mine: &RowOperation) -> bool {
+        let overwrites = last.table == mine.table && last.reads & mine.writes != 0;
+        overwrites || (self.level == Level::ReadCommitted && number >= self.prefix && last.conflicts(mine))
+    }
+}
+
+/// Whether a lock keeps an operation on its row away. Whoever works on a snapshot is not stopped by locks that were given back.
+fn blocks(lock: RowLock, other: &RowOperation, waits: bool) -> bool {
+    match lock {
+        RowLock::None => false,
+        RowLock::KeyShare => other.writes & EXISTS != 0,
+        RowLock::Share => other.writes != 0 || (waits && other.lock == RowLock::Update),
+        RowLock::Update => other.writes != 0 || (waits && other.lock >= RowLock::Share),
+    }
+}
+
+/// Whether the levels of the first, the second and the last leave room for a cycle.
+pub(crate) fn levels_allow(first: Level, second: Level, last: Level) -> bool {
+    [first, second, last].iter().any(|level| *level != Level::Serializable)
+}

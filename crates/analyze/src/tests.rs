@@ -1,0 +1,157 @@
+//! The search against the definition: whatever brute force finds is found, and whatever is found is a schedule that can happen.
+//!
+//! Programs are drawn by chance and written as SQL, so that reading, unfolding and searching are tried together.
+
+use crate::reference::{Concrete, agree, has_counterexample, is_counterexample};
+use crate::search::{SearchOutcome, Searcher, SplitFound};
+use crate::split::Level;
+use crate::template::{Template, TermNode};
+use crate::transaction::Transactions;
+use crate::unfold::{UnfoldOptions, Vocabulary, unfold};
+use crate::witness::values;
+use skew_chance::random::Random;
+use skew_program::Program;
+
+fn templates(text: &str, options: UnfoldOptions) -> Vec<Template> {
+    let program = Program::parse(text).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+    let transactions = Transactions::of(&program);
+    assert_eq!(transactions.unsupported, [], "{text}");
+    unfold(&transactions, &Vocabulary::of(&transactions), options).unwrap_or_else(|error| panic!("{error:?}")).templates
+}
+
+const TABLES: &str = "CREATE TABLE t (id INT PRIMARY KEY, a INT NOT NULL, b INT NOT NULL);
+CREATE TABLE u (id INT PRIMARY KEY, a INT NOT NULL, link INT NOT NULL);
+";
+
+fn statement(random: &mut Random) -> String {
+    let table = ["t", "u"][random.index(2)];
+    let key = ["p", "q", "x", "1"][random.index(4)];
+    let column = if table == "t" { ["a", "b"][random.index(2)] } else { "a" };
+    match random.index(9) {
+        0 | 1 => format!("SELECT {column} INTO z FROM {table} WHERE id = {key};"),
+        2 => "SELECT link INTO x FROM u WHERE id = p;".to_owned(),
+        3 => format!("SELECT {column} INTO z FROM {table} WHERE id = {key} FOR UPDATE;"),
+        4 | 5 => format!("UPDATE {table} SET {column} = {column} + 1 WHERE id = {key};"),
+        6 => format!("UPDATE {table} SET {column} = 0 WHERE id = {key};"),
+        7 => "UPDATE t SET a = b WHERE id = p;".to_owned(),
+        _ => format!("SELECT SUM(a) INTO z FROM {table} WHERE id IN (p, q);"),
+    }
+}
+
+fn program(random: &mut Random) -> String {
+    let mut text = TABLES.to_owned();
+    for number in 0..1 + random.index(3) {
+        let body: Vec<String> = (0..1 + random.index(3)).map(|_| statement(random)).collect();
+        let body = body.join(" ");
+        text += &format!("CREATE PROCEDURE p{number}(IN p INT, IN q INT) BEGIN DECLARE x, z INT; {body} END;\n");
+    }
+    text
+}
+
+/// All instances of a template with values from a small domain.
+fn instances<'a>(template: &'a Template, level: Level) -> Vec<Concrete<'a>> {
+    let free = template.terms.iter().filter(|term| matches!(term, TermNode::Free(_))).count();
+    let choices = 1_usize << free.min(4);
+    (0..choices)
+        .map(|choice| {
+            let values: Vec<usize> = (0..free).map(|place| 1 + (choice >> place.min(4) & 1)).collect();
+            Concrete::new(template, level, &values)
+        })
+        .collect()
+}
+
+/// Whether brute force finds two or three instances that go wrong together.
+fn goes_wrong(templates: &[Template], levels: &[Option<Level>], three: bool) -> bool {
+    let all: Vec<Concrete<'_>> = templates
+        .iter()
+        .flat_map(|template| levels[template.procedure].map(|level| instances(template, level)).unwrap_or_default())
+        .collect();
+    for (number, one) in all.iter().enumerate() {
+        for (next, two) in all.iter().enumerate().skip(number) {
+            let pair = [one.clone(), two.clone()];
+            if agree(&pair) && has_counterexample(&pair) {
+                return true;
+            }
+            for third in all.iter().skip(next).filter(|_| three) {
+                let set = [one.clone(), two.clone(), third.clone()];
+                let chunks: usize = set.iter().map(|one| one.template.chunks.len()).sum();
+                if chunks <= 5 && agree(&set) && has_counterexample(&set) {
+                    return true;
+                }
+            }
+        }
+    }
+    false
+}
+
+/// Whether what was found can happen as it was found.
+fn happens(templates: &[Template], found: &SplitFound, levels: &[Option<Level>]) -> bool {
+    let used: Vec<&Template> = found.templates.iter().map(|number| &templates[*number]).collect();
+    let values = values(&used, found);
+    let instances: Vec<Concrete<'_>> = used
+        .iter()
+        .zip(values)
+        .map(|(template, values)| Concrete { template, level: levels[template.procedure].expect("a level"), values })
+        .collect();
+    let mut schedule = vec![0; found.prefix];
+    for (number, template) in used.iter().enumerate().skip(1) {
+        schedule.extend(std::iter::repeat_n(number, template.chunks.len() + 1));
+    }
+    schedule.extend(std::iter::repeat_n(0, used[0].chunks.len() - found.prefix + 1));
+    is_counterexample(&instances, &schedule)
+}
+
+fn compare(seeds: std::ops::Range<u64>, three: bool) {
+    let (mut robust, mut broken) = (0, 0);
+    for seed in seeds {
+        let mut random = Random::new(seed);
+        let text = program(&mut random);
+        let options =
+            UnfoldOptions { cells: random.chance(0.7), atomic: random.chance(0.8), functional: random.chance(0.8) };
+        let templates = templates(&text, options);
+        let procedures = text.matches("PROCEDURE").count();
+        let levels: Vec<Option<Level>> = (0..procedures).map(|_| Some(Level::ALL[random.index(3)])).collect();
+        match Searcher::new(&templates).search(&levels) {
+            SearchOutcome::Found(found) => {
+                broken += 1;
+                assert!(
+                    happens(&templates, &found, &levels),
+                    "seed {seed}: {levels:?} {found:?}\n{text}\n{templates:#?}"
+                );
+            }
+            SearchOutcome::Nothing => {
+                robust += 1;
+                assert!(!goes_wrong(&templates, &levels, three), "seed {seed}: {levels:?} {options:?}\n{text}");
+            }
+            SearchOutcome::TooLong => panic!("seed {seed}: given up\n{text}"),
+        }
+    }
+    assert!(robust > 20 && broken > 20, "{robust} robust, {broken} not");
+}
+
+#[test]
+fn what_is_found_happens_and_what_two_instances_can_do_is_found() {
+    compare(0..600, false);
+}
+
+#[test]
+fn what_three_instances_can_do_is_found() {
+    compare(1_000..1_150, true);
+}
+
+#[test]
+fn a_write_that_finds_no_row_forbids_nothing() {
+    let text = "CREATE TABLE t (id INT PRIMARY KEY, v INT NOT NULL);
+CREATE TABLE guard (id INT PRIMARY KEY, enabled INT NOT NULL, n INT NOT NULL);
+CREATE PROCEDURE p(IN mine INT, IN other INT)
+BEGIN
+  DECLARE a INT;
+  SELECT v INTO a FROM t WHERE id = other;
+  UPDATE guard SET n = n + 1 WHERE id = 0 AND enabled = 1;
+  UPDATE t SET v = a + 1 WHERE id = mine;
+END;";
+    let templates = templates(text, UnfoldOptions::default());
+    let searcher = Searcher::new(&templates);
+    assert!(matches!(searcher.search(&[Some(Level::Snapshot)]), SearchOutcome::Found(_)));
+    assert!(matches!(searcher.search(&[Some(Level::Serializable)]), SearchOutcome::Nothing));
+}

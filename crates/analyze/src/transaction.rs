@@ -1,0 +1,117 @@
+//! Procedures as steps with effects: what the engines of this crate are given of a program.
+//!
+//! ```text
+//!   CREATE PROCEDURE balance(IN n …, OUT total …)             step   text                        effects
+//!   BEGIN DECLARE c, s, k INT;                                0      SELECT custid INTO c …      account/n: reads custid
+//!     SELECT custid INTO c FROM account WHERE name = n;       1      SELECT balance INTO s …     savings/c: reads balance
+//!     SELECT balance INTO s FROM savings WHERE custid = c;
+//! ```
+//!
+//! Each step keeps its place and its text, so that whatever is found can be shown where it stands. What is not supported has a place, too.
+
+use crate::effect::{Effects, Ways};
+use skew_program::{FlowAction, Procedure, Program};
+use skew_sql::Catalog;
+use skew_sql::catalog::Table;
+use skew_sql::touched::{ParentKey, ValueOrigin};
+use skew_value::Place;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// All procedures of a program.
+#[derive(Clone, Debug)]
+pub struct Transactions {
+    /// The procedures in the order of the file.
+    pub procedures: Vec<TransactionFlow>,
+    /// What is not supported, with its place.
+    pub unsupported: Vec<Unsupported>,
+    /// The columns of each table by name.
+    pub(crate) columns: BTreeMap<String, Vec<String>>,
+    /// Tables whose key has the key of a parent in it: the parent, and which parts of the child's key are the parent's.
+    pub(crate) parents: BTreeMap<String, Vec<(String, Vec<usize>)>>,
+}
+
+/// A procedure: one transaction.
+#[derive(Clone, Debug)]
+pub struct TransactionFlow {
+    /// Its name.
+    pub name: String,
+    /// Its steps; jumps are numbers of steps.
+    pub steps: Vec<TransactionStep>,
+    /// The slots of its parameters, with their names.
+    pub(crate) given: Vec<(usize, String)>,
+}
+
+/// A step.
+#[derive(Clone, Debug)]
+pub struct TransactionStep {
+    /// Where it stands in the file.
+    pub place: Place,
+    /// Its text.
+    pub text: Arc<str>,
+    /// What it does to rows: the ways it can go.
+    pub ways: Ways,
+    /// Where the values of its result come from.
+    pub(crate) outputs: Vec<ValueOrigin>,
+    /// The rows that its result is made of: table and key.
+    pub(crate) result_table: Option<String>,
+    /// What comes next.
+    pub(crate) action: FlowAction,
+}
+
+/// Something that is not supported.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unsupported {
+    /// Where it stands in the file.
+    pub place: Place,
+    /// What it is.
+    pub construct: String,
+}
+
+impl Transactions {
+    /// The procedures of a program.
+    pub fn of(program: &Program) -> Transactions {
+        let (catalog, _) = program.initial();
+        let mut unsupported = Vec::new();
+        let mut procedures = Vec::new();
+        for procedure in program.procedures() {
+            let mut effects = Effects { catalog, unsupported: Vec::new() };
+            let steps = steps(procedure, &mut effects, &mut unsupported);
+            let name = |slot: usize| procedure.parameter_name(slot).unwrap_or_default().to_owned();
+            let given = procedure.given_slots().into_iter().map(|slot| (slot, name(slot))).collect();
+            procedures.push(TransactionFlow { name: procedure.name.clone(), steps, given });
+        }
+        let columns = catalog.tables.iter().map(|(name, table)| (name.clone(), table.column_names())).collect();
+        let parents = catalog.tables.iter().map(|(name, table)| (name.clone(), parents(catalog, table))).collect();
+        Transactions { procedures, unsupported, columns, parents }
+    }
+}
+
+fn parents(catalog: &Catalog, table: &Table) -> Vec<(String, Vec<usize>)> {
+    let own = table.key_columns();
+    let place = |column: &String| own.iter().position(|known| known == column);
+    let by_key = |parent: ParentKey| {
+        let is_key = catalog.tables.get(&parent.parent)?.key_columns() == parent.parent_columns;
+        let places: Option<Vec<usize>> = parent.columns.iter().map(place).collect();
+        Some((parent.parent, places?)).filter(|_| is_key)
+    };
+    catalog.parents_of(table).into_iter().filter_map(by_key).collect()
+}
+
+fn steps(procedure: &Procedure, effects: &mut Effects<'_>, unsupported: &mut Vec<Unsupported>) -> Vec<TransactionStep> {
+    let mut steps = Vec::new();
+    for step in procedure.flow() {
+        let ways = effects.of(&step.touches.tables, step.purpose);
+        let named = step.touches.unsupported.into_iter().chain(effects.unsupported.drain(..));
+        unsupported.extend(named.map(|construct| Unsupported { place: step.place, construct }));
+        steps.push(TransactionStep {
+            place: step.place,
+            text: step.text,
+            ways,
+            outputs: step.touches.outputs,
+            result_table: step.touches.tables.first().map(|touch| touch.table.clone()),
+            action: step.action,
+        });
+    }
+    steps
+}

@@ -1,0 +1,501 @@
+//! From procedures to templates: every path, with what is known of keys on the way.
+//!
+//! ```text
+//!   IF … THEN … ELSE                both, whatever the condition says
+//!   WHILE, LOOP, REPEAT, FOR        0, 1 and 2 rounds
+//!   UPDATE … WHERE key AND more     it fits; or it does not: the read stays, the write goes
+//!   UPDATE … WHERE key              the same where rows come and go; where they do not, the row is there in the whole path or in no part of it
+//!   SELECT … INTO c                 c is what was read; or, where no row was found, what c was before
+//!   INSERT … ON CONFLICT            both ways
+//!   SIGNAL, ROLLBACK                nothing: a transaction that does not commit leaves nothing and has seen nothing that counts
+//!   INSERT that meets its key       nothing, for the same reason: the error ends the transaction
+//! ```
+//!
+//! More paths than there are only make the answer more careful, fewer would make it wrong: a write that is left out lets schedules happen
+//! that it would have forbidden. A statement whose key is NULL finds nothing.
+
+use crate::effect::{EXISTENCE, EffectTarget, Happens, RowEffect, RowLock};
+use crate::template::{Chunk, ColumnSet, EXISTS, RowOperation, Template, TermId, TermNode};
+use crate::transaction::{TransactionFlow, TransactionStep, Transactions};
+use skew_program::FlowAction;
+use skew_sql::touched::ValueOrigin;
+use skew_value::Datum;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many templates a program may have.
+const MOST_TEMPLATES: usize = 1_000;
+/// How many paths a procedure may have.
+const MOST_PATHS: usize = 20_000;
+/// How often a loop goes round.
+const ROUNDS: usize = 2;
+/// How many columns a table may have.
+const MOST_COLUMNS: usize = 120;
+
+/// How statements become operations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnfoldOptions {
+    /// Whether conflicts are about columns rather than whole rows.
+    pub cells: bool,
+    /// Whether an UPDATE is one statement rather than a read and then a write.
+    pub atomic: bool,
+    /// Whether a key that was looked up is a function of the row it was found in, rather than anything.
+    pub functional: bool,
+}
+
+impl Default for UnfoldOptions {
+    fn default() -> UnfoldOptions {
+        UnfoldOptions { cells: true, atomic: true, functional: true }
+    }
+}
+
+/// What the templates of a program have in common.
+#[derive(Clone, Debug)]
+pub(crate) struct Vocabulary {
+    /// The tables by number; entries of unique indexes have tables of their own.
+    pub(crate) tables: Vec<String>,
+    columns: BTreeMap<String, Vec<String>>,
+    parents: BTreeMap<String, Vec<(String, Vec<usize>)>>,
+    /// Keys by number, the primary key first.
+    keys: Vec<Option<String>>,
+    /// The columns that somebody writes.
+    written: BTreeSet<(String, String)>,
+    /// Tables whose rows come into being or go.
+    unstable: BTreeSet<String>,
+    /// Tables whose rows go.
+    losing: BTreeSet<String>,
+}
+
+/// Templates, and the columns that were taken for functions of their rows.
+pub(crate) struct Unfolded {
+    pub(crate) templates: Vec<Template>,
+    pub(crate) functions: BTreeSet<String>,
+}
+
+/// Why a program could not be unfolded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TooMany(pub String);
+
+impl Vocabulary {
+    pub(crate) fn of(transactions: &Transactions) -> Vocabulary {
+        let (mut tables, mut keys) = (BTreeSet::new(), BTreeSet::from([None]));
+        let (mut written, mut unstable, mut losing) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let steps = transactions.procedures.iter().flat_map(|procedure| &procedure.steps);
+        for effect in steps.flat_map(|step| step.ways.iter().flatten()) {
+            tables.insert(effect.table.clone());
+            if let EffectTarget::Key(key, _) = &effect.target {
+                keys.insert(key.clone());
+            }
+            written.extend(effect.writes.iter().map(|column| (effect.table.clone(), column.clone())));
+            if effect.writes.contains(EXISTENCE) {
+                unstable.insert(effect.table.clone());
+                if !effect.inserts {
+                    losing.insert(effect.table.clone());
+                }
+            }
+        }
+        let (columns, parents) = (transactions.columns.clone(), transactions.parents.clone());
+        let (tables, keys) = (tables.into_iter().collect(), keys.into_iter().collect());
+        Vocabulary { tables, columns, parents, keys, written, unstable, losing }
+    }
+
+    fn table(&self, name: &str) -> usize {
+        self.tables.iter().position(|known| known == name).unwrap_or_default()
+    }
+
+    fn bits(&self, table: &str, columns: &BTreeSet<String>, cells: bool) -> ColumnSet {
+        let all = self.columns.get(table);
+        let bit = |column: &String| match column.as_str() {
+            EXISTENCE => EXISTS,
+            _ if !cells => EXISTS << 1,
+            name => all.and_then(|all| all.iter().position(|known| known == name)).map_or(0, |place| 2 << place),
+        };
+        columns.iter().map(bit).fold(0, |all, bit| all | bit)
+    }
+
+    fn is_function(&self, table: &str, column: &str) -> bool {
+        !self.unstable.contains(table) && !self.written.contains(&(table.to_owned(), column.to_owned()))
+    }
+}
+
+/// The templates of all procedures.
+pub(crate) fn unfold(
+    transactions: &Transactions,
+    vocabulary: &Vocabulary,
+    options: UnfoldOptions,
+) -> Result<Unfolded, TooMany> {
+    if let Some((table, _)) = vocabulary.columns.iter().find(|(_, columns)| columns.len() > MOST_COLUMNS) {
+        return Err(TooMany(format!("the table {table} has more than {MOST_COLUMNS} columns")));
+    }
+    let mut unfolded = Unfolded { templates: Vec::new(), functions: BTreeSet::new() };
+    for (number, procedure) in transactions.procedures.iter().enumerate() {
+        let mut paths =
+            Paths { procedure, vocabulary, options, number, done: Vec::new(), functions: BTreeSet::new(), count: 0 };
+        let start = paths.start();
+        paths.follow(start)?;
+        unfolded.templates.append(&mut paths.done);
+        unfolded.functions.append(&mut paths.functions);
+        if unfolded.templates.len() > MOST_TEMPLATES {
+            return Err(TooMany(format!("the procedures have more than {MOST_TEMPLATES} different paths")));
+        }
+    }
+    complete(&mut unfolded.templates);
+    Ok(unfolded)
+}
+
+/// Gives every row the columns that others look up in such a row, so that what two instances have to agree on is a term of both.
+fn complete(templates: &mut [Template]) {
+    let mut looked_up: BTreeSet<(usize, usize)> = BTreeSet::new();
+    for template in templates.iter() {
+        for node in &template.terms {
+            if let TermNode::Lookup(column, row) = node
+                && let TermNode::Row(table, ..) = template.terms[*row]
+            {
+                looked_up.insert((table, *column));
+            }
+        }
+    }
+    for template in templates {
+        for row in 0..template.terms.len() {
+            let TermNode::Row(table, ..) = template.terms[row] else { continue };
+            for (_, column) in looked_up.iter().filter(|(known, _)| *known == table) {
+                template.term(TermNode::Lookup(*column, row));
+            }
+        }
+    }
+}
+
+/// A path on its way.
+#[derive(Clone)]
+struct OpenPath {
+    at: usize,
+    variables: BTreeMap<usize, TermId>,
+    rounds: BTreeMap<usize, usize>,
+    fresh: usize,
+    template: Template,
+}
+
+struct Paths<'a> {
+    procedure: &'a TransactionFlow,
+    vocabulary: &'a Vocabulary,
+    options: UnfoldOptions,
+    number: usize,
+    done: Vec<Template>,
+    functions: BTreeSet<String>,
+    count: usize,
+}
+
+/// Steps.
+impl Paths<'_> {
+    fn start(&self) -> OpenPath {
+        let template = Template { procedure: self.number, terms: Vec::new(), present: Vec::new(), chunks: Vec::new() };
+        let mut path = OpenPath { at: 0, variables: BTreeMap::new(), rounds: BTreeMap::new(), fresh: 0, template };
+        for (slot, _) in &self.procedure.given {
+            let term = path.free();
+            path.variables.insert(*slot, term);
+        }
+        path
+    }
+
+    fn follow(&mut self, start: OpenPath) -> Result<(), TooMany> {
+        let mut open = vec![start];
+        while let Some(path) = open.pop() {
+            self.count += 1;
+            if self.count > MOST_PATHS {
+                return Err(TooMany(format!("{} has more than {MOST_PATHS} paths", self.procedure.name)));
+            }
+            match self.procedure.steps.get(path.at) {
+                None => self.close(path),
+                Some(step) if step.action == FlowAction::End => self.close(path),
+                Some(step) => open.extend(self.step(step, path)),
+            }
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, path: OpenPath) {
+        let mut template = path.template;
+        template.chunks.retain(|chunk| !chunk.operations.is_empty());
+        if !template.chunks.is_empty() && !self.done.iter().any(|known| known.is_like(&template)) {
+            self.done.push(template);
+        }
+    }
+
+    fn step(&mut self, step: &TransactionStep, path: OpenPath) -> Vec<OpenPath> {
+        let mut paths = Vec::new();
+        for way in &step.ways {
+            let mut started = path.clone();
+            started.template.chunks.push(Chunk { step: path.at, operations: Vec::new() });
+            let mut variants = vec![(started, None)];
+            for effect in way {
+                variants = variants.into_iter().flat_map(|(one, row)| self.effect(effect, one, row)).collect();
+            }
+            for (mut variant, row) in variants {
+                if !self.options.atomic {
+                    variant.split_updates();
+                }
+                self.act(step, variant, row, &mut paths);
+            }
+        }
+        paths
+    }
+
+    /// What comes after a statement, whose row is known where there was one.
+    fn act(&mut self, step: &TransactionStep, mut path: OpenPath, row: Option<TermId>, paths: &mut Vec<OpenPath>) {
+        let here = path.at;
+        path.at += 1;
+        match &step.action {
+            FlowAction::Run | FlowAction::End => paths.push(path),
+            FlowAction::Into(slots) => self.into(step, slots, row, path, paths),
+            FlowAction::Clear(slot) => {
+                path.variables.remove(slot);
+                paths.push(path);
+            }
+            FlowAction::Count(slot) => {
+                let term = path.free();
+                path.variables.insert(*slot, term);
+                paths.push(path);
+            }
+            FlowAction::Branch(otherwise) => {
+                paths.extend(path.clone().jump(here, *otherwise));
+                paths.push(path);
+            }
+            FlowAction::Jump(to) => paths.extend(path.jump(here, *to)),
+            FlowAction::Next(slots, done) => {
+                paths.extend(path.clone().jump(here, *done));
+                for slot in slots.clone() {
+                    let term = path.free();
+                    path.variables.insert(slot, term);
+                }
+                paths.push(path);
+            }
+            FlowAction::Abort => {}
+        }
+    }
+
+    /// SELECT … INTO and SET.
+    fn into(
+        &mut self,
+        step: &TransactionStep,
+        slots: &[usize],
+        row: Option<TermId>,
+        mut path: OpenPath,
+        paths: &mut Vec<OpenPath>,
+    ) {
+        let reads = !step.ways.iter().all(Vec::is_empty);
+        if reads {
+            // No row was found: the variables keep what they had.
+            paths.push(path.clone());
+        }
+        for (slot, output) in slots.iter().zip(&step.outputs) {
+            let term = match output {
+                ValueOrigin::Column(_, column) => self.column(step, column, row, &mut path),
+                other => self.value(other, &mut path),
+            };
+            match term {
+                Some(term) => path.variables.insert(*slot, term),
+                None => path.variables.remove(slot),
+            };
+        }
+        paths.push(path);
+    }
+
+    /// The value of a column of a row that was read.
+    fn column(
+        &mut self,
+        step: &TransactionStep,
+        column: &str,
+        row: Option<TermId>,
+        path: &mut OpenPath,
+    ) -> Option<TermId> {
+        let table = step.result_table.as_deref().unwrap_or_default();
+        let place = self.vocabulary.columns.get(table).and_then(|all| all.iter().position(|known| known == column));
+        match (row, place) {
+            (Some(row), Some(place)) if self.vocabulary.is_function(table, column) => {
+                self.functions.insert(format!("{table}.{column}"));
+                Some(path.template.term(TermNode::Lookup(place, row)))
+            }
+            _ => Some(path.free()),
+        }
+    }
+
+    /// A value; nothing for NULL.
+    fn value(&self, origin: &ValueOrigin, path: &mut OpenPath) -> Option<TermId> {
+        match origin {
+            ValueOrigin::Constant(Datum::Null) => None,
+            ValueOrigin::Constant(value) => Some(path.template.term(TermNode::Constant(format!("{value:?}")))),
+            ValueOrigin::Variable(slot) => path.variables.get(slot).copied(),
+            ValueOrigin::Computed(text, arguments) => {
+                let arguments: Option<Vec<TermId>> = arguments.iter().map(|one| self.value(one, path)).collect();
+                Some(match arguments {
+                    Some(arguments) => path.template.term(TermNode::Computed(text.clone(), arguments)),
+                    // A function of NULL may be anything.
+                    None => path.free(),
+                })
+            }
+            ValueOrigin::Column(..) | ValueOrigin::Unknown => Some(path.free()),
+        }
+    }
+}
+
+/// Effects.
+impl Paths<'_> {
+    /// The ways in which an effect can go, each with the row that the statement is about.
+    fn effect(&self, effect: &RowEffect, mut path: OpenPath, row: Option<TermId>) -> Vec<(OpenPath, Option<TermId>)> {
+        let vocabulary = self.vocabulary;
+        let table = vocabulary.table(&effect.table);
+        let target = match &effect.target {
+            EffectTarget::Search => None,
+            EffectTarget::Key(key, values) => match self.row(effect, key.as_ref(), values, &mut path) {
+                // A key with NULL in it finds nothing and is equal to nothing.
+                None => return vec![(path, row)],
+                found => found,
+            },
+        };
+        let cells = self.options.cells;
+        let reads = match cells || effect.looks || effect.writes.is_empty() {
+            true => vocabulary.bits(&effect.table, &effect.reads, cells),
+            false => vocabulary.bits(&effect.table, &effect.reads, cells) & EXISTS,
+        };
+        let writes = vocabulary.bits(&effect.table, &effect.writes, cells);
+        let inserts_once = effect.inserts && !vocabulary.losing.contains(&effect.table);
+        let operation = RowOperation { table, row: target, reads, writes, lock: effect.lock, inserts_once };
+        let told = target.filter(|_| !effect.table.contains('@')).or(row);
+        self.happening(effect, operation, path).into_iter().map(|path| (path, told)).collect()
+    }
+
+    fn happening(&self, effect: &RowEffect, operation: RowOperation, path: OpenPath) -> Vec<OpenPath> {
+        let does = operation.writes != 0 || operation.lock != RowLock::None;
+        let Some(row) = operation.row.filter(|_| does && effect.happens != Happens::Always) else {
+            return vec![path.with(operation)];
+        };
+        let only_read = RowOperation { writes: 0, lock: RowLock::None, ..operation.clone() };
+        let mut paths = Vec::new();
+        if self.vocabulary.unstable.contains(&effect.table) {
+            paths.push(path.clone().with(only_read));
+            paths.push(path.with(operation));
+            return paths;
+        }
+        match path.template.present.iter().find(|(known, _)| *known == row) {
+            Some((_, false)) => return vec![path],
+            Some((_, true)) => {}
+            None => {
+                let mut absent = path.clone();
+                absent.template.present.push((row, false));
+                absent.template.forget(row);
+                paths.push(absent);
+            }
+        }
+        let mut there = path;
+        if !self.is_there(&effect.table, row, &mut there) {
+            return paths;
+        }
+        if effect.happens == Happens::IfFits {
+            paths.push(there.clone().with(only_read));
+        }
+        paths.push(there.with(operation));
+        paths
+    }
+
+    /// A row is there, and with it its parents; false if one of them is not.
+    fn is_there(&self, table: &str, row: TermId, path: &mut OpenPath) -> bool {
+        if path.template.present.contains(&(row, false)) {
+            return false;
+        }
+        if path.template.present.contains(&(row, true)) {
+            return true;
+        }
+        path.template.present.push((row, true));
+        let TermNode::Row(_, 0, terms) = path.template.terms[row].clone() else { return true };
+        let parents = self.vocabulary.parents.get(table).into_iter().flatten();
+        // What nobody touches needs no row, and where rows come and go a parent may have been there at another time.
+        let concerned = parents.filter(|(parent, _)| {
+            self.vocabulary.tables.contains(parent) && !self.vocabulary.unstable.contains(parent)
+        });
+        concerned.into_iter().all(|(parent, places)| {
+            let key = places.iter().map(|place| terms[*place]).collect();
+            let parent_row = path.template.term(TermNode::Row(self.vocabulary.table(parent), 0, key));
+            self.is_there(parent, parent_row, path)
+        })
+    }
+
+    /// The row with a key; nothing if a part of the key is NULL.
+    fn row(
+        &self,
+        effect: &RowEffect,
+        key: Option<&String>,
+        values: &[ValueOrigin],
+        path: &mut OpenPath,
+    ) -> Option<TermId> {
+        let table = self.vocabulary.table(&effect.table);
+        let mut terms = Vec::new();
+        for value in values {
+            let term = match self.value(value, path) {
+                Some(term) => term,
+                None if effect.inserts && !effect.table.contains('@') => path.free(),
+                None => return None,
+            };
+            terms.push(self.independent(term, table, path));
+        }
+        let key = self.vocabulary.keys.iter().position(|known| known.as_ref() == key).unwrap_or_default();
+        Some(path.template.term(TermNode::Row(table, key, terms)))
+    }
+
+    /// What was looked up is anything, and something else in every table, where keys are not taken for functions.
+    fn independent(&self, term: TermId, table: usize, path: &mut OpenPath) -> TermId {
+        match path.template.terms[term] {
+            TermNode::Lookup(..) if !self.options.functional => {
+                path.template.term(TermNode::Free(1_000_000 + term * 1_000 + table))
+            }
+            _ => term,
+        }
+    }
+}
+
+impl Template {
+    /// A row turned out not to be there: what was read of it was nothing that anybody writes.
+    fn forget(&mut self, row: TermId) {
+        self.chunks.iter_mut().for_each(|chunk| chunk.operations.retain(|operation| operation.row != Some(row)));
+    }
+}
+
+impl OpenPath {
+    fn free(&mut self) -> TermId {
+        self.fresh += 1;
+        self.template.term(TermNode::Free(self.fresh))
+    }
+
+    fn with(mut self, operation: RowOperation) -> OpenPath {
+        let absent = operation.row.is_some_and(|row| self.template.present.contains(&(row, false)));
+        if let Some(chunk) = self.template.chunks.last_mut().filter(|_| !absent) {
+            chunk.operations.push(operation);
+        }
+        self
+    }
+
+    /// Goes on elsewhere; backwards only so often.
+    fn jump(mut self, from: usize, to: usize) -> Option<OpenPath> {
+        if to <= from {
+            let rounds = self.rounds.entry(from).or_default();
+            *rounds += 1;
+            if *rounds > ROUNDS {
+                return None;
+            }
+        }
+        self.at = to;
+        Some(self)
+    }
+
+    /// Takes the last statement apart: first it reads, then it writes what it may have written.
+    fn split_updates(&mut self) {
+        let Some(chunk) = self.template.chunks.last_mut() else { return };
+        let is_both = |operation: &RowOperation| operation.writes != 0 && operation.reads & !EXISTS != 0;
+        let mut written = Chunk { step: chunk.step, operations: Vec::new() };
+        for operation in chunk.operations.iter_mut().filter(|operation| is_both(operation)) {
+            written.operations.push(RowOperation { reads: 0, ..operation.clone() });
+            operation.writes = 0;
+        }
+        if !written.operations.is_empty() {
+            self.template.chunks.push(written);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! A counterexample, told: instances with values for their parameters, and the order of their statements.
+//!
+//! ```text
+//!   t1 balance(1)                                     t2 amalgamate(1, 2)
+//!   bank.sql:13  SELECT balance … FROM savings
+//!                                                     bank.sql:27  UPDATE savings SET balance = 0 …
+//!                                                     bank.sql:29  UPDATE checking SET balance = 0 …
+//!   bank.sql:14  SELECT balance … FROM checking
+//! ```
+
+use crate::closure::{Closure, Labels, TermGraph, TextNumbers};
+use crate::search::{OperationAt, SplitFound};
+use crate::split::Level;
+use crate::template::{Template, TermNode};
+use crate::transaction::Transactions;
+use skew_value::Place;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A counterexample.
+#[derive(Clone, Debug)]
+pub struct Witness {
+    /// Who takes part; the first is the one that is interrupted.
+    pub instances: Vec<WitnessInstance>,
+    /// Their statements in order.
+    pub statements: Vec<WitnessStatement>,
+    /// Why they depend on each other: from each to the next, the last to the first.
+    pub dependencies: Vec<Dependency>,
+}
+
+/// An instance of a procedure.
+#[derive(Clone, Debug)]
+pub struct WitnessInstance {
+    /// The procedure, by number.
+    pub procedure: usize,
+    /// Its name.
+    pub name: String,
+    /// Its level.
+    pub level: Level,
+    /// Its parameters: equal numbers are equal values.
+    pub parameters: Vec<(String, usize)>,
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub struct WitnessStatement {
+    /// Whose.
+    pub instance: usize,
+    /// Where it stands in the file.
+    pub place: Place,
+    /// Its text.
+    pub text: Arc<str>,
+}
+
+/// A dependency of one instance on another.
+#[derive(Clone, Debug)]
+pub struct Dependency {
+    /// The earlier one, and where its statement stands.
+    pub from: (usize, Place),
+    /// The later one, likewise.
+    pub to: (usize, Place),
+}
+
+impl Witness {
+    pub(crate) fn new(
+        transactions: &Transactions,
+        templates: &[Template],
+        found: &SplitFound,
+        levels: &[Option<Level>],
+    ) -> Witness {
+        let used: Vec<&Template> = found.templates.iter().map(|number| &templates[*number]).collect();
+        let values = values(&used, found);
+        let mut instances = Vec::new();
+        for (number, template) in used.iter().enumerate() {
+            let procedure = &transactions.procedures[template.procedure];
+            let given = procedure.given.iter().enumerate();
+            // Parameters are the first free terms, in their order.
+            let parameter = |(place, (_, name)): (usize, &(usize, String))| {
+                let term = template.terms.iter().position(|term| *term == TermNode::Free(place + 1));
+                (name.clone(), term.map_or(0, |term| values[number][term]))
+            };
+            instances.push(WitnessInstance {
+                procedure: template.procedure,
+                name: procedure.name.clone(),
+                level: levels.get(template.procedure).copied().flatten().unwrap_or(Level::Serializable),
+                parameters: given.map(parameter).collect(),
+            });
+        }
+        let count = used.len();
+        let place = |instance: usize, at: OperationAt| {
+            let template = used[instance];
+            transactions.procedures[template.procedure].steps[template.chunks[at.0].step].place
+        };
+        let dependency = |(number, (from, to)): (usize, &(OperationAt, OperationAt))| {
+            let next = (number + 1) % count;
+            Dependency { from: (number, place(number, *from)), to: (next, place(next, *to)) }
+        };
+        let dependencies = found.links.iter().enumerate().map(dependency).collect();
+        Witness { instances, statements: statements(transactions, &used, found.prefix), dependencies }
+    }
+}
+
+/// The statements in the order of the schedule.
+fn statements(transactions: &Transactions, used: &[&Template], prefix: usize) -> Vec<WitnessStatement> {
+    let told = |instance: usize, chunks: std::ops::Range<usize>| {
+        let template = used[instance];
+        let steps = &transactions.procedures[template.procedure].steps;
+        template.chunks[chunks].iter().map(move |chunk| {
+            let step = &steps[chunk.step];
+            WitnessStatement { instance, place: step.place, text: Arc::clone(&step.text) }
+        })
+    };
+    let others = (1..used.len()).flat_map(|instance| told(instance, 0..used[instance].chunks.len()));
+    told(0, 0..prefix).chain(others).chain(told(0, prefix..used[0].chunks.len())).collect()
+}
+
+/// A number for every term of every instance: equal where they must be.
+pub(crate) fn values(used: &[&Template], found: &SplitFound) -> Vec<Vec<usize>> {
+    let mut texts = TextNumbers::default();
+    let graphs: Vec<TermGraph> = used.iter().map(|template| TermGraph::new(template, &mut texts)).collect();
+    let first = graphs[0].len() as u32;
+    let labels: Vec<Labels> = graphs
+        .iter()
+        .enumerate()
+        .map(|(number, graph)| {
+            let start = if number == 0 { 0 } else { first };
+            (0..graph.len() as u32).map(|term| start + term).collect()
+        })
+        .collect();
+    let parts: Vec<(&TermGraph, &Labels)> = graphs.iter().zip(&labels).collect();
+    let mut closure = Closure::new(&parts);
+    let row = |instance: usize, at: OperationAt| used[instance].chunks[at.0].operations[at.1].row;
+    for (number, (from, to)) in found.links.iter().enumerate() {
+        let next = (number + 1) % used.len();
+        if let (Some(from), Some(to)) = (row(number, *from), row(next, *to)) {
+            let (from, to) = (closure.at(number, from), closure.at(next, to));
+            closure.unite(from, to);
+        }
+    }
+    closure.close();
+    let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut number_of = |class: usize| {
+        let next = numbers.len() + 1;
+        *numbers.entry(class).or_insert(next)
+    };
+    let terms = |number: usize| 0..used[number].terms.len();
+    (0..used.len())
+        .map(|number| terms(number).map(|term| number_of(closure.find(closure.at(number, term)))).collect())
+        .collect()
+}
