@@ -29,7 +29,7 @@ BEGIN
   INSERT INTO orders VALUES (area, number, NULL, 1);
   INSERT INTO new_order VALUES (area, number);
   SELECT quantity INTO left_over FROM stock WHERE item = wanted;
-  UPDATE stock SET quantity = IF(left_over > 10 + pieces, left_over - pieces, left_over - pieces + 91) WHERE item = wanted;
+  UPDATE stock SET quantity = CASE WHEN left_over > 10 + pieces THEN left_over - pieces ELSE left_over - pieces + 91 END WHERE item = wanted;
   INSERT INTO order_line VALUES (area, number, wanted, 10 * pieces, FALSE);
 END;
 
