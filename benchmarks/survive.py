@@ -20,7 +20,7 @@ def main():
     arguments = parser.parse_args()
     session = Session("survive")
     code = session.test("skew-cli", "agree", "the_fixes", {"SKEW_SURVIVE": str(arguments.runs)}, KEEPS)
-    session.finish()
+    session.finish(keeps=code == 0)
     raise SystemExit(code)
 
 

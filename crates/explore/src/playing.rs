@@ -148,7 +148,7 @@ impl<'p, P: Explorable + ?Sized> Playing<'p, P> {
         while !able.is_empty() {
             let movable: Vec<Movable> = able.iter().map(|&number| self.movable(node, number)).collect();
             let number = able.remove(choose(&movable).min(able.len() - 1));
-            if let Some(next) = step_of_one_run(&mut self.runner, node, number)? {
+            if let Some((next, _)) = step_of_one_run(&mut self.runner, node, number)? {
                 *node = next;
                 return Ok(number);
             }

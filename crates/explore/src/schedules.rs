@@ -324,14 +324,14 @@ pub(crate) fn step_of_one_run<P: Explorable + ?Sized>(
     runner: &mut Runner<'_, P>,
     node: &ServerNode<P::Left>,
     number: Number,
-) -> Result<Option<ServerNode<P::Left>>, ExploreError> {
-    let Some((next, _)) = step(runner, node, number)? else { return Ok(None) };
+) -> Result<Option<Next<P::Left>>, ExploreError> {
+    let Some((next, access)) = step(runner, node, number)? else { return Ok(None) };
     let level = runner.outline.levels[number as usize].of_engine();
     let is_asked = node.is_committing(number) && level == Some(EngineLevel::PostgresSerializable);
     if !is_asked || next.told(&runner.keys).is_serializable(&runner.outline) {
-        return Ok(Some(next));
+        return Ok(Some((next, access)));
     }
-    Ok(Some(refuse_commit(runner, node, number)?.0))
+    refuse_commit(runner, node, number).map(Some)
 }
 
 /// The server refuses a transaction that is about to commit.

@@ -15,13 +15,16 @@
 //! | whose points have nothing between them | then |
 //! | that took its first step before somebody ended, and its last one after that | just before that end |
 //! | that begins to wait in a step of its own (InnoDB) | then at the latest |
+//! | that has looked at something which another one changes later (InnoDB, where each row is looked at when its turn comes) | just before that |
 //! | of somebody who waits when another one is refused because of that | then, after the one who is refused |
 
 use super::{active, root, stand_up, step_of_one_run};
 use crate::error::ExploreError;
 use crate::explorable::Explorable;
+use crate::keys::Keys;
 use crate::outline::Place;
 use crate::runner::Runner;
+use crate::server::access::StepAccess;
 use crate::server::turn::TurnPoint;
 use crate::set::{Number, Set};
 use std::collections::BTreeMap;
@@ -64,11 +67,25 @@ struct Score {
     barriers: Vec<(usize, Number)>,
     /// Before each step: who waits for whom.
     blocked: Vec<BTreeMap<Number, Set>>,
+    /// What the steps of a statement had to do with others, where that is so at the moment of each.
+    done: Vec<((Number, usize), StepAccess)>,
 }
 
 impl Score {
     fn begins(&mut self, statement: (Number, usize), step: usize) -> &mut Window {
         self.windows.entry(statement).or_insert(Window { first: step, last: step, latest: usize::MAX })
+    }
+
+    /// A step of a statement: those of others that were under way before it, and would have come to something else after it, were sent by then.
+    fn takes(&mut self, statement: (Number, usize), step: usize, access: StepAccess, keys: &Keys) {
+        for (other, done) in self.done.iter().filter(|(other, _)| other.0 != statement.0) {
+            if let Some(window) = self.windows.get_mut(other)
+                && !done.may_be_exchanged(&access, keys)
+            {
+                window.latest = window.latest.min(step - 1);
+            }
+        }
+        self.done.push((statement, access));
     }
 
     /// The step before which, or at which, a statement is sent.
@@ -140,7 +157,10 @@ fn score<P: Explorable + ?Sized>(runner: &mut Runner<'_, P>, steps: &[Number]) -
         let said = node.dialogues[number as usize].said;
         let is_end = node.stands[number as usize] == TurnPoint::End;
         let begins_to_wait = blocked.contains_key(&number) && !node.database.waits(number);
-        let next = step_of_one_run(runner, &node, number)?.ok_or(ExploreError::ForeignSubtree)?;
+        let (next, access) = step_of_one_run(runner, &node, number)?.ok_or(ExploreError::ForeignSubtree)?;
+        if !node.database.looks_before_it_locks() {
+            score.takes((number, said), place, access, &runner.keys);
+        }
         let is_over = next.over.contains(number);
         if !is_end {
             score.begins((number, said), place);

@@ -272,6 +272,8 @@ impl PostgresServer {
             return RowAnswer::Refused("40001");
         }
         self.hold(one, key, life, Strength::of(kind));
+        // Who only holds on to the key waits for nobody who leaves it alone, and has the row that it sees.
+        let last = if is_key_share(kind) { first } else { last };
         let row = self.tuples[last].row.clone();
         if is_changed && fits(asking.keys.key(key), &row) != Fit::Yes {
             self.pass(asking, last, true);

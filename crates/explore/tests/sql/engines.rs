@@ -136,6 +136,21 @@ fn upserts_of_different_keys_in_one_gap_are_a_deadlock_on_innodb() {
     assert!(codes(&explore(&apart, MysqlRepeatableRead)).is_empty());
 }
 
+#[test]
+fn who_only_holds_on_to_a_key_sees_what_a_plain_read_sees() {
+    let text = "
+        CREATE TABLE kv (id INT PRIMARY KEY, v INT NOT NULL);
+        INSERT INTO kv VALUES (1, 0);
+        CREATE PROCEDURE change() BEGIN UPDATE kv SET v = 1 WHERE id = 1; END;
+        CREATE PROCEDURE look() BEGIN SELECT v FROM kv WHERE id = 1 FOR KEY SHARE; END;
+        SESSION ann: CALL change();
+        SESSION bob: CALL look();";
+    for level in [PostgresReadCommitted, PostgresRepeatableRead, PostgresSerializable] {
+        let found = explore(text, level);
+        assert_eq!((found.histories, codes(&found)), (2, vec![]), "{level}");
+    }
+}
+
 const NUMBERED: &str = "
     CREATE TABLE invoice (purchase INT PRIMARY KEY, number INT NOT NULL);
     INSERT INTO invoice VALUES (10, 1);

@@ -43,7 +43,8 @@ fn postgresql_keeps(level: IsolationLevel) {
     for entry in ALL {
         let (_, history) = recorded(server.url(), &*entry.workload(), level, transactions(entry));
         assert!(holds(&history, level), "{} at {level}", entry.name);
-        let _ = writeln!(std::io::stderr(), "{} keeps {level}: {} transactions", entry.name, history.transaction_count());
+        let _ =
+            writeln!(std::io::stderr(), "{} keeps {level}: {} transactions", entry.name, history.transaction_count());
     }
 }
 
