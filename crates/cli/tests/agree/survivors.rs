@@ -47,7 +47,7 @@ fn read(path: &Path, engine: Engine) -> Option<ProgramFile> {
         true => text,
         false => format!("-- dialect: {}\n{text}", engine.name()),
     };
-    Some(ProgramFile::parse(folder, text, Moment::USUAL).unwrap_or_else(|complaint| panic!("{complaint:?}")))
+    Some(ProgramFile::parse(folder, text, Moment::USUAL, &[]).unwrap_or_else(|complaint| panic!("{complaint:?}")))
 }
 
 /// The runs that a level allows, without those that come to a deadlock: whom the server refuses then is for it to choose.
@@ -109,8 +109,9 @@ fn skipped_without_text(file: &ProgramFile) -> Vec<String> {
 
 fn all_survive(url: &Url, engine: Engine, levels: &[&str]) {
     let count = number_from("SKEW_SURVIVE", RUNS);
-    let mut servers =
-        LiveServers::new(&ConfirmOn::Server(url.clone())).unwrap_or_else(|complaint| panic!("{complaint:?}"));
+    let asked: Vec<IsolationLevel> = levels.iter().map(|name| name.parse().expect("a level")).collect();
+    let mut servers = LiveServers::new(&ConfirmOn::Server(url.clone()), "fixed.sql", &asked)
+        .unwrap_or_else(|complaint| panic!("{complaint:?}"));
     let mut wrong = Vec::new();
     for file in fixed().iter().filter_map(|path| read(path, engine)) {
         let found = survive(&file, levels, &mut servers, count);
