@@ -4,6 +4,7 @@ mod support;
 
 use skew_check::spec::satisfies;
 use skew_check::{Budget, Counterexample, IsolationLevel, Verdict, cannot_ask, check, explain};
+use skew_history::format::{self, Format, Source};
 use skew_history::{History, notation};
 use support::{Random, Shape, describe, random_history};
 
@@ -38,6 +39,9 @@ const NAMED: &[(&str, &str, &str)] = &[
     ("fractured-read", "read-committed", "w(x,1) w(y,1); r(x,1) r(y,init)"),
     ("non-repeatable-read", "read-atomic", "w(x,1); r(x,init) r(x,1)"),
     ("non-repeatable-read", "read-committed", "w(x,1); r(x,1) r(x,init)"),
+    ("stale-update", "read-atomic", "w(x,1)@1:update; r(x,init)@1:select r(x,1)@2:update w(x,2)@2:update"),
+    ("non-repeatable-read", "read-atomic", "w(x,1)@1:update; r(x,init)@1:select r(x,1)@2:for-update"),
+    ("non-repeatable-read", "read-atomic", "w(x,1)@1:update; r(x,init)@1:select r(x,1)@2:select w(x,2)@3:update"),
     ("read-only-anomaly", "serializable", "r(x,init) r(y,init) w(x,1); r(y,init) w(y,2); r(x,init) r(y,2)"),
     ("dirty-write", "read-committed", "append(x,1) append(y,1); append(x,2) append(y,2); r(x,[1 2]) | r(y,[2 1])"),
     ("aborted-read", "read-committed", "w(x,1) !; r(x,1)"),
@@ -60,6 +64,23 @@ fn anomalies_have_their_names() {
         assert_eq!(counterexample.level.name(), *level, "{text}");
         assert!(!counterexample.cases.is_empty() && counterexample.cases.iter().all(|case| !case.edges.is_empty()));
     }
+}
+
+#[test]
+fn an_update_that_came_too_late_is_lost_when_its_text_puts_something_else_in_the_place_of_what_it_found() {
+    let named = |update: &str| {
+        let lines = format!(
+            r#"{{"session":"a","id":"a","ops":[{{"r":"x","v":null,"s":1}},{{"r":"x","v":1,"from":"b","s":2,"kind":"update"}},{{"w":"x","v":2,"s":2,"kind":"update","sql":"{update}"}}]}}
+{{"session":"b","id":"b","ops":[{{"w":"x","v":1,"s":1,"kind":"update","sql":"UPDATE t SET n = 1"}}]}}"#
+        );
+        let source = Source { name: "h", bytes: lines.as_bytes() };
+        let history = format::read(&[source], Format::Native).expect("a history");
+        let (level, anomaly) = weakest_failing(&history).expect("a history that violates something");
+        explain(&history, level, &anomaly, Budget::UNLIMITED).kind.name()
+    };
+    assert_eq!(named(r#"UPDATE t SET n = 2 WHERE \"id\" = 1"#), "lost-update");
+    assert_eq!(named("UPDATE t SET n = n + 1 WHERE id = 1"), "stale-update");
+    assert_eq!(named("no SQL at all"), "stale-update");
 }
 
 fn sentences(text: &str) -> Vec<String> {

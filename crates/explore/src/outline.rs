@@ -3,7 +3,8 @@
 use crate::base::{Base, Filter, way};
 use crate::error::ExploreError;
 use crate::set::{MOST_TRANSACTIONS, Number, Set};
-use skew_history::{EngineLevel, IsolationLevel};
+use skew_history::builder::ClaimedWriter;
+use skew_history::{EngineLevel, IsolationLevel, Name};
 
 /// So many events a transaction may have unless told otherwise.
 const MOST_EVENTS: usize = 10_000;
@@ -237,6 +238,14 @@ impl Outline {
                 .is_some_and(|way| way.filter == Filter::Nobody && self.bases[number as usize] >= way.base)
         };
         self.numbers().all(exact)
+    }
+}
+
+/// A writer by its name; nothing is t0.
+pub(crate) fn claim(writer: &Option<String>) -> ClaimedWriter<'_> {
+    match writer {
+        Some(name) => ClaimedWriter::Transaction(Name::from(name.as_str())),
+        None => ClaimedWriter::Initial,
     }
 }
 

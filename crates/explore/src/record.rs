@@ -15,9 +15,9 @@ use crate::explorable::Explorable;
 use crate::keys::{KeyNumber, Keys, reads_down};
 use crate::log::{Event, Log, Manner, Outcome, Read, ReadKind, ScanEnd};
 use crate::ordered::Ordered;
-use crate::outline::Outline;
+use crate::outline::{Outline, claim};
 use crate::set::{INITIAL, Number, Set};
-use skew_history::builder::{ClaimedWriter, Refusal, ScanSpec, ScannedKey};
+use skew_history::builder::{Refusal, ScanSpec, ScannedKey};
 use skew_history::scan::{ascending, covers};
 use skew_history::{Action, History, HistoryBuilder, IsolationLevel, KeyId, Name, Value};
 use skew_sql::rows::text;
@@ -310,14 +310,6 @@ impl<'a, P: Explorable + ?Sized> Recorder<'a, P> {
     /// The name of a writer; nothing for t0.
     fn writer(&self, source: Number) -> Option<String> {
         (source != INITIAL).then(|| self.outline.transaction_name(source))
-    }
-}
-
-/// A writer by its name; nothing is t0.
-pub(crate) fn claim(writer: &Option<String>) -> ClaimedWriter<'_> {
-    match writer {
-        Some(name) => ClaimedWriter::Transaction(Name::from(name.as_str())),
-        None => ClaimedWriter::Initial,
     }
 }
 

@@ -192,14 +192,16 @@ impl Arguments {
         if played.is_err() && !tally.has_runs() {
             return played.map(|()| Exit::BadInput);
         }
-        let exhibits = exhibits(file, &settings, &tally, servers)?;
+        // What is found is told, also where a server is not there to confirm it.
+        let (exhibits, confirmed) =
+            exhibits(file, &settings, &tally, servers).map_or_else(|lost| (Vec::new(), Err(lost)), |all| (all, Ok(())));
         let report = PlayReport { file, settings: &settings, tally: &tally, exhibits: &exhibits, replay: &replay };
         let saved = save_into.as_ref().map_or(Ok(()), |folder| save(&report, folder));
         match self.format {
             Format::Human => console.say(&report.human(console.palette)),
             Format::Json => console.result(&format!("{}\n", report.json())),
         }
-        played.and(saved)?;
+        played.and(saved).and(confirmed)?;
         Ok(tally.conclusion(self.against.is_some(), clock::is_stopped()).into())
     }
 

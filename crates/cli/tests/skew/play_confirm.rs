@@ -10,6 +10,7 @@ use skew_workload::Url;
 use skew_workload::servers::{MariaDbServer, PostgresServer};
 
 const WITHDRAW: &str = include_str!("../../../../examples/withdraw.sql");
+const STOCK: &str = include_str!("../../../../examples/bugs/01-stock-adjustment/buggy.sql");
 
 /// Whatever a report found, with what the server showed of it.
 fn findings(ran: &Ran) -> Vec<(String, Value)> {
@@ -80,19 +81,18 @@ fn what_play_finds_is_shown_as_it_is_typed_and_confirmed_in_words() {
 fn a_prediction_from_a_run_of_a_program_is_made_on_a_server() {
     let Some(server) = installed(PostgresServer::start()) else { return };
     let folder = Folder::new("predict-confirm");
-    folder.write("withdraw.sql", WITHDRAW);
+    folder.write("stock.sql", STOCK);
     let url = server.url().to_string();
-    let serial =
-        ["play", "withdraw.sql", "--level", "pg:rc", "--schedule", "serial", "--runs", "1", "--record", "runs"];
+    let serial = ["play", "stock.sql", "--level", "pg:rc", "--schedule", "serial", "--runs", "1", "--record", "runs"];
     folder.skew(&serial).expect(0);
-    let line = ["predict", "runs/1.jsonl", "--level", "pg:rc", "--program", "withdraw.sql", "--confirm", &url];
+    let line = ["predict", "runs/1.jsonl", "--level", "pg:rc", "--program", "stock.sql", "--confirm", &url];
     let ran = folder.skew(&line).expect(1);
     assert!(ran.out.contains("\nconfirmed on PostgreSQL ") && ran.out.contains("BEGIN ISOLATION LEVEL"), "{}", ran.out);
     let ran = folder.skew(&[&line[..], &["--format", "json"]].concat()).expect(1);
     let report = ran.json();
     assert_eq!(report["predictions"][0]["runs"][0]["confirmed"]["verdict"], "confirmed", "{report:#}");
     // What is no run of the program cannot be made.
-    folder.write("other.sql", &WITHDRAW.replace("bob", "carol"));
+    folder.write("other.sql", &STOCK.replace("delivery", "shipment"));
     let other = ["predict", "runs/1.jsonl", "--level", "pg:rc", "--program", "other.sql", "--confirm", &url];
     let ran = folder.skew(&other).expect(1);
     assert!(
