@@ -16,7 +16,6 @@
 
 use super::access::StepAccess;
 use super::database::ServerState;
-use super::gap::Gap;
 use super::told::{ToldDeed, ToldEvent, ToldScan, ToldTransaction};
 use crate::keys::{KeyNumber, Keys, reads_down};
 use crate::log::ScanEnd;
@@ -600,10 +599,8 @@ impl<'a> ServerTurn<'a> {
             let scan = self.note_scan(range, kind);
             self.dialogue.told.scans[scan].end = ScanEnd::Open;
         }
-        if !self.database.looks_before_it_locks() {
-            // Which key comes next is seen after every step.
-            self.access.touches_gaps.push(Gap::Range(range.clone()));
-        }
+        // Which key comes next, and which one behind the range, is seen after every step.
+        self.access.touches_gaps.extend(self.database.around(range, keys));
         let scan = self.dialogue.told.scans.len() - 1;
         let (mut all, mut last, mut enough, mut count) = (Vec::new(), None, None, 0);
         let end = loop {

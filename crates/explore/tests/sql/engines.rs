@@ -151,6 +151,24 @@ fn who_only_holds_on_to_a_key_sees_what_a_plain_read_sees() {
     }
 }
 
+#[test]
+fn whether_there_is_a_record_behind_a_range_depends_on_who_inserts_it() {
+    let text = "
+        CREATE TABLE kv (id INT PRIMARY KEY, v INT NOT NULL);
+        INSERT INTO kv VALUES (1, 10), (3, 30);
+        CREATE PROCEDURE add_one() BEGIN SELECT v FROM kv WHERE id = 1; INSERT INTO kv VALUES (4, 1); END;
+        CREATE PROCEDURE look()
+        BEGIN
+          SELECT id FROM kv WHERE id BETWEEN 2 AND 3 FOR UPDATE;
+          SELECT id FROM kv;
+        END;
+        SESSION ann: CALL add_one();
+        SESSION bob: CALL look();";
+    for level in [MysqlReadCommitted, MysqlRepeatableRead, MysqlSerializable] {
+        assert_eq!(explore(text, level).histories, 2, "{level}");
+    }
+}
+
 const NUMBERED: &str = "
     CREATE TABLE invoice (purchase INT PRIMARY KEY, number INT NOT NULL);
     INSERT INTO invoice VALUES (10, 1);
