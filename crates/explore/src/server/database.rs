@@ -188,6 +188,14 @@ impl ServerState {
         }
     }
 
+    /// What a range that is looked over depends on, where each key is looked at when its turn comes.
+    pub(crate) fn around(&self, range: &KeyRange, keys: &Keys) -> Option<Gap> {
+        match self {
+            ServerState::Postgres(_) => None,
+            ServerState::Innodb(innodb) => Some(innodb.around(range, keys)),
+        }
+    }
+
     /// The record behind a range that is locked with it.
     pub(crate) fn end_of(&self, range: &KeyRange, keys: &Keys) -> Option<KeyNumber> {
         match self {

@@ -346,6 +346,16 @@ impl Innodb {
         Some(gap)
     }
 
+    /// A range with what lies between it and the records below and above it.
+    pub(crate) fn around(&self, range: &KeyRange, keys: &Keys) -> Gap {
+        if !keys.have_order() {
+            return Gap::Range(range.clone());
+        }
+        let name = |key: Option<KeyNumber>| key.map(|key| keys.key(key).clone());
+        let (below, above) = keys.beyond(range, |key| self.is_there(key, keys));
+        Gap::Between { space: range.space, low: name(below), high: name(above) }
+    }
+
     /// The record behind a range that is locked with it, if the range has a bound there.
     pub(crate) fn end_of(&self, range: &KeyRange, keys: &Keys) -> Option<KeyNumber> {
         let (below, above) = keys.beyond(range, |key| self.is_there(key, keys));
