@@ -9,10 +9,8 @@
 //!
 //! A schedule is not serializable if dependencies (reads from, overwrites, is overwritten by) form a cycle.
 
-use crate::effect::RowLock;
-use crate::split::Level;
-use crate::template::{EXISTS, RowOperation, Template, TermNode};
-use std::collections::BTreeMap;
+use crate::split::{Level, blocks};
+use crate::template::{RowOperation, Template, TermNode};
 
 /// A template with values for its terms.
 #[derive(Clone, Debug)]
@@ -21,6 +19,8 @@ pub(crate) struct Concrete<'a> {
     pub(crate) level: Level,
     /// By term; rows with equal values are one row.
     pub(crate) values: Vec<usize>,
+    /// Values of rows that are not there, for nobody.
+    pub(crate) missing: Vec<usize>,
 }
 
 impl<'a> Concrete<'a> {
@@ -40,35 +40,25 @@ impl<'a> Concrete<'a> {
             };
             values.push(value);
         }
-        Concrete { template, level, values }
+        Concrete { template, level, values, missing: Vec::new() }
     }
 
     fn row(&self, operation: &RowOperation) -> Option<(usize, usize)> {
-        operation.row.map(|row| (operation.table, self.values[row]))
+        let there = |row: &usize| !self.missing.contains(&self.values[*row]);
+        operation.row.filter(there).map(|row| (operation.table, self.values[row]))
+    }
+
+    /// How many pairs of operations are in conflict.
+    pub(crate) fn conflicts(&self, other: &Concrete<'_>) -> usize {
+        let theirs = || other.template.operations().map(|(_, theirs)| theirs);
+        let mine = self.template.operations().map(|(_, mine)| mine);
+        mine.map(|mine| theirs().filter(|theirs| mine.conflicts(theirs) && self.meets(mine, other, theirs)).count())
+            .sum()
     }
 
     fn meets(&self, mine: &RowOperation, other: &Concrete<'_>, theirs: &RowOperation) -> bool {
         self.row(mine).is_some() && self.row(mine) == other.row(theirs)
     }
-}
-
-/// Whether rows that one needs are rows that another needs to be away.
-pub(crate) fn agree(instances: &[Concrete<'_>]) -> bool {
-    let mut known: BTreeMap<usize, bool> = BTreeMap::new();
-    let marks =
-        instances.iter().flat_map(|one| one.template.present.iter().map(|(row, there)| (one.values[*row], *there)));
-    marks.into_iter().all(|(row, there)| *known.entry(row).or_insert(there) == there)
-}
-
-/// Whether the holder keeps an operation away: mode of lock and writes.
-fn excludes(held: &RowOperation, wanted: &RowOperation, waits: bool) -> bool {
-    let locked = match held.lock {
-        RowLock::None => false,
-        RowLock::KeyShare => wanted.writes & EXISTS != 0,
-        RowLock::Share => wanted.writes != 0 || (waits && wanted.lock == RowLock::Update),
-        RowLock::Update => wanted.writes != 0 || (waits && wanted.lock >= RowLock::Share),
-    };
-    locked || held.writes & wanted.writes != 0
 }
 
 /// A schedule on its way.
@@ -105,6 +95,11 @@ impl<'i, 'a> Course<'i, 'a> {
     /// The next statement of an instance, or its commit; false if it has to wait, or is refused.
     pub(crate) fn advance(&mut self, who: usize) -> bool {
         self.now += 1;
+        if self.began[who].is_none() && self.instances[who].level != Level::ReadCommitted {
+            // The snapshot is taken before the first statement waits for anything.
+            self.began[who] = Some(self.now);
+            return true;
+        }
         let number = self.done[who];
         self.done[who] += 1;
         let Some(chunk) = self.instances[who].template.chunks.get(number) else {
@@ -124,9 +119,9 @@ impl<'i, 'a> Course<'i, 'a> {
             let done = them.template.operations().filter(|(number, _)| *number < self.done[other]);
             let mut met = done.filter(|(_, theirs)| me.meets(operation, them, theirs));
             match self.ended[other] {
-                None => met.all(|(_, theirs)| !excludes(theirs, operation, true)),
+                None => met.all(|(_, theirs)| !blocks(theirs, operation, true)),
                 Some(ended) if ended > began && me.level != Level::ReadCommitted => {
-                    met.all(|(_, theirs)| !excludes(operation, theirs, false))
+                    met.all(|(_, theirs)| !blocks(operation, theirs, false))
                 }
                 Some(_) => true,
             }

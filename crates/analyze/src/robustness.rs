@@ -46,6 +46,7 @@ pub struct RobustnessAnalysis {
     transactions: Transactions,
     templates: Vec<Template>,
     functions: Vec<String>,
+    tables: Vec<String>,
 }
 
 impl RobustnessAnalysis {
@@ -53,7 +54,8 @@ impl RobustnessAnalysis {
     pub fn new(transactions: Transactions, options: UnfoldOptions) -> Result<RobustnessAnalysis, TooMany> {
         let vocabulary = Vocabulary::of(&transactions);
         let Unfolded { templates, functions } = unfold(&transactions, &vocabulary, options)?;
-        Ok(RobustnessAnalysis { transactions, templates, functions: functions.into_iter().collect() })
+        let (functions, tables) = (functions.into_iter().collect(), vocabulary.tables);
+        Ok(RobustnessAnalysis { transactions, templates, functions, tables })
     }
 
     /// The procedures.
@@ -82,7 +84,7 @@ impl RobustnessAnalysis {
     }
 
     fn witness(&self, found: &SplitFound, levels: &[Option<Level>]) -> Witness {
-        Witness::new(&self.transactions, &self.templates, found, levels)
+        Witness::new((&self.transactions, &self.tables), &self.templates, found, levels)
     }
 
     /// The largest sets of procedures that are robust when all are at one level; nothing if that is not known.

@@ -22,6 +22,9 @@ use std::collections::VecDeque;
 /// An operation of a template: its statement, and its place in it.
 pub(crate) type OperationAt = (usize, usize);
 
+/// How many rows of one transaction may be missing or not.
+const MOST_MISSING: usize = 12;
+
 /// How many closures a search may make.
 const MOST_CLOSURES: usize = 4_000_000;
 
@@ -34,6 +37,8 @@ pub(crate) struct SplitFound {
     pub(crate) prefix: usize,
     /// b1 and a2, the links from each to the next, bm and a1.
     pub(crate) links: Vec<(OperationAt, OperationAt)>,
+    /// Rows of t1 that are not there.
+    pub(crate) missing: Vec<usize>,
 }
 
 /// What a search came to.
@@ -64,6 +69,9 @@ impl<'a> Searcher<'a> {
             .filter_map(|number| Some((number, levels[self.templates[number].procedure]?)))
             .collect();
         let mut steps = 0;
+        if taking.iter().all(|(_, level)| *level == Level::Serializable) {
+            return SearchOutcome::Nothing;
+        }
         for &(first, level) in &taking {
             let start = Labels::from_iter(0..self.graphs[first].len() as u32);
             let mut closure = Closure::new(&[(&self.graphs[first], &start)]);
@@ -75,8 +83,14 @@ impl<'a> Searcher<'a> {
             while next < known.len() {
                 let labels = known[next].clone();
                 next += 1;
-                for (prefix, numbers) in self.splits(first, level) {
-                    let first = FirstTransaction { template: &self.templates[first], labels: &labels, level, prefix };
+                let Some(choices) = self.missing(first, &labels) else { return SearchOutcome::TooLong };
+                let splits = self.splits(first, level);
+                for (missing, (prefix, numbers)) in
+                    choices.iter().flat_map(|one| splits.iter().map(move |two| (one, two)))
+                {
+                    let template = &self.templates[first];
+                    let first = FirstTransaction { template, labels: &labels, level, prefix: *prefix, missing };
+                    let numbers = numbers.clone();
                     let mut search = SplitSearch::new(self, &first, numbers, &taking, &mut known, &mut steps);
                     if let Some(found) = search.run() {
                         return SearchOutcome::Found(found);
@@ -88,6 +102,21 @@ impl<'a> Searcher<'a> {
             }
         }
         SearchOutcome::Nothing
+    }
+
+    /// Which of the rows of t1 may be missing: all choices, as labels. Nothing if there are too many.
+    fn missing(&self, first: usize, labels: &Labels) -> Option<Vec<Vec<u32>>> {
+        let mut optional: Vec<u32> = self.templates[first].optional.iter().map(|row| labels[*row]).collect();
+        optional.sort_unstable();
+        optional.dedup();
+        if optional.len() > MOST_MISSING {
+            return None;
+        }
+        let chosen = |set: u32| {
+            let numbered = optional.iter().enumerate().filter(move |(place, _)| set >> place & 1 == 1);
+            numbered.map(|(_, label)| *label).collect()
+        };
+        Some((0..1_u32 << optional.len()).map(chosen).collect())
     }
 
     /// Where t1 can be split: how many statements come first, and in which of them b1 may be. A snapshot is split anywhere in the same way.
@@ -218,11 +247,29 @@ impl<'s, 'a> SplitSearch<'s, 'a> {
         OtherTransaction { template: &self.searcher.templates[template], labels, level }
     }
 
+    /// Whether the row of an operation of an instance is there.
+    fn has(&self, template: usize, labels: &Labels, at: OperationAt) -> bool {
+        let template = &self.searcher.templates[template];
+        self.first.missing.is_empty() || self.first.has(template, labels, &template.chunks[at.0].operations[at.1])
+    }
+
+    fn found(&self, templates: Vec<usize>, links: Vec<(OperationAt, OperationAt)>) -> SplitFound {
+        // A snapshot is taken before the first statement, and nothing of it has to be done before the others.
+        let prefix = match self.first.level {
+            Level::ReadCommitted => links.first().map_or(0, |(b1, _)| b1.0 + 1),
+            Level::Snapshot | Level::Serializable => 0,
+        };
+        let is_missing = |row: &usize| self.first.missing.contains(&self.first.labels[*row]);
+        let missing = (0..self.graph.len()).filter(is_missing).collect();
+        SplitFound { templates, prefix, links, missing }
+    }
+
     fn seconds(&mut self) -> Vec<ChainNode> {
         let mut nodes: Vec<ChainNode> = Vec::new();
         for &(template, level) in self.taking {
             let mut pairs = Vec::new();
-            for (b1, mine) in numbered(self.first.template).filter(|((number, _), _)| self.splitting.contains(number)) {
+            let splitting = numbered(self.first.template).filter(|((number, _), _)| self.splitting.contains(number));
+            for (b1, mine) in splitting.filter(|(_, mine)| self.first.has_own(mine)) {
                 for (a2, theirs) in numbered(&self.searcher.templates[template]) {
                     if mine.table == theirs.table && mine.reads & theirs.writes != 0 {
                         pairs.push((b1, a2, mine.row.zip(theirs.row)));
@@ -232,8 +279,8 @@ impl<'s, 'a> SplitSearch<'s, 'a> {
             for (b1, a2, rows) in pairs {
                 let unbound = self.unbound(template);
                 let Some(labels) = self.forced(template, &unbound, rows.as_slice()) else { continue };
-                if self.first.can_second(&self.other(template, level, &labels)) {
-                    let second = Some((b1, a2));
+                let second = Some((b1, a2)).filter(|_| self.has(template, &labels, a2));
+                if second.is_some() && self.first.can_second(&self.other(template, level, &labels)) {
                     nodes.push(ChainNode { template, level, labels, second, last: None, between: false });
                 }
             }
@@ -245,7 +292,7 @@ impl<'s, 'a> SplitSearch<'s, 'a> {
     fn closing(&self, template: usize) -> Vec<(OperationAt, OperationAt, Option<(usize, usize)>)> {
         let mut pairs = Vec::new();
         for (bm, theirs) in numbered(&self.searcher.templates[template]) {
-            for (a1, mine) in numbered(self.first.template) {
+            for (a1, mine) in numbered(self.first.template).filter(|(_, mine)| self.first.has_own(mine)) {
                 if self.first.closes(theirs, a1.0, mine) {
                     pairs.push((bm, a1, mine.row.zip(theirs.row)));
                 }
@@ -260,8 +307,8 @@ impl<'s, 'a> SplitSearch<'s, 'a> {
             for (bm, a1, rows) in self.closing(template) {
                 let unbound = self.unbound(template);
                 let Some(labels) = self.forced(template, &unbound, rows.as_slice()) else { continue };
-                if self.first.can_last(&self.other(template, level, &labels)) {
-                    let last = Some((bm, a1));
+                let last = Some((bm, a1)).filter(|_| self.has(template, &labels, bm));
+                if last.is_some() && self.first.can_last(&self.other(template, level, &labels)) {
                     nodes.push(ChainNode { template, level, labels, second: None, last, between: false });
                 }
             }
@@ -288,11 +335,13 @@ impl<'s, 'a> SplitSearch<'s, 'a> {
                 let Some(labels) = self.forced(node.template, &node.labels, rows.as_slice()) else { continue };
                 let other = self.other(node.template, node.level, &labels);
                 if let Some(second) = node.second
+                    && self.has(node.template, &labels, second.1)
+                    && self.has(node.template, &labels, bm)
                     && self.first.can_second(&other)
                     && self.first.can_last(&other)
                 {
                     let templates = vec![self.first_number, node.template];
-                    return Some(SplitFound { templates, prefix: second.0.0 + 1, links: vec![second, (bm, a1)] });
+                    return Some(self.found(templates, vec![second, (bm, a1)]));
                 }
             }
         }
@@ -380,6 +429,8 @@ impl SplitSearch<'_, '_> {
         let two = if same[1] { Some(two) } else { self.refine(two, second) };
         if let (Some(one), Some(two)) = (one, two)
             && same == [true, true]
+            && self.has(self.nodes[one].template, &self.nodes[one].labels, by.0)
+            && self.has(self.nodes[two].template, &self.nodes[two].labels, by.1)
         {
             self.edges[one].push((two, by.0, by.1));
             self.edges[two].push((one, by.1, by.0));
@@ -402,8 +453,8 @@ impl SplitSearch<'_, '_> {
     fn refine(&mut self, number: usize, labels: Labels) -> Option<usize> {
         let node = self.nodes[number].clone();
         let other = self.other(node.template, node.level, &labels);
-        let second = node.second.filter(|_| self.first.can_second(&other));
-        let last = node.last.filter(|_| self.first.can_last(&other));
+        let second = node.second.filter(|by| self.has(node.template, &labels, by.1) && self.first.can_second(&other));
+        let last = node.last.filter(|by| self.has(node.template, &labels, by.0) && self.first.can_last(&other));
         let between = node.between && self.first.can_between(&other);
         self.add(ChainNode { labels, second, last, between, ..node })
     }
@@ -456,6 +507,6 @@ impl SplitSearch<'_, '_> {
         links.push(second);
         templates.reverse();
         links.reverse();
-        SplitFound { templates, prefix: second.0.0 + 1, links }
+        self.found(templates, links)
     }
 }

@@ -49,6 +49,8 @@ pub(crate) struct FirstTransaction<'a> {
     pub(crate) level: Level,
     /// How many statements come before the others.
     pub(crate) prefix: usize,
+    /// The labels of rows that are not there, for nobody.
+    pub(crate) missing: &'a [u32],
 }
 
 /// Another one: its labels say which of its rows are rows of the first.
@@ -59,12 +61,32 @@ pub(crate) struct OtherTransaction<'a> {
 }
 
 impl FirstTransaction<'_> {
+    /// Whether the row of an operation is there: neither it nor a parent of it is missing.
+    pub(crate) fn has(&self, template: &Template, labels: &Labels, operation: &RowOperation) -> bool {
+        let is_missing = |row: &usize| self.missing.contains(&labels[*row]);
+        let Some(row) = operation.row else { return true };
+        let mut rows = vec![row];
+        let mut next = 0;
+        while next < rows.len() {
+            let parents = template.needs.iter().filter(|(child, _)| *child == rows[next]).map(|(_, parent)| *parent);
+            let parents: Vec<usize> = parents.filter(|parent| !rows.contains(parent)).collect();
+            rows.extend(parents);
+            next += 1;
+        }
+        !rows.iter().any(is_missing)
+    }
+
+    /// The same of one of its own.
+    pub(crate) fn has_own(&self, operation: &RowOperation) -> bool {
+        self.missing.is_empty() || self.has(self.template, self.labels, operation)
+    }
     /// Pairs of operations that are certainly on one row: the number of the statement of the first, its operation, that of the other.
     fn meetings<'b>(
         &'b self,
         other: &'b OtherTransaction<'_>,
     ) -> impl Iterator<Item = (usize, &'b RowOperation, &'b RowOperation)> {
-        self.template.operations().flat_map(move |(number, mine)| {
+        let own = self.template.operations().filter(|(_, mine)| self.has_own(mine));
+        own.flat_map(move |(number, mine)| {
             let theirs = other.template.operations().map(|(_, theirs)| theirs);
             let meets = move |theirs: &&RowOperation| match (mine.row, theirs.row) {
                 (Some(my_row), Some(row)) => mine.table == theirs.table && self.labels[my_row] == other.labels[row],
@@ -78,9 +100,8 @@ impl FirstTransaction<'_> {
     fn lets_pass(&self, other: &OtherTransaction<'_>) -> bool {
         self.meetings(other).all(|(number, mine, theirs)| {
             let held = self.level != Level::ReadCommitted || number < self.prefix;
-            let written = mine.writes & theirs.writes != 0;
             !(mine.inserts_once && theirs.inserts_once)
-                && !(held && (written || blocks(mine.lock, theirs, self.level == Level::ReadCommitted)))
+                && !(held && blocks(mine, theirs, self.level == Level::ReadCommitted))
         })
     }
 
@@ -102,7 +123,7 @@ impl FirstTransaction<'_> {
     pub(crate) fn can_between(&self, other: &OtherTransaction<'_>) -> bool {
         let locks = self.level == Level::ReadCommitted;
         self.meetings(other).all(|(number, mine, theirs)| {
-            !mine.conflicts(theirs) && !(locks && number < self.prefix && blocks(mine.lock, theirs, true))
+            !mine.conflicts(theirs) && !(locks && number < self.prefix && blocks(mine, theirs, true))
         })
     }
 
@@ -113,14 +134,21 @@ impl FirstTransaction<'_> {
     }
 }
 
-/// Whether a lock keeps an operation on its row away. Whoever works on a snapshot is not stopped by locks that were given back.
-fn blocks(lock: RowLock, other: &RowOperation, waits: bool) -> bool {
-    match lock {
+/// Whether what was done to a row keeps another operation on it away: by a lock that is still held (`waits`), or because a snapshot is too old
+/// for what was changed since. Writes of different columns pass, as if rows were cells.
+pub(crate) fn blocks(held: &RowOperation, other: &RowOperation, waits: bool) -> bool {
+    let locked = match held.lock {
         RowLock::None => false,
         RowLock::KeyShare => other.writes & EXISTS != 0,
         RowLock::Share => other.writes != 0 || (waits && other.lock == RowLock::Update),
         RowLock::Update => other.writes != 0 || (waits && other.lock >= RowLock::Share),
-    }
+    };
+    let written = match other.lock {
+        RowLock::None => false,
+        RowLock::KeyShare => held.writes & EXISTS != 0,
+        RowLock::Share | RowLock::Update => held.writes != 0,
+    };
+    locked || (waits && written) || held.writes & other.writes != 0
 }
 
 /// Whether the levels of the first, the second and the last leave room for a cycle.

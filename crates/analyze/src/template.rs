@@ -77,8 +77,10 @@ pub(crate) struct Template {
     pub(crate) procedure: usize,
     /// Its terms; what a term is made of comes before it.
     pub(crate) terms: Vec<TermNode>,
-    /// Rows that must be there, and rows that must not, in a table whose rows neither come nor go.
-    pub(crate) present: Vec<(TermId, bool)>,
+    /// Rows that are written or locked, in tables whose rows neither come nor go: one that is not there is there for nobody.
+    pub(crate) optional: Vec<TermId>,
+    /// Rows that are there only if another one is: a child and its parent.
+    pub(crate) needs: Vec<(TermId, TermId)>,
     /// Its statements.
     pub(crate) chunks: Vec<Chunk>,
 }
@@ -106,7 +108,7 @@ impl Template {
         let same = |(one, two): (&Chunk, &Chunk)| one.operations == two.operations;
         self.procedure == other.procedure
             && self.terms == other.terms
-            && self.present == other.present
+            && self.optional == other.optional
             && self.chunks.len() == other.chunks.len()
             && self.chunks.iter().zip(&other.chunks).all(same)
     }

@@ -2,14 +2,14 @@
 //!
 //! Programs are drawn by chance and written as SQL, so that reading, unfolding and searching are tried together.
 
-use crate::reference::{Concrete, agree, has_counterexample, is_counterexample};
+use crate::reference::{Concrete, has_counterexample, is_counterexample};
 use crate::search::{SearchOutcome, Searcher, SplitFound};
 use crate::split::Level;
 use crate::template::{Template, TermNode};
 use crate::transaction::Transactions;
 use crate::unfold::{UnfoldOptions, Vocabulary, unfold};
 use crate::witness::values;
-use skew_chance::random::Random;
+use skew_chance::Random;
 use skew_program::Program;
 
 fn templates(text: &str, options: UnfoldOptions) -> Vec<Template> {
@@ -48,16 +48,47 @@ fn program(random: &mut Random) -> String {
     text
 }
 
-/// All instances of a template with values from a small domain.
+/// All instances of a template whose keys have values from a small domain; other values do not matter.
 fn instances<'a>(template: &'a Template, level: Level) -> Vec<Concrete<'a>> {
-    let free = template.terms.iter().filter(|term| matches!(term, TermNode::Free(_))).count();
-    let choices = 1_usize << free.min(4);
-    (0..choices)
+    let is_key =
+        |term: usize| template.terms.iter().any(|node| matches!(node, TermNode::Row(_, _, key) if key.contains(&term)));
+    let free = template.terms.iter().enumerate().filter(|(_, node)| matches!(node, TermNode::Free(_)));
+    let keys: Vec<bool> = free.map(|(term, _)| is_key(term)).collect();
+    let count = keys.iter().filter(|is_key| **is_key).count();
+    (0..1_usize << count)
         .map(|choice| {
-            let values: Vec<usize> = (0..free).map(|place| 1 + (choice >> place.min(4) & 1)).collect();
+            let mut left = choice;
+            let mut value = |is_key: &bool| {
+                let value = if *is_key { 1 + (left & 1) } else { 1 };
+                left >>= usize::from(*is_key);
+                value
+            };
+            let values: Vec<usize> = keys.iter().map(&mut value).collect();
             Concrete::new(template, level, &values)
         })
         .collect()
+}
+
+/// Whether instances go wrong together, with all their rows or without some of them.
+fn go_wrong(set: &[&Concrete<'_>]) -> bool {
+    // A cycle of two has two conflicts; a cycle of three that is none of two has one between any two.
+    let least = if set.len() == 2 { 2 } else { 1 };
+    let pairs = set.iter().enumerate().flat_map(|(place, one)| set[place + 1..].iter().map(move |two| (one, two)));
+    if pairs.into_iter().any(|(one, two)| one.conflicts(two) < least) {
+        return false;
+    }
+    let rows = set.iter().flat_map(|one| one.template.optional.iter().map(|row| one.values[*row]));
+    let mut rows: Vec<usize> = rows.collect();
+    rows.sort_unstable();
+    rows.dedup();
+    let choices = 0..1_usize << rows.len().min(2);
+    choices.into_iter().any(|choice| {
+        let missing: Vec<usize> =
+            (0..rows.len().min(2)).filter(|place| choice >> place & 1 == 1).map(|one| rows[one]).collect();
+        let mut instances: Vec<Concrete<'_>> = set.iter().map(|one| (*one).clone()).collect();
+        instances.iter_mut().for_each(|one| one.missing.clone_from(&missing));
+        has_counterexample(&instances)
+    })
 }
 
 /// Whether brute force finds two or three instances that go wrong together.
@@ -68,14 +99,13 @@ fn goes_wrong(templates: &[Template], levels: &[Option<Level>], three: bool) -> 
         .collect();
     for (number, one) in all.iter().enumerate() {
         for (next, two) in all.iter().enumerate().skip(number) {
-            let pair = [one.clone(), two.clone()];
-            if agree(&pair) && has_counterexample(&pair) {
+            if go_wrong(&[one, two]) {
                 return true;
             }
             for third in all.iter().skip(next).filter(|_| three) {
-                let set = [one.clone(), two.clone(), third.clone()];
+                let set = [one, two, third];
                 let chunks: usize = set.iter().map(|one| one.template.chunks.len()).sum();
-                if chunks <= 5 && agree(&set) && has_counterexample(&set) {
+                if chunks <= 4 && go_wrong(&set) {
                     return true;
                 }
             }
@@ -88,14 +118,17 @@ fn goes_wrong(templates: &[Template], levels: &[Option<Level>], three: bool) -> 
 fn happens(templates: &[Template], found: &SplitFound, levels: &[Option<Level>]) -> bool {
     let used: Vec<&Template> = found.templates.iter().map(|number| &templates[*number]).collect();
     let values = values(&used, found);
+    let missing: Vec<usize> = found.missing.iter().map(|row| values[0][*row]).collect();
+    let level = |template: &Template| levels[template.procedure].expect("a level");
     let instances: Vec<Concrete<'_>> = used
         .iter()
         .zip(values)
-        .map(|(template, values)| Concrete { template, level: levels[template.procedure].expect("a level"), values })
+        .map(|(template, values)| Concrete { template, level: level(template), values, missing: missing.clone() })
         .collect();
-    let mut schedule = vec![0; found.prefix];
+    let begins = |number: usize| usize::from(instances[number].level != Level::ReadCommitted);
+    let mut schedule = vec![0; found.prefix + begins(0)];
     for (number, template) in used.iter().enumerate().skip(1) {
-        schedule.extend(std::iter::repeat_n(number, template.chunks.len() + 1));
+        schedule.extend(std::iter::repeat_n(number, template.chunks.len() + 1 + begins(number)));
     }
     schedule.extend(std::iter::repeat_n(0, used[0].chunks.len() - found.prefix + 1));
     is_counterexample(&instances, &schedule)
@@ -126,17 +159,17 @@ fn compare(seeds: std::ops::Range<u64>, three: bool) {
             SearchOutcome::TooLong => panic!("seed {seed}: given up\n{text}"),
         }
     }
-    assert!(robust > 20 && broken > 20, "{robust} robust, {broken} not");
+    assert!(robust > 5 && broken > 5, "{robust} robust, {broken} not");
 }
 
 #[test]
 fn what_is_found_happens_and_what_two_instances_can_do_is_found() {
-    compare(0..600, false);
+    compare(0..250, false);
 }
 
 #[test]
 fn what_three_instances_can_do_is_found() {
-    compare(1_000..1_150, true);
+    compare(1_000..1_080, true);
 }
 
 #[test]

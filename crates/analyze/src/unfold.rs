@@ -4,7 +4,7 @@
 //!   IF … THEN … ELSE                both, whatever the condition says
 //!   WHILE, LOOP, REPEAT, FOR        0, 1 and 2 rounds
 //!   UPDATE … WHERE key AND more     it fits; or it does not: the read stays, the write goes
-//!   UPDATE … WHERE key              the same where rows come and go; where they do not, the row is there in the whole path or in no part of it
+//!   UPDATE … WHERE key              the same where rows come and go; where they do not, a row is there for all or for nobody, which `search` decides
 //!   SELECT … INTO c                 c is what was read; or, where no row was found, what c was before
 //!   INSERT … ON CONFLICT            both ways
 //!   SIGNAL, ROLLBACK                nothing: a transaction that does not commit leaves nothing and has seen nothing that counts
@@ -187,7 +187,13 @@ struct Paths<'a> {
 /// Steps.
 impl Paths<'_> {
     fn start(&self) -> OpenPath {
-        let template = Template { procedure: self.number, terms: Vec::new(), present: Vec::new(), chunks: Vec::new() };
+        let template = Template {
+            procedure: self.number,
+            terms: Vec::new(),
+            optional: Vec::new(),
+            needs: Vec::new(),
+            chunks: Vec::new(),
+        };
         let mut path = OpenPath { at: 0, variables: BTreeMap::new(), rounds: BTreeMap::new(), fresh: 0, template };
         for (slot, _) in &self.procedure.given {
             let term = path.free();
@@ -230,6 +236,7 @@ impl Paths<'_> {
                 variants = variants.into_iter().flat_map(|(one, row)| self.effect(effect, one, row)).collect();
             }
             for (mut variant, row) in variants {
+                variant.split_reads();
                 if !self.options.atomic {
                     variant.split_updates();
                 }
@@ -375,20 +382,8 @@ impl Paths<'_> {
             paths.push(path.with(operation));
             return paths;
         }
-        match path.template.present.iter().find(|(known, _)| *known == row) {
-            Some((_, false)) => return vec![path],
-            Some((_, true)) => {}
-            None => {
-                let mut absent = path.clone();
-                absent.template.present.push((row, false));
-                absent.template.forget(row);
-                paths.push(absent);
-            }
-        }
         let mut there = path;
-        if !self.is_there(&effect.table, row, &mut there) {
-            return paths;
-        }
+        self.is_optional(&effect.table, row, &mut there.template);
         if effect.happens == Happens::IfFits {
             paths.push(there.clone().with(only_read));
         }
@@ -396,26 +391,23 @@ impl Paths<'_> {
         paths
     }
 
-    /// A row is there, and with it its parents; false if one of them is not.
-    fn is_there(&self, table: &str, row: TermId, path: &mut OpenPath) -> bool {
-        if path.template.present.contains(&(row, false)) {
-            return false;
+    /// A row may be missing; it is if its parent is.
+    fn is_optional(&self, table: &str, row: TermId, template: &mut Template) {
+        if template.optional.contains(&row) {
+            return;
         }
-        if path.template.present.contains(&(row, true)) {
-            return true;
-        }
-        path.template.present.push((row, true));
-        let TermNode::Row(_, 0, terms) = path.template.terms[row].clone() else { return true };
+        template.optional.push(row);
+        let TermNode::Row(_, 0, terms) = template.terms[row].clone() else { return };
         let parents = self.vocabulary.parents.get(table).into_iter().flatten();
-        // What nobody touches needs no row, and where rows come and go a parent may have been there at another time.
+        // Nobody touches the others, and where rows come and go a parent may have been there at another time.
         let concerned = parents.filter(|(parent, _)| {
             self.vocabulary.tables.contains(parent) && !self.vocabulary.unstable.contains(parent)
         });
-        concerned.into_iter().all(|(parent, places)| {
+        for (parent, places) in concerned {
             let key = places.iter().map(|place| terms[*place]).collect();
-            let parent_row = path.template.term(TermNode::Row(self.vocabulary.table(parent), 0, key));
-            self.is_there(parent, parent_row, path)
-        })
+            let parent_row = template.term(TermNode::Row(self.vocabulary.table(parent), 0, key));
+            template.needs.push((row, parent_row));
+        }
     }
 
     /// The row with a key; nothing if a part of the key is NULL.
@@ -451,13 +443,6 @@ impl Paths<'_> {
     }
 }
 
-impl Template {
-    /// A row turned out not to be there: what was read of it was nothing that anybody writes.
-    fn forget(&mut self, row: TermId) {
-        self.chunks.iter_mut().for_each(|chunk| chunk.operations.retain(|operation| operation.row != Some(row)));
-    }
-}
-
 impl OpenPath {
     fn free(&mut self) -> TermId {
         self.fresh += 1;
@@ -465,8 +450,7 @@ impl OpenPath {
     }
 
     fn with(mut self, operation: RowOperation) -> OpenPath {
-        let absent = operation.row.is_some_and(|row| self.template.present.contains(&(row, false)));
-        if let Some(chunk) = self.template.chunks.last_mut().filter(|_| !absent) {
+        if let Some(chunk) = self.template.chunks.last_mut() {
             chunk.operations.push(operation);
         }
         self
@@ -483,6 +467,19 @@ impl OpenPath {
         }
         self.at = to;
         Some(self)
+    }
+
+    /// A statement that locks some rows and only looks at others may wait in between: it looks first, then it locks.
+    fn split_reads(&mut self) {
+        let Some(chunk) = self.template.chunks.last_mut() else { return };
+        let locks = |operation: &RowOperation| operation.writes != 0 || operation.lock != RowLock::None;
+        if !chunk.operations.iter().any(locks) || chunk.operations.iter().all(locks) {
+            return;
+        }
+        let (locking, looking) = std::mem::take(&mut chunk.operations).into_iter().partition(locks);
+        chunk.operations = looking;
+        let step = chunk.step;
+        self.template.chunks.push(Chunk { step, operations: locking });
     }
 
     /// Takes the last statement apart: first it reads, then it writes what it may have written.

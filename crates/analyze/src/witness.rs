@@ -26,6 +26,8 @@ pub struct Witness {
     pub statements: Vec<WitnessStatement>,
     /// Why they depend on each other: from each to the next, the last to the first.
     pub dependencies: Vec<Dependency>,
+    /// Tables in which a row that the first one looks for is not there.
+    pub missing: Vec<String>,
 }
 
 /// An instance of a procedure.
@@ -63,7 +65,7 @@ pub struct Dependency {
 
 impl Witness {
     pub(crate) fn new(
-        transactions: &Transactions,
+        (transactions, tables): (&Transactions, &[String]),
         templates: &[Template],
         found: &SplitFound,
         levels: &[Option<Level>],
@@ -96,7 +98,12 @@ impl Witness {
             Dependency { from: (number, place(number, *from)), to: (next, place(next, *to)) }
         };
         let dependencies = found.links.iter().enumerate().map(dependency).collect();
-        Witness { instances, statements: statements(transactions, &used, found.prefix), dependencies }
+        let table = |row: &usize| match used[0].terms[*row] {
+            TermNode::Row(table, ..) => tables.get(table).cloned(),
+            _ => None,
+        };
+        let missing = found.missing.iter().filter_map(table).collect();
+        Witness { instances, statements: statements(transactions, &used, found.prefix), dependencies, missing }
     }
 }
 
