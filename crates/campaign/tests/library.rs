@@ -54,7 +54,7 @@ fn a_program_is_played() {
     played.unwrap();
     assert_eq!(histories.iter().map(|(seed, _)| *seed).collect::<Vec<_>>(), (1..=30).collect::<Vec<_>>());
     assert_eq!(tally.conclusion(false, false), Conclusion::Found);
-    let report = PlayReport { file: &file, settings: &settings, tally: &tally, replay: &replay };
+    let report = PlayReport { file: &file, settings: &settings, tally: &tally, exhibits: &[], replay: &replay };
     let text = report.human(Palette::PLAIN);
     assert!(text.contains("fails  both count") && text.contains("stale update") && text.contains("\nagain "), "{text}");
     assert!(report.json().contains("\"replay\":\"again "));

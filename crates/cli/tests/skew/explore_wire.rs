@@ -74,21 +74,20 @@ fn a_run_that_is_another_one_over_the_wire_is_told_with_its_place() {
     let folder = Folder::new("explore-wire-other");
     // The random numbers of a second transaction are others there.
     let text = program("UPDATE t SET n = FLOOR(RAND() * 1000000) WHERE id = 1;");
-    folder.write("random.sql", text.replace("CALL p();", "CALL p(); CALL p();"));
+    let text = text.replace("CALL p();", "CALL p(); CALL p();");
+    folder.write("random.sql", format!("-- dialect: mysql\n{text}"));
     let arguments = ["random.sql", "--level", "rc", "--replay", "1:0 2:1", "--wire"];
     let ran = explore(&folder, &arguments).expect(3);
-    assert!(ran.out.contains("over the wire this is another run: line 5, column 1: "), "{}", ran.out);
+    assert!(ran.out.contains("over the wire this is another run: line 6, column 1: "), "{}", ran.out);
 }
 
 #[test]
 fn what_cannot_be_said_is_refused() {
     let folder = Folder::new("explore-wire-refused");
-    folder.write(
-        "bytes.sql",
-        program("DECLARE b VARBINARY(4);\nSET b = X'00FF';\nUPDATE t SET n = 2 WHERE id = 1 AND b <> X'00';"),
-    );
+    let text = program("DECLARE b VARBINARY(4);\nSET b = X'00FF';\nUPDATE t SET n = 2 WHERE id = 1 AND b <> X'00';");
+    folder.write("bytes.sql", format!("-- dialect: mysql\n{text}"));
     let ran = explore(&folder, &["bytes.sql", "--level", "rc", "--replay", "1:0", "--wire"]).expect(2);
-    assert!(ran.err.contains("line 7"), "{}", ran.err);
+    assert!(ran.err.contains("line 8"), "{}", ran.err);
     folder.write("withdraw.sql", WITHDRAW);
     explore(&folder, &["withdraw.sql", "--wire"]).expect(2);
     let cells =

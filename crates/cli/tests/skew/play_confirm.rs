@@ -92,7 +92,7 @@ fn a_prediction_from_a_run_of_a_program_is_made_on_a_server() {
     let report = ran.json();
     assert_eq!(report["predictions"][0]["runs"][0]["confirmed"]["verdict"], "confirmed", "{report:#}");
     // What is no run of the program cannot be made.
-    folder.write("other.sql", &STOCK.replace("delivery", "shipment"));
+    folder.write("other.sql", STOCK.replace("delivery", "shipment"));
     let other = ["predict", "runs/1.jsonl", "--level", "pg:rc", "--program", "other.sql", "--confirm", &url];
     let ran = folder.skew(&other).expect(1);
     assert!(
