@@ -15,7 +15,7 @@
 //! | whose points have nothing between them | then |
 //! | that took its first step before somebody ended, and its last one after that | just before that end |
 //! | that begins to wait in a step of its own (InnoDB) | then at the latest |
-//! | that has looked at something which another one changes later (InnoDB, where each row is looked at when its turn comes) | just before that |
+//! | that has looked over a range in which another one locks or inserts later (InnoDB, where each row is looked at when its turn comes) | just before that |
 //! | of somebody who waits when another one is refused because of that | then, after the one who is refused |
 
 use super::{active, root, stand_up, step_of_one_run};
@@ -76,11 +76,11 @@ impl Score {
         self.windows.entry(statement).or_insert(Window { first: step, last: step, latest: usize::MAX })
     }
 
-    /// A step of a statement: those of others that were under way before it, and would have come to something else after it, were sent by then.
+    /// A step of a statement: those of others that have looked over what it touches were sent by then.
     fn takes(&mut self, statement: (Number, usize), step: usize, access: StepAccess, keys: &Keys) {
         for (other, done) in self.done.iter().filter(|(other, _)| other.0 != statement.0) {
             if let Some(window) = self.windows.get_mut(other)
-                && !done.may_be_exchanged(&access, keys)
+                && access.touches_in(done, keys)
             {
                 window.latest = window.latest.min(step - 1);
             }

@@ -44,7 +44,8 @@ impl StepAccess {
         !(both_refused || touch || see)
     }
 
-    fn touches_in(&self, other: &StepAccess, keys: &Keys) -> bool {
+    /// Whether it touches a key in a gap, or a range, that the other one has to do with.
+    pub(crate) fn touches_in(&self, other: &StepAccess, keys: &Keys) -> bool {
         self.touches.iter().any(|&key| other.touches_gaps.iter().any(|gap| gap.meets(keys.key(key))))
     }
 

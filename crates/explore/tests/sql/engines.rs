@@ -4,6 +4,7 @@ use skew_check::{Budget, spec};
 use skew_explore::{Abort, CallLeft, Options, Place, RunAnswer, Search, SqlOptions, SqlProgram};
 use skew_history::{EngineLevel, IsolationLevel};
 use skew_program::Program;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use EngineLevel::*;
@@ -306,6 +307,29 @@ const SCANS: &str = "
 fn statements_of_read_committed_see_one_state_each() {
     let histories = LEVELS.map(|level| explore(SCANS, level).histories);
     assert_eq!(histories, [3, 2, 2, 3, 2, 2]);
+}
+
+#[test]
+fn a_search_that_is_stopped_between_two_runs_goes_on_where_it_was() {
+    let program = Program::parse(SCANS).expect("a program");
+    let program = SqlProgram::new(program, SqlOptions::default());
+    for level in [IsolationLevel::Engine(PostgresReadCommitted), IsolationLevel::Causal] {
+        let mut search = Search::new(&program, Options::new(level)).expect("a search");
+        let mut all = 0;
+        while search.next_run().expect("a run").is_some() {
+            all += 1;
+        }
+        let (mut stopped, asked) = (Search::new(&program, Options::new(level)).expect("a search"), Cell::new(0));
+        let every_other = || {
+            asked.set(asked.get() + 1);
+            asked.get() % 2 == 0
+        };
+        let mut found = 0;
+        while !stopped.frontier().is_empty() {
+            found += usize::from(stopped.next_run_unless(&every_other).expect("no trouble").is_some());
+        }
+        assert_eq!(found, all, "{level}");
+    }
 }
 
 #[test]
