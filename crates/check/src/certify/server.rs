@@ -104,6 +104,8 @@ pub(crate) struct Needs<'h> {
     touching: Vec<Vec<TransactionId>>,
     /// Keys that somebody changes without having read them.
     blind: FxHashSet<KeyId>,
+    /// Keys that somebody inserts without having read them.
+    inserted: FxHashSet<KeyId>,
     /// Whether not all are at one level.
     mixes: bool,
 }
@@ -111,20 +113,21 @@ pub(crate) struct Needs<'h> {
 impl<'h> Needs<'h> {
     pub(crate) fn new(history: &'h History, levels: &'h [EngineLevel]) -> Needs<'h> {
         let mut touching: Vec<Vec<TransactionId>> = vec![Vec::new(); history.key_count()];
-        let mut blind = FxHashSet::default();
+        let (mut blind, mut inserted) = (FxHashSet::default(), FxHashSet::default());
         for transaction in history.transactions() {
             let mut known: FxHashSet<KeyId> = FxHashSet::default();
-            for event in history.events_of(transaction) {
+            for (number, event) in history.numbered_events_of(transaction) {
                 if known.insert(event.key) {
                     touching[event.key.index()].push(transaction);
                     if !event.is_read() {
                         blind.insert(event.key);
+                        inserted.extend(inserts(history, number).then_some(event.key));
                     }
                 }
             }
         }
         let mixes = levels.iter().any(|level| *level != levels[0]);
-        Needs { history, levels, touching, blind, mixes }
+        Needs { history, levels, touching, blind, inserted, mixes }
     }
 
     /// Whoever touches a key that some of these touch.
@@ -156,13 +159,22 @@ impl<'h> Needs<'h> {
         let is_search = event.is_read() && looks_for_rows;
         // Which row it was depends on everybody who came before, and whom it waited for on everybody.
         let all = level == EngineLevel::PostgresReadCommitted && is_search && self.blind.contains(&event.key)
-            || level == EngineLevel::MysqlReadCommitted && asked.waited
-            // Who changed next what it read depends on everybody who did.
-            || level == EngineLevel::PostgresSerializable
-                && event.is_read()
-                && (self.mixes || self.blind.contains(&event.key));
+            || level == EngineLevel::MysqlReadCommitted && asked.waited;
+        // Who changed next what it read, as far as that is noticed.
+        let may_be_hidden = level == EngineLevel::PostgresSerializable
+            && event.is_read()
+            && (self.mixes || self.inserted.contains(&event.key));
         let others = self.touching[event.key.index()].iter().copied().filter(|&other| other != transaction);
-        others.filter(|&other| all || self.matters(level, number, event, other)).collect()
+        let matters = |other: TransactionId| all || may_be_hidden && self.hides(other, event.key);
+        others.filter(|&other| matters(other) || self.matters(level, number, event, other)).collect()
+    }
+
+    /// Whether PostgreSQL's serializable may not notice who changes a key after this one did.
+    fn hides(&self, other: TransactionId, key: KeyId) -> bool {
+        let mut changes =
+            self.history.numbered_events_of(other).filter(|(_, event)| event.key == key && !event.is_read());
+        let is_other_level = self.levels[other.index()] != EngineLevel::PostgresSerializable;
+        changes.next().is_some_and(|(number, _)| is_other_level || inserts(self.history, number))
     }
 
     /// Whether an event may be about what another transaction wrote to the key.
@@ -193,4 +205,9 @@ impl<'h> Needs<'h> {
             None => is_claimed && writes.any(returns),
         }
     }
+}
+
+/// Whether an event is of a statement that inserts.
+fn inserts(history: &History, event: EventId) -> bool {
+    matches!(history.asked(event).kind, StatementKind::Insert | StatementKind::Upsert)
 }

@@ -64,11 +64,10 @@ pub(crate) fn cases(asked: &ServerQuestion<'_>) -> Option<Vec<ServerCase>> {
     let resolved = resolve(asked.history, &assumed).ok()?;
     let mut puzzle = Puzzle::new(&resolved, asked.levels, Attention::Least).ok()?;
     let mut edges = puzzle.certain();
+    let untold = puzzle.told(&mut edges);
     if puzzle.sort().is_ok() {
         let clocks = puzzle.clocks();
-        let (known, open) = puzzle.constructed(&clocks);
-        edges.extend(known);
-        puzzle.open = open;
+        puzzle.open = puzzle.constructed(&untold, Some(&clocks), &mut edges);
     }
     let several = (0..puzzle.reads.all.len() as u32).filter(|&read| puzzle.reads.ways(puzzle.read(read)).len() > 1);
     let questions =

@@ -7,13 +7,15 @@
 //! ```text
 //!   Resolved ── looks: moments ── holders: locks ── reads: ways ── nodes ── puzzle: certain edges, open pairs
 //!                                                                             │
-//!                                                                           solve: prune, search ──> an order of all moments
+//!                                             guess: a row that may be right ──> solve: prune, search ──> an order of all moments
 //! ```
 //!
 //! PostgreSQL's serializable is asked twice where it says no: what the level promises, and what no PostgreSQL can miss (`noticed`).
 
 mod cases;
+mod construct;
 mod core;
+mod guess;
 mod holders;
 mod locks;
 mod looks;
@@ -22,6 +24,7 @@ mod noticed;
 mod puzzle;
 mod reads;
 mod solve;
+mod told_order;
 
 pub(crate) use cases::{ServerEdge, ServerReason, cases};
 

@@ -20,8 +20,9 @@ use super::looks::{Deed, EngineLook, Looks, Moment};
 use super::nodes::{Marks, Nodes, ServerReach};
 use super::noticed::Noticed;
 use super::reads::{EngineRead, ReadWay, Reader, Reads, own_reads};
+use super::told_order::LockedVersions;
 use crate::graph::{Cycle, Graph, Node};
-use crate::resolve::{INITIAL, PackedWriter, Resolved};
+use crate::resolve::{PackedWriter, Resolved};
 use crate::spec::Attention;
 use rustc_hash::FxHashMap;
 use skew_history::{EngineLevel, KeyId, Outcome, StatementKind, TransactionId};
@@ -75,7 +76,10 @@ pub(super) struct Puzzle<'a, 'h> {
     pub(super) resolved: &'a Resolved<'h>,
     levels: &'a [EngineLevel],
     /// What is certain to be noticed; nothing when everything is taken to be.
-    noticed: Option<Noticed<'h>>,
+    pub(super) noticed: Option<Noticed<'h>>,
+    /// Per key whether all who change it follow each other in a way that is noticed: then who overwrites follows who overwrites first. Empty when
+    /// everything is taken to be.
+    all_noticed: Vec<bool>,
     pub(super) looks: Looks,
     pub(super) holders: Holders,
     pub(super) reads: Reads,
@@ -84,7 +88,8 @@ pub(super) struct Puzzle<'a, 'h> {
     /// The graph in topological order, as of the last sort.
     pub(super) order: Vec<Node>,
     /// Per holder the reads of its version, by their numbers, as far as they are certain.
-    readers: Readers,
+    pub(super) readers: Readers,
+    pub(super) locked_versions: LockedVersions,
     pub(super) open: Vec<Pair>,
     /// The orders of pairs that were open: as they stand, or not.
     pub(super) found: FxHashMap<Pair, bool>,
@@ -95,7 +100,7 @@ pub(super) struct Puzzle<'a, 'h> {
 }
 
 /// The certain reads of every version.
-struct Readers {
+pub(super) struct Readers {
     starts: Vec<u32>,
     reads: Vec<u32>,
     initial_starts: Vec<u32>,
@@ -122,11 +127,13 @@ impl<'a, 'h> Puzzle<'a, 'h> {
         let is_serial = levels.contains(&EngineLevel::PostgresSerializable);
         let nodes = Nodes::new(resolved, &looks, &marks, is_serial);
         let readers = Readers::new(resolved, &holders, &reads);
+        let locked_versions = LockedVersions::new(&holders, &reads);
         let graph = Graph::new(nodes.chains.clone());
         let may_be_absent = keys_that_may_be_absent(resolved, &holders);
         let mut puzzle = Puzzle {
             resolved,
             levels,
+            all_noticed: Vec::new(),
             noticed: (attention == Attention::Least).then(|| Noticed::new(resolved.history)),
             looks,
             holders,
@@ -135,13 +142,25 @@ impl<'a, 'h> Puzzle<'a, 'h> {
             graph,
             order: Vec::new(),
             readers,
+            locked_versions,
             open: Vec::new(),
             found: FxHashMap::default(),
             may_be_absent,
             inserters: RefCell::default(),
         };
+        puzzle.find_all_noticed();
         puzzle.add_certain();
         Ok(puzzle)
+    }
+
+    fn find_all_noticed(&mut self) {
+        let Some(noticed) = &self.noticed else { return };
+        let mut all_noticed = vec![true; self.resolved.history.key_count()];
+        for holder in self.holders.all.iter().filter(|holder| holder.changes.is_some()) {
+            let takes_free_key = noticed.inserts(self.looks.of(holder.transaction), holder.key);
+            all_noticed[holder.key.index()] &= !takes_free_key && self.is_serial(holder.transaction);
+        }
+        self.all_noticed = all_noticed;
     }
 
     /// The transactions of nodes, each once.
@@ -384,12 +403,15 @@ impl<'a, 'h> Puzzle<'a, 'h> {
         let Some(noticed) = &self.noticed else { return true };
         match noticed.inserts(self.looks.of(later.transaction), read.key) {
             true => noticed.marks(self.looks.of(read.transaction), read.key),
-            false => self.read_before_change(later.transaction, read.key) == Some(writer),
+            false => {
+                self.all_noticed[read.key.index()]
+                    || self.read_before_change(later.transaction, read.key) == Some(writer)
+            }
         }
     }
 
     /// One transaction changed a key before another, as PostgreSQL's serializable sees it.
-    fn serial_versions(&self, one: &LockHolder, other: &LockHolder, edges: &mut Vec<PuzzleEdge>) {
+    pub(super) fn serial_versions(&self, one: &LockHolder, other: &LockHolder, edges: &mut Vec<PuzzleEdge>) {
         let (first, second) = (one.transaction, other.transaction);
         let is_noticed = self.noticed.as_ref().is_none_or(|noticed| {
             !noticed.inserts(self.looks.of(second), one.key) || noticed.marks(self.looks.of(first), one.key)
@@ -400,7 +422,7 @@ impl<'a, 'h> Puzzle<'a, 'h> {
     }
 
     /// What it means for the moments that one holder of a key is before another.
-    fn order_brings(&self, one: &LockHolder, other: &LockHolder) -> Option<PuzzleEdge> {
+    pub(super) fn order_brings(&self, one: &LockHolder, other: &LockHolder) -> Option<PuzzleEdge> {
         let conflict = other.first_conflict(one)?;
         let first = other.locks.first()?;
         let noticed = |lock: &HeldLock| lock.strength.changes && first.strength.conflicts(lock.strength);
@@ -415,13 +437,13 @@ impl<'a, 'h> Puzzle<'a, 'h> {
     }
 
     /// The earliest moment at which a holder may have to have waited for others.
-    fn earliest(&self, holder: &LockHolder) -> Node {
+    pub(super) fn earliest(&self, holder: &LockHolder) -> Node {
         let first = holder.locks[0].moment;
         self.nodes.of(self.not_changed_since(holder).map_or(first, |early| early.min(first)))
     }
 
     /// Whether PostgreSQL's serializable is asked of a transaction.
-    fn is_serial(&self, transaction: TransactionId) -> bool {
+    pub(super) fn is_serial(&self, transaction: TransactionId) -> bool {
         let outcome = self.resolved.history.outcome(transaction);
         self.level(transaction) == EngineLevel::PostgresSerializable
             && matches!(outcome, Outcome::Committed | Outcome::Unknown)
@@ -456,156 +478,6 @@ impl<'a, 'h> Puzzle<'a, 'h> {
             }),
             _ => true,
         }
-    }
-
-    /// Finds the open pairs, and adds what follows from what is known.
-    pub(super) fn construct(&mut self, clocks: &ServerReach) {
-        let (edges, open) = self.constructed(clocks);
-        self.open = open;
-        edges.into_iter().for_each(|edge| self.graph.add(edge.from, edge.to));
-    }
-
-    /// What follows from what is known, and the open pairs.
-    pub(super) fn constructed(&self, clocks: &ServerReach) -> (Vec<PuzzleEdge>, Vec<Pair>) {
-        let mut edges = Vec::new();
-        let mut open = Vec::new();
-        for key in self.resolved.history.keys() {
-            self.construct_key(key, clocks, &mut edges, &mut open);
-        }
-        open.sort_unstable();
-        open.dedup();
-        (edges, open)
-    }
-
-    fn construct_key(&self, key: KeyId, clocks: &ServerReach, edges: &mut Vec<PuzzleEdge>, open: &mut Vec<Pair>) {
-        let kept = self.holders.kept_on(key);
-        let runs = self.runs(kept);
-        let mut later: Vec<HolderId> = Vec::new();
-        for (place, &number) in kept.iter().enumerate() {
-            let holder = self.holders.get(number);
-            later.clear();
-            for run in &runs {
-                let known_after = match run.contains(&place) {
-                    true => place + 1,
-                    false => self.window(holder, &kept[run.clone()], clocks, open) + run.start,
-                };
-                self.first_changes(&kept[known_after..run.end], &mut later);
-            }
-            if holder.changes.is_some() {
-                self.later_ones(holder, &later, edges);
-                self.overwritten(self.readers.of_holder(number), holder.transaction.into(), &mut later, clocks, edges);
-            }
-        }
-        later.clear();
-        runs.iter().for_each(|run| self.first_changes(&kept[run.clone()], &mut later));
-        self.overwritten(self.readers.of_initial(key), INITIAL, &mut later, clocks, edges);
-        self.glances(key, kept, open);
-    }
-
-    /// The first of these that changes the key for others, and the first that is asked to be serializable.
-    fn first_changes(&self, run: &[HolderId], later: &mut Vec<HolderId>) {
-        let changing = || run.iter().copied().filter(|&one| self.holders.get(one).changes.is_some());
-        let first = changing().next();
-        later.extend(first);
-        if self.nodes.serial(TransactionId(0)).is_some() {
-            let serial = changing().find(|&one| self.is_serial(self.holders.get(one).transaction));
-            later.extend(serial.filter(|&serial| first != Some(serial)));
-        }
-    }
-
-    fn later_ones(&self, holder: &LockHolder, later: &[HolderId], edges: &mut Vec<PuzzleEdge>) {
-        for &other in later {
-            self.serial_versions(holder, self.holders.get(other), edges);
-        }
-    }
-
-    /// What it brings that some of the later ones, which are known, overwrote what was read. At the levels without a second graph the first ones
-    /// are enough: the others follow.
-    fn overwritten(
-        &self,
-        reads: &[u32],
-        writer: PackedWriter,
-        later: &mut Vec<HolderId>,
-        clocks: &ServerReach,
-        edges: &mut Vec<PuzzleEdge>,
-    ) {
-        if !reads.is_empty() && self.nodes.serial(TransactionId(0)).is_none() {
-            self.keep_first(later, clocks);
-        }
-        for &read in reads {
-            later.iter().for_each(|&other| self.overwrite_brings(read, writer, self.holders.get(other), edges));
-        }
-    }
-
-    /// Drops those that are known to be after another one.
-    fn keep_first(&self, later: &mut Vec<HolderId>, clocks: &ServerReach) {
-        let is_after = |first: HolderId, other: HolderId| {
-            let (release, earliest) = (self.holders.get(first).release, self.earliest(self.holders.get(other)));
-            clocks.reaches(&self.nodes.chains, self.nodes.of(release), earliest)
-        };
-        let mut kept = 0;
-        while kept < later.len() {
-            let first = later[kept];
-            let before = later[..kept].iter().filter(|&&one| !is_after(first, one)).count();
-            later.retain(|&other| other == first || !is_after(first, other));
-            kept = before + 1;
-        }
-    }
-
-    /// Notes the open pairs of a holder with those of another session; how many of them are known to be before it or open.
-    fn window(&self, holder: &LockHolder, run: &[HolderId], clocks: &ServerReach, open: &mut Vec<Pair>) -> usize {
-        let chains = &self.nodes.chains;
-        let earliest = self.earliest(holder);
-        let known_before =
-            |&other: &HolderId| clocks.reaches(chains, self.nodes.of(self.holders.get(other).release), earliest);
-        let release = self.nodes.of(holder.release);
-        let not_after = |&other: &HolderId| !clocks.reaches(chains, release, self.earliest(self.holders.get(other)));
-        let before = run.partition_point(known_before);
-        let after = before + run[before..].partition_point(not_after);
-        for &other in &run[before..after] {
-            let other = self.holders.get(other);
-            if holder.transaction < other.transaction && self.is_open(holder, other) {
-                open.push(Pair::Kept(holder.transaction, other.transaction));
-            }
-        }
-        after
-    }
-
-    /// Whether the order of two has to be searched for: they conflict, and neither stands where its read says.
-    fn is_open(&self, one: &LockHolder, other: &LockHolder) -> bool {
-        let is_placed = |reader: &LockHolder, changer: &LockHolder| {
-            changer.changes.is_some() && reader.changes.is_none() && reader.has_read
-        };
-        let both_change = one.changes.is_some() && other.changes.is_some();
-        let is_placed = is_placed(one, other) || is_placed(other, one);
-        one.first_conflict(other).is_some() && (both_change || !is_placed)
-    }
-
-    /// The open pairs of the glances at a key: those with whoever locks it and does not change it for others.
-    fn glances(&self, key: KeyId, kept: &[HolderId], open: &mut Vec<Pair>) {
-        for &glance in self.holders.glances_on(key) {
-            let looking = self.holders.get(glance);
-            for &other in kept {
-                let holder = self.holders.get(other);
-                let is_placed = holder.changes.is_some() && looking.has_read;
-                let is_own = holder.transaction == looking.transaction;
-                if !is_own && !is_placed && holder.first_conflict(looking).is_some() {
-                    open.push(Pair::Glance(glance, other));
-                }
-            }
-        }
-    }
-
-    /// The holders of each session, which are neighbours.
-    fn runs(&self, holders: &[HolderId]) -> Vec<std::ops::Range<usize>> {
-        let session = |holder: HolderId| self.resolved.session(self.holders.get(holder).transaction);
-        let mut runs = Vec::new();
-        let mut start = 0;
-        for run in holders.chunk_by(|&one, &other| session(one) == session(other)) {
-            runs.push(start..start + run.len());
-            start += run.len();
-        }
-        runs
     }
 
     /// Everything that the order of a pair brings: as it stands, or the other way round.
@@ -714,7 +586,7 @@ impl Readers {
         Readers { starts, reads, initial_starts, initial }
     }
 
-    fn of_holder(&self, holder: HolderId) -> &[u32] {
+    pub(super) fn of_holder(&self, holder: HolderId) -> &[u32] {
         &self.reads[self.starts[holder.index()] as usize..self.starts[holder.index() + 1] as usize]
     }
 
@@ -722,7 +594,7 @@ impl Readers {
         holders.number(writer, key).map_or(&[], |holder| self.of_holder(holder))
     }
 
-    fn of_initial(&self, key: KeyId) -> &[u32] {
+    pub(super) fn of_initial(&self, key: KeyId) -> &[u32] {
         let at = key.index();
         &self.initial[self.initial_starts[at] as usize..self.initial_starts[at + 1] as usize]
     }

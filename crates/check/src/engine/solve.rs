@@ -3,6 +3,8 @@
 //! Pruning first: an order of a pair that closes a cycle with what is certain is impossible, so the other one is certain. What is left is
 //! searched for: a variable per open pair, and one per way of each read that has several.
 
+use super::construct::Untold;
+use super::guess;
 use super::looks::Moment;
 use super::nodes::ServerReach;
 use super::puzzle::{NodePair, Pair, Puzzle, PuzzleEdge};
@@ -35,13 +37,22 @@ pub(super) fn solve(
     statistics: &mut Statistics,
     accept: Acceptance<'_>,
 ) -> Solved {
+    budget.enter(Phase::Construct, puzzle.resolved.transaction_count());
+    let mut edges = Vec::new();
+    let untold = puzzle.told(&mut edges);
+    edges.into_iter().for_each(|edge| puzzle.graph.add(edge.from, edge.to));
     if let Err(Cycle(nodes)) = puzzle.sort() {
         return Solved::Impossible(puzzle.transactions_of(nodes));
     }
-    budget.enter(Phase::Construct, puzzle.resolved.transaction_count());
-    let clocks = puzzle.clocks();
-    puzzle.construct(&clocks);
-    drop(clocks);
+    if !budget.spend((puzzle.order.len() + puzzle.graph.edges().len()) as u64) {
+        return Solved::Unknown(budget.doubt());
+    }
+    if let Some(steps) = guess::schedule(puzzle, &untold).filter(|steps| accept(steps, &[])) {
+        return Solved::Order(steps, Vec::new());
+    }
+    if let Err(Cycle(nodes)) = construct(puzzle, &untold) {
+        return Solved::Impossible(puzzle.transactions_of(nodes));
+    }
     statistics.constraints_before = puzzle.open.len() as u64;
     budget.enter(Phase::Prune, puzzle.open.len());
     let clocks = match prune(puzzle, budget, &mut statistics.rounds) {
@@ -54,6 +65,16 @@ pub(super) fn solve(
     statistics.unknown_dependencies_after = question.conditionals.len() as u64;
     budget.enter(Phase::Search, question.variables);
     question.search(puzzle, budget, statistics, accept)
+}
+
+/// Adds what follows from what is known, and finds the open pairs. Reachability is asked only where locking reads do not tell the order.
+fn construct(puzzle: &mut Puzzle<'_, '_>, untold: &[Untold]) -> Result<(), Cycle> {
+    let mut edges = Vec::new();
+    let clocks = (!untold.is_empty()).then(|| puzzle.clocks());
+    puzzle.open = puzzle.constructed(untold, clocks.as_ref(), &mut edges);
+    let has_more = !edges.is_empty();
+    edges.into_iter().for_each(|edge| puzzle.graph.add(edge.from, edge.to));
+    if has_more { puzzle.sort() } else { Ok(()) }
 }
 
 /// Prunes to a fixpoint; the reachability that is left.
@@ -309,7 +330,7 @@ fn rank(puzzle: &Puzzle<'_, '_>, theory: &Theory<'_>, pair: Pair) -> u32 {
 
 impl Puzzle<'_, '_> {
     /// The moments of nodes in some order, each by its transaction.
-    fn steps(&self, order: &[Node]) -> Vec<TransactionId> {
+    pub(super) fn steps(&self, order: &[Node]) -> Vec<TransactionId> {
         let mut steps = Vec::with_capacity(self.looks.moment_count());
         for &node in order {
             let moments = self.nodes.moments(node);

@@ -106,3 +106,16 @@ fn what_somebody_at_another_level_changed_in_between_hides_who_changed_it_later(
     assert_eq!(verdict.doubt(), Some(Doubt::MayGoUnnoticed), "{}", notation::write(&history));
     assert!(declared(&text.replace("LEVEL", "pg:ser")).1.fails());
 }
+
+#[test]
+fn write_skew_of_blind_writes_is_found_among_many_transactions() {
+    // Hundreds who write x and y one after another, without having read them, and two who each read what the other writes.
+    let write = |session: &str, from: usize| {
+        let writes: Vec<String> = (from..from + 100).map(|number| format!("w(x,{number}) w(y,{number})")).collect();
+        format!("{session}: {}", writes.join(" | "))
+    };
+    let skew = "b: r(x,99) r(y,99) w(y,1001)\nc: r(x,99) r(y,99) w(x,1002)";
+    let history = notation::parse(&format!("{}\n{skew}", write("a", 0))).unwrap_or_else(|error| panic!("{error:?}"));
+    let verdict = check(&history, LEVEL, Budget::UNLIMITED);
+    assert!(verdict.fails(), "{verdict:?}");
+}

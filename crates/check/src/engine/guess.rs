@@ -1,0 +1,79 @@
+//! A schedule that may be right, before anything is searched for.
+//!
+//! What is known leaves the moments in some row. Where nobody tells an order, the one in which they happen to stand there is as good as any; where
+//! several could have written what was read, it is the last one before. Most histories that were recorded on a server turn out to be explained: then
+//! nothing has to be known of reachability, which is most of the work. Nothing rests on it: whoever gets a schedule from here walks along it.
+
+use super::construct::Untold;
+use super::holders::HolderId;
+use super::puzzle::{Puzzle, PuzzleEdge};
+use super::reads::ReadWay;
+use crate::graph::Node;
+use crate::resolve::PackedWriter;
+use skew_history::TransactionId;
+
+/// The schedule; nothing when the guesses contradict each other.
+pub(super) fn schedule(puzzle: &Puzzle<'_, '_>, untold: &[Untold]) -> Option<Vec<TransactionId>> {
+    let mut guess = Guess { puzzle, places: vec![0; puzzle.nodes.chains.node_count()], edges: Vec::new() };
+    puzzle.order.iter().enumerate().for_each(|(place, node)| guess.places[node.index()] = place as u32);
+    untold.iter().for_each(|untold| guess.order(untold));
+    (0..puzzle.reads.all.len() as u32).for_each(|read| guess.read(read));
+    if guess.edges.is_empty() {
+        return Some(puzzle.steps(&puzzle.order));
+    }
+    let mut graph = puzzle.graph.clone();
+    guess.edges.iter().for_each(|edge| graph.add(edge.from, edge.to));
+    graph.index();
+    graph.topological_order().ok().map(|order| puzzle.steps(&order))
+}
+
+struct Guess<'a, 'b, 'h> {
+    puzzle: &'a Puzzle<'b, 'h>,
+    /// Per node its place in the row.
+    places: Vec<u32>,
+    edges: Vec<PuzzleEdge>,
+}
+
+impl Guess<'_, '_, '_> {
+    fn place(&self, node: Node) -> u32 {
+        self.places[node.index()]
+    }
+
+    /// Where a transaction ends.
+    fn end(&self, transaction: TransactionId) -> u32 {
+        self.place(self.puzzle.end(transaction))
+    }
+
+    /// Holders one after the other, as their releases stand.
+    fn order(&mut self, untold: &Untold) {
+        let holders = &self.puzzle.holders;
+        let mut row: Vec<HolderId> = match untold {
+            Untold::Key(key) => holders.kept_on(*key).to_vec(),
+            Untold::Lockers(lockers) => lockers.clone(),
+        };
+        row.sort_by_key(|&holder| self.place(self.puzzle.nodes.of(holders.get(holder).release)));
+        for pair in row.windows(2) {
+            self.edges.extend(self.puzzle.order_brings(holders.get(pair[0]), holders.get(pair[1])));
+        }
+    }
+
+    /// A read with several ways was of the last version before it.
+    fn read(&mut self, number: u32) {
+        let (puzzle, read) = (self.puzzle, self.puzzle.read(number));
+        let ways = puzzle.reads.ways(read);
+        if ways.len() < 2 {
+            return;
+        }
+        let at = self.place(puzzle.nodes.of(read.at));
+        let since = |writer: PackedWriter| writer.transaction().map(|writer| self.end(writer));
+        let writers =
+            ways.iter().filter_map(|way| if let ReadWay::Latest(writer) = way { Some(*writer) } else { None });
+        let earlier = writers.filter(|&writer| since(writer).is_none_or(|since| since < at));
+        let Some(writer) = earlier.max_by_key(|&writer| since(writer)) else { return };
+        let changers = puzzle.holders.kept_on(read.key).iter().map(|&holder| puzzle.holders.get(holder));
+        let later = changers.filter(|one| one.changes.is_some() && Some(self.end(one.transaction)) > since(writer));
+        let next = later.min_by_key(|one| self.end(one.transaction));
+        puzzle.way_brings(number, ReadWay::Latest(writer), &mut self.edges);
+        next.into_iter().for_each(|next| puzzle.overwrite_brings(number, writer, next, &mut self.edges));
+    }
+}
