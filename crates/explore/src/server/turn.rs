@@ -85,7 +85,7 @@ pub(crate) struct Dialogue {
     answers: Vec<(TurnQuestion, Arc<TurnAnswer>)>,
     /// What is decided of the range that is being looked over.
     looked: BTreeMap<KeyNumber, RowAnswer>,
-    /// How far along that range it has come.
+    /// The last of these.
     position: Option<KeyNumber>,
     /// The last statement that has passed a point.
     passed: u32,
@@ -614,7 +614,6 @@ impl<'a> ServerTurn<'a> {
             if !is_own && self.is_behind(next, range, keys) {
                 continue;
             }
-            self.dialogue.position = Some(next);
             let fitting = match is_own {
                 true => {
                     self.database.latest(self.one, next, keys).is_some_and(|row| fits(keys.key(next), &row) != Fit::No)
@@ -642,9 +641,8 @@ impl<'a> ServerTurn<'a> {
 
     /// Whether a key that is new lies where the statement has been: it does not come back, where each key is looked at when its turn comes.
     fn is_behind(&self, key: KeyNumber, range: &KeyRange, keys: &Keys) -> bool {
-        let Some(position) = self.dialogue.position.filter(|_| !self.database.looks_before_it_locks()) else {
-            return false;
-        };
+        let position = self.database.waits_for(self.one).or(self.dialogue.position);
+        let Some(position) = position.filter(|_| !self.database.looks_before_it_locks()) else { return false };
         let (key_name, reached) = (keys.key(key), keys.key(position));
         let is_passed = if reads_down(range) { key_name > reached } else { key_name < reached };
         is_passed && !self.dialogue.looked.contains_key(&key)
@@ -694,6 +692,7 @@ impl<'a> ServerTurn<'a> {
         }
         let outcome = self.sought(key, keys, kind, Some(scan), fits)?;
         self.dialogue.looked.insert(key, outcome.clone());
+        self.dialogue.position = Some(key);
         Ok(outcome)
     }
 
