@@ -161,14 +161,6 @@ impl ServerState {
         }
     }
 
-    /// What somebody is told to wait for.
-    pub(crate) fn waits_for(&self, one: Number) -> Option<KeyNumber> {
-        match self {
-            ServerState::Postgres(_) => None,
-            ServerState::Innodb(innodb) => innodb.waits_for(one),
-        }
-    }
-
     pub(crate) fn go_on(&mut self, one: Number) {
         if let ServerState::Innodb(innodb) = self {
             innodb.go_on(one);

@@ -477,10 +477,6 @@ impl Innodb {
         self.queue.retain(|wanted| wanted.lock.transaction != one);
     }
 
-    pub(crate) fn waits_for(&self, one: Number) -> Option<KeyNumber> {
-        self.queue.iter().find(|wanted| wanted.lock.transaction == one).map(|wanted| wanted.lock.key)
-    }
-
     pub(crate) fn waits(&self, one: Number) -> bool {
         self.queue.iter().any(|wanted| wanted.lock.transaction == one)
     }

@@ -85,8 +85,6 @@ pub(crate) struct Dialogue {
     answers: Vec<(TurnQuestion, Arc<TurnAnswer>)>,
     /// What is decided of the range that is being looked over.
     looked: BTreeMap<KeyNumber, RowAnswer>,
-    /// The last of these.
-    position: Option<KeyNumber>,
     /// The last statement that has passed a point.
     passed: u32,
     pub(crate) told: ToldTransaction,
@@ -611,9 +609,6 @@ impl<'a> ServerTurn<'a> {
             let Some(next) = self.unless_enough(range, keys, next, &enough) else { break ended(enough) };
             last = Some(next);
             let is_own = self.dialogue.told.has_changed(next);
-            if !is_own && self.is_behind(next, range, keys) {
-                continue;
-            }
             let fitting = match is_own {
                 true => {
                     self.database.latest(self.one, next, keys).is_some_and(|row| fits(keys.key(next), &row) != Fit::No)
@@ -633,19 +628,9 @@ impl<'a> ServerTurn<'a> {
             self.end_look(range, keys, kind)?;
         }
         self.dialogue.looked.clear();
-        self.dialogue.position = None;
         self.dialogue.told.scans[scan].end = end.clone();
         self.answer(question, TurnAnswer::Looked(all.clone(), end.clone()));
         Ok((all, end))
-    }
-
-    /// Whether a key that is new lies where the statement has been: it does not come back, where each key is looked at when its turn comes.
-    fn is_behind(&self, key: KeyNumber, range: &KeyRange, keys: &Keys) -> bool {
-        let position = self.database.waits_for(self.one).or(self.dialogue.position);
-        let Some(position) = position.filter(|_| !self.database.looks_before_it_locks()) else { return false };
-        let (key_name, reached) = (keys.key(key), keys.key(position));
-        let is_passed = if reads_down(range) { key_name > reached } else { key_name < reached };
-        is_passed && !self.dialogue.looked.contains_key(&key)
     }
 
     /// A range is about to be looked over.
@@ -692,7 +677,6 @@ impl<'a> ServerTurn<'a> {
         }
         let outcome = self.sought(key, keys, kind, Some(scan), fits)?;
         self.dialogue.looked.insert(key, outcome.clone());
-        self.dialogue.position = Some(key);
         Ok(outcome)
     }
 
