@@ -28,7 +28,7 @@ use std::time::Duration;
 
 /// How many programs without being told, and how many interleavings of each at every level.
 const PROGRAMS: u64 = 6;
-const INTERLEAVINGS: u64 = 4;
+const INTERLEAVINGS: u64 = 3;
 
 /// Programs of more histories are left out.
 const MOST_HISTORIES: u64 = 5_000;

@@ -85,8 +85,6 @@ pub(crate) struct Dialogue {
     answers: Vec<(TurnQuestion, Arc<TurnAnswer>)>,
     /// What is decided of the range that is being looked over.
     looked: BTreeMap<KeyNumber, RowAnswer>,
-    /// How far along that range it has come.
-    position: Option<KeyNumber>,
     /// The last statement that has passed a point.
     passed: u32,
     pub(crate) told: ToldTransaction,
@@ -622,10 +620,6 @@ impl<'a> ServerTurn<'a> {
             let Some(next) = self.unless_enough(range, keys, next, &enough) else { break ended(enough) };
             last = Some(next);
             let is_own = self.dialogue.told.has_changed(next);
-            if !is_own && self.is_behind(next, range, keys) {
-                continue;
-            }
-            self.dialogue.position = Some(next);
             let fitting = match is_own {
                 true => {
                     self.database.latest(self.one, next, keys).is_some_and(|row| fits(keys.key(next), &row) != Fit::No)
@@ -645,20 +639,9 @@ impl<'a> ServerTurn<'a> {
             self.end_look(range, keys, kind)?;
         }
         self.dialogue.looked.clear();
-        self.dialogue.position = None;
         self.dialogue.told.scans[scan].end = end.clone();
         self.answer(question, TurnAnswer::Looked(all.clone(), end.clone()));
         Ok((all, end))
-    }
-
-    /// Whether a key that is new lies where the statement has been: it does not come back, where each key is looked at when its turn comes.
-    fn is_behind(&self, key: KeyNumber, range: &KeyRange, keys: &Keys) -> bool {
-        let Some(position) = self.dialogue.position.filter(|_| !self.database.looks_before_it_locks()) else {
-            return false;
-        };
-        let (key_name, reached) = (keys.key(key), keys.key(position));
-        let is_passed = if reads_down(range) { key_name > reached } else { key_name < reached };
-        is_passed && !self.dialogue.looked.contains_key(&key)
     }
 
     /// A range is about to be looked over.
