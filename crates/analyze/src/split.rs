@@ -13,7 +13,7 @@
 //! is certain, so only rows that must be equal count, and searches count for nothing.
 
 use crate::closure::Labels;
-use crate::effect::RowLock;
+use crate::effect::LockStrength;
 use crate::template::{EXISTS, RowOperation, Template};
 use skew_history::EngineLevel;
 
@@ -138,15 +138,15 @@ impl FirstTransaction<'_> {
 /// for what was changed since. Writes of different columns pass, as if rows were cells.
 pub(crate) fn blocks(held: &RowOperation, other: &RowOperation, waits: bool) -> bool {
     let locked = match held.lock {
-        RowLock::None => false,
-        RowLock::KeyShare => other.writes & EXISTS != 0,
-        RowLock::Share => other.writes != 0 || (waits && other.lock == RowLock::Update),
-        RowLock::Update => other.writes != 0 || (waits && other.lock >= RowLock::Share),
+        LockStrength::None => false,
+        LockStrength::KeyShare => other.writes & EXISTS != 0,
+        LockStrength::Share => other.writes != 0 || (waits && other.lock == LockStrength::Update),
+        LockStrength::Update => other.writes != 0 || (waits && other.lock >= LockStrength::Share),
     };
     let written = match other.lock {
-        RowLock::None => false,
-        RowLock::KeyShare => held.writes & EXISTS != 0,
-        RowLock::Share | RowLock::Update => held.writes != 0,
+        LockStrength::None => false,
+        LockStrength::KeyShare => held.writes & EXISTS != 0,
+        LockStrength::Share | LockStrength::Update => held.writes != 0,
     };
     locked || (waits && written) || held.writes & other.writes != 0
 }
