@@ -60,6 +60,17 @@ pub(crate) struct OtherTransaction<'a> {
     pub(crate) level: Level,
 }
 
+/// Which one of the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    /// t2.
+    Second,
+    /// tm.
+    Last,
+    /// One of those between them.
+    Between,
+}
+
 impl FirstTransaction<'_> {
     /// Whether the row of an operation is there: neither it nor a parent of it is missing.
     pub(crate) fn has(&self, template: &Template, labels: &Labels, operation: &RowOperation) -> bool {
@@ -105,22 +116,31 @@ impl FirstTransaction<'_> {
         })
     }
 
+    /// Whether another one can be there in a role.
+    pub(crate) fn allows(&self, role: Role, other: &OtherTransaction<'_>) -> bool {
+        match role {
+            Role::Second => self.can_second(other),
+            Role::Last => self.can_last(other),
+            Role::Between => self.can_between(other),
+        }
+    }
+
     /// Whether another one can be the second.
-    pub(crate) fn can_second(&self, other: &OtherTransaction<'_>) -> bool {
+    fn can_second(&self, other: &OtherTransaction<'_>) -> bool {
         let both = self.level == Level::Serializable && other.level == Level::Serializable;
         self.lets_pass(other)
             && !(both && self.meetings(other).any(|(_, mine, theirs)| mine.writes & theirs.reads != 0))
     }
 
     /// Whether another one can be the last.
-    pub(crate) fn can_last(&self, other: &OtherTransaction<'_>) -> bool {
+    fn can_last(&self, other: &OtherTransaction<'_>) -> bool {
         let both = self.level == Level::Serializable && other.level == Level::Serializable;
         self.lets_pass(other)
             && !(both && self.meetings(other).any(|(_, mine, theirs)| mine.reads & theirs.writes != 0))
     }
 
     /// Whether another one can stand between the second and the last.
-    pub(crate) fn can_between(&self, other: &OtherTransaction<'_>) -> bool {
+    fn can_between(&self, other: &OtherTransaction<'_>) -> bool {
         let locks = self.level == Level::ReadCommitted;
         self.meetings(other).all(|(number, mine, theirs)| {
             !mine.conflicts(theirs) && !(locks && number < self.prefix && blocks(mine, theirs, true))
