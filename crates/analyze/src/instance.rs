@@ -9,6 +9,9 @@ use std::rc::Rc;
 /// A number of an instance beside its t1.
 pub(crate) type InstanceId = usize;
 
+/// A row of one and a row of another that are one row; nothing where rows are not told by keys.
+pub(crate) type SharedRow = Option<(TermId, TermId)>;
+
 /// What follows for `T`.
 #[derive(Clone, Debug)]
 pub(crate) enum Follows<T> {
@@ -28,8 +31,8 @@ pub(crate) struct Instances<'a> {
     first_labels: Labels,
     all: Vec<(usize, Rc<Labels>)>,
     numbers: FxHashMap<(usize, Rc<Labels>), InstanceId>,
-    forced: FxHashMap<(InstanceId, Option<(TermId, TermId)>), Follows<InstanceId>>,
-    linked: FxHashMap<(InstanceId, InstanceId, Option<(TermId, TermId)>), Follows<(InstanceId, InstanceId)>>,
+    forced: FxHashMap<(InstanceId, SharedRow), Follows<InstanceId>>,
+    linked: FxHashMap<(InstanceId, InstanceId, SharedRow), Follows<(InstanceId, InstanceId)>>,
 }
 
 impl<'a> Instances<'a> {
@@ -72,7 +75,7 @@ impl<'a> Instances<'a> {
     }
 
     /// What an instance becomes when a row of t1 is a row of it.
-    pub(crate) fn forced(&mut self, instance: InstanceId, rows: Option<(TermId, TermId)>) -> Follows<InstanceId> {
+    pub(crate) fn forced(&mut self, instance: InstanceId, rows: SharedRow) -> Follows<InstanceId> {
         if let Some(known) = self.forced.get(&(instance, rows)) {
             return known.clone();
         }
@@ -97,7 +100,7 @@ impl<'a> Instances<'a> {
         &mut self,
         one: InstanceId,
         two: InstanceId,
-        rows: Option<(TermId, TermId)>,
+        rows: SharedRow,
     ) -> Follows<(InstanceId, InstanceId)> {
         if let Some(known) = self.linked.get(&(one, two, rows)) {
             return known.clone();

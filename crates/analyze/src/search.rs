@@ -14,7 +14,7 @@
 //! instances are put into the graph as well (a refined t1 starts a graph of its own).
 
 use crate::closure::{Closure, Labels, TermGraph, TextNumbers};
-use crate::instance::{Follows, InstanceId, Instances};
+use crate::instance::{Follows, InstanceId, Instances, SharedRow};
 use crate::split::{FirstTransaction, Level, OtherTransaction, Role, levels_allow};
 use crate::template::{RowOperation, Template};
 use rustc_hash::FxHashMap;
@@ -55,12 +55,15 @@ pub(crate) enum SearchOutcome {
     TooLong,
 }
 
+/// Instances beside a t1, for all searches with it.
+type SharedInstances<'a> = Rc<RefCell<Instances<'a>>>;
+
 /// The templates of a program, ready to be searched.
 pub(crate) struct Searcher<'a> {
     templates: &'a [Template],
     graphs: &'a [TermGraph],
     /// What is known beside each t1, by its template and its labels.
-    known: RefCell<FxHashMap<(usize, Labels), Rc<RefCell<Instances<'a>>>>>,
+    known: RefCell<FxHashMap<(usize, Labels), SharedInstances<'a>>>,
 }
 
 /// The terms of templates, for [`Searcher::new`].
@@ -135,7 +138,7 @@ impl<'a> Searcher<'a> {
         SearchOutcome::Nothing
     }
 
-    fn instances(&self, first: usize, labels: &Labels) -> Rc<RefCell<Instances<'a>>> {
+    fn instances(&self, first: usize, labels: &Labels) -> SharedInstances<'a> {
         let mut known = self.known.borrow_mut();
         let instances = known.entry((first, labels.clone())).or_insert_with(|| {
             Rc::new(RefCell::new(Instances::new(self.templates, self.graphs, first, labels.clone())))
@@ -231,7 +234,7 @@ impl SplitSearch<'_, '_> {
     }
 
     /// What an instance becomes when a row of t1 is a row of it; nothing if that is impossible, or if t1 itself is refined by it.
-    fn forced(&mut self, instance: InstanceId, rows: Option<(usize, usize)>) -> Option<InstanceId> {
+    fn forced(&mut self, instance: InstanceId, rows: SharedRow) -> Option<InstanceId> {
         *self.steps += 1;
         match self.instances.forced(instance, rows) {
             Follows::Impossible => None,
@@ -297,7 +300,7 @@ impl SplitSearch<'_, '_> {
     }
 
     /// Pairs of operations that close the cycle: bm, a1, and their rows.
-    fn closing(&self, template: usize) -> Vec<(OperationAt, OperationAt, Option<(usize, usize)>)> {
+    fn closing(&self, template: usize) -> Vec<(OperationAt, OperationAt, SharedRow)> {
         let mut pairs = Vec::new();
         for (bm, theirs) in numbered(&self.templates[template]) {
             for (a1, mine) in numbered(self.first.template).filter(|(_, mine)| self.first.has_own(mine)) {
@@ -409,7 +412,7 @@ impl SplitSearch<'_, '_> {
         }
     }
 
-    fn link_by(&mut self, one: usize, two: usize, rows: Option<(usize, usize)>, by: (OperationAt, OperationAt)) {
+    fn link_by(&mut self, one: usize, two: usize, rows: SharedRow, by: (OperationAt, OperationAt)) {
         *self.steps += 1;
         let (left, right) = (self.nodes[one].instance, self.nodes[two].instance);
         let (first, second) = match self.instances.linked(left, right, rows) {

@@ -109,10 +109,10 @@ impl FirstTransaction<'_> {
 
     /// Whether another one may run as a whole while this one is split: nothing that it writes or locks is held.
     fn lets_pass(&self, other: &OtherTransaction<'_>) -> bool {
-        self.meetings(other).all(|(number, mine, theirs)| {
+        !self.meetings(other).any(|(number, mine, theirs)| {
             let held = self.level != Level::ReadCommitted || number < self.prefix;
-            !(mine.inserts_once && theirs.inserts_once)
-                && !(held && blocks(mine, theirs, self.level == Level::ReadCommitted))
+            (mine.inserts_once && theirs.inserts_once)
+                || (held && blocks(mine, theirs, self.level == Level::ReadCommitted))
         })
     }
 
@@ -142,8 +142,8 @@ impl FirstTransaction<'_> {
     /// Whether another one can stand between the second and the last.
     fn can_between(&self, other: &OtherTransaction<'_>) -> bool {
         let locks = self.level == Level::ReadCommitted;
-        self.meetings(other).all(|(number, mine, theirs)| {
-            !mine.conflicts(theirs) && !(locks && number < self.prefix && blocks(mine, theirs, true))
+        !self.meetings(other).any(|(number, mine, theirs)| {
+            mine.conflicts(theirs) || (locks && number < self.prefix && blocks(mine, theirs, true))
         })
     }
 
