@@ -23,13 +23,13 @@ pub(crate) struct TermGraph {
 
 #[derive(Clone, Debug)]
 struct GraphNode {
-    shape: Shape,
+    shape: TermShape,
     children: Vec<usize>,
 }
 
 /// What has to be the same for two terms with equal parts to be equal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Shape {
+enum TermShape {
     Constant(u32),
     Free,
     Row(usize, usize),
@@ -52,11 +52,11 @@ impl TermGraph {
     pub(crate) fn new(template: &Template, texts: &mut TextNumbers) -> TermGraph {
         let nodes = template.terms.iter().map(|term| {
             let (shape, children) = match term {
-                TermNode::Constant(text) => (Shape::Constant(texts.number(text)), Vec::new()),
-                TermNode::Free(_) => (Shape::Free, Vec::new()),
-                TermNode::Row(table, key, terms) => (Shape::Row(*table, *key), terms.clone()),
-                TermNode::Lookup(column, row) => (Shape::Lookup(*column), vec![*row]),
-                TermNode::Computed(text, terms) => (Shape::Computed(texts.number(text)), terms.clone()),
+                TermNode::Constant(text) => (TermShape::Constant(texts.number(text)), Vec::new()),
+                TermNode::Free(_) => (TermShape::Free, Vec::new()),
+                TermNode::Row(table, key, terms) => (TermShape::Row(*table, *key), terms.clone()),
+                TermNode::Lookup(column, row) => (TermShape::Lookup(*column), vec![*row]),
+                TermNode::Computed(text, terms) => (TermShape::Computed(texts.number(text)), terms.clone()),
             };
             GraphNode { shape, children }
         });
@@ -123,7 +123,7 @@ impl<'a> Closure<'a> {
             .flat_map(|(graph, offset)| {
                 graph.nodes.iter().enumerate().map(move |(term, node)| (offset + term, node, *offset))
             })
-            .filter(|(_, node, _)| node.shape != Shape::Free)
+            .filter(|(_, node, _)| node.shape != TermShape::Free)
             .collect();
         loop {
             let mut changed = false;
@@ -146,7 +146,7 @@ impl<'a> Closure<'a> {
         let children =
             || one.1.children.iter().map(|child| one.2 + child).zip(two.1.children.iter().map(|child| two.2 + child));
         if self.find(one.0) == self.find(two.0) {
-            let is_row = matches!(one.1.shape, Shape::Row(..));
+            let is_row = matches!(one.1.shape, TermShape::Row(..));
             let mut changed = false;
             for (left, right) in children().filter(|_| is_row) {
                 changed |= self.unite(left, right);
@@ -159,7 +159,7 @@ impl<'a> Closure<'a> {
     fn is_possible(&self, all: &[(usize, &GraphNode, usize)]) -> bool {
         let mut constants: BTreeMap<usize, u32> = BTreeMap::new();
         for (place, node, _) in all {
-            if let Shape::Constant(value) = node.shape
+            if let TermShape::Constant(value) = node.shape
                 && *constants.entry(self.find(*place)).or_insert(value) != value
             {
                 return false;

@@ -26,7 +26,7 @@ pub const EXISTENCE: &str = "(exists)";
 
 /// How a row is locked beyond what its writes lock.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum RowLock {
+pub enum LockStrength {
     /// Not at all.
     None,
     /// FOR KEY SHARE, and what a foreign key does to its parent: nobody may delete the row or change its key.
@@ -69,7 +69,7 @@ pub struct RowEffect {
     /// The columns that get values.
     pub writes: BTreeSet<String>,
     /// The lock.
-    pub lock: RowLock,
+    pub lock: LockStrength,
     /// When.
     pub happens: Happens,
     /// Whether the row comes into being, so that it was not there before.
@@ -97,7 +97,7 @@ fn existence() -> BTreeSet<String> {
 
 impl RowEffect {
     fn read(table: String, target: EffectTarget, reads: BTreeSet<String>) -> RowEffect {
-        let (writes, lock, happens) = (BTreeSet::new(), RowLock::None, Happens::Always);
+        let (writes, lock, happens) = (BTreeSet::new(), LockStrength::None, Happens::Always);
         RowEffect { table, target, reads, writes, lock, happens, inserts: false, looks: true }
     }
 
@@ -129,9 +129,9 @@ impl Effects<'_> {
             TouchKind::Read => vec![self.found(touch, &table)],
             TouchKind::Share | TouchKind::Lock => {
                 let lock = match (purpose, &touch.kind) {
-                    (Some(Purpose::ReadForKeyShare), _) => RowLock::KeyShare,
-                    (_, TouchKind::Share) => RowLock::Share,
-                    _ => RowLock::Update,
+                    (Some(Purpose::ReadForKeyShare), _) => LockStrength::KeyShare,
+                    (_, TouchKind::Share) => LockStrength::Share,
+                    _ => LockStrength::Update,
                 };
                 let happens = if touch.guarded { Happens::IfFits } else { Happens::IfThere };
                 let locked = |effect: RowEffect| match effect.table == touch.table {
@@ -305,7 +305,7 @@ impl Effects<'_> {
 fn parent_read(parent: &ParentKey, target: EffectTarget) -> RowEffect {
     let mut reads = set(&parent.parent_columns);
     reads.insert(EXISTENCE.to_owned());
-    RowEffect { lock: RowLock::KeyShare, ..RowEffect::read(parent.parent.clone(), target, reads) }
+    RowEffect { lock: LockStrength::KeyShare, ..RowEffect::read(parent.parent.clone(), target, reads) }
 }
 
 fn entries(table: &str, index: &str) -> String {

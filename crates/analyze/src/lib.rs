@@ -13,12 +13,13 @@
 //! | [`effect`] | what a statement does to single rows, constraints included |
 //! | [`transaction`] | procedures as steps with effects, each with its place and text |
 //! | `template`, `unfold` | paths through procedures; how they are found |
-//! | `closure` | which terms must be equal once some are |
+//! | `closure`, `instance` | which terms must be equal once some are; what was found out about that |
 //! | `split`, `search` | the form of all counterexamples, and the search for one |
 //! | [`robustness`], [`witness`] | the questions and their answers |
 
 mod closure;
 pub mod effect;
+mod instance;
 #[cfg(test)]
 mod reference;
 pub mod robustness;

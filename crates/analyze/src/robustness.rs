@@ -13,7 +13,8 @@
 //! check, write" is robust at read committed and not at repeatable read, because the snapshot is older than the wait for the lock. So the
 //! answer of [`lowest`](RobustnessAnalysis::lowest) is asked for once more as a whole.
 
-use crate::search::{SearchOutcome, Searcher, SplitFound};
+use crate::closure::TermGraph;
+use crate::search::{SearchOutcome, Searcher, SplitFound, term_graphs};
 use crate::split::Level;
 use crate::template::Template;
 use crate::transaction::Transactions;
@@ -45,6 +46,7 @@ impl Robustness {
 pub struct RobustnessAnalysis {
     transactions: Transactions,
     templates: Vec<Template>,
+    graphs: Vec<TermGraph>,
     functions: Vec<String>,
     tables: Vec<String>,
 }
@@ -55,7 +57,8 @@ impl RobustnessAnalysis {
         let vocabulary = Vocabulary::of(&transactions);
         let Unfolded { templates, functions } = unfold(&transactions, &vocabulary, options)?;
         let (functions, tables) = (functions.into_iter().collect(), vocabulary.tables);
-        Ok(RobustnessAnalysis { transactions, templates, functions, tables })
+        let graphs = term_graphs(&templates);
+        Ok(RobustnessAnalysis { transactions, templates, graphs, functions, tables })
     }
 
     /// The procedures.
@@ -70,7 +73,7 @@ impl RobustnessAnalysis {
 
     /// Whether every execution of the procedures that have a level is serializable.
     pub fn ask(&self, levels: &[Option<Level>]) -> Robustness {
-        self.answer(&Searcher::new(&self.templates), levels)
+        self.answer(&Searcher::new(&self.templates, &self.graphs), levels)
     }
 
     fn answer(&self, searcher: &Searcher<'_>, levels: &[Option<Level>]) -> Robustness {
@@ -93,7 +96,7 @@ impl RobustnessAnalysis {
         if count > MOST_FOR_SUBSETS {
             return None;
         }
-        let searcher = Searcher::new(&self.templates);
+        let searcher = Searcher::new(&self.templates, &self.graphs);
         let mut sets: Vec<u32> = (1..1_u32 << count).collect();
         sets.sort_by_key(|set| std::cmp::Reverse(set.count_ones()));
         let mut robust: Vec<u32> = Vec::new();
@@ -119,7 +122,7 @@ impl RobustnessAnalysis {
 
     /// A level for each procedure so that every execution is serializable: none can be lowered alone. Nothing if that is not known.
     pub fn lowest(&self) -> Option<Vec<Level>> {
-        let searcher = Searcher::new(&self.templates);
+        let searcher = Searcher::new(&self.templates, &self.graphs);
         let mut levels = vec![Level::Serializable; self.transactions.procedures.len()];
         let is_robust = |levels: &[Level]| {
             let levels: Vec<Option<Level>> = levels.iter().copied().map(Some).collect();

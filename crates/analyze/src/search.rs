@@ -14,10 +14,13 @@
 //! instances are put into the graph as well (a refined t1 starts a graph of its own).
 
 use crate::closure::{Closure, Labels, TermGraph, TextNumbers};
-use crate::split::{FirstTransaction, Level, OtherTransaction, levels_allow};
+use crate::instance::{Follows, InstanceId, Instances, SharedRow};
+use crate::split::{FirstTransaction, Level, OtherTransaction, Role, levels_allow};
 use crate::template::{RowOperation, Template};
 use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 /// An operation of a template: its statement, and its place in it.
 pub(crate) type OperationAt = (usize, usize);
@@ -25,8 +28,10 @@ pub(crate) type OperationAt = (usize, usize);
 /// How many rows of one transaction may be missing or not.
 const MOST_MISSING: usize = 12;
 
-/// How many closures a search may make.
-const MOST_CLOSURES: usize = 4_000_000;
+/// How many pairs of instances a search may look at.
+const MOST_STEPS: usize = 20_000_000;
+/// How many instances of one t1 are remembered.
+const MOST_REMEMBERED: usize = 20_000;
 
 /// A counterexample: t1, t2, …, tm, and what joins them.
 #[derive(Clone, Debug)]
@@ -50,17 +55,26 @@ pub(crate) enum SearchOutcome {
     TooLong,
 }
 
+/// Instances beside a t1, for all searches with it.
+type SharedInstances<'a> = Rc<RefCell<Instances<'a>>>;
+
 /// The templates of a program, ready to be searched.
 pub(crate) struct Searcher<'a> {
     templates: &'a [Template],
-    graphs: Vec<TermGraph>,
+    graphs: &'a [TermGraph],
+    /// What is known beside each t1, by its template and its labels.
+    known: RefCell<FxHashMap<(usize, Labels), SharedInstances<'a>>>,
+}
+
+/// The terms of templates, for [`Searcher::new`].
+pub(crate) fn term_graphs(templates: &[Template]) -> Vec<TermGraph> {
+    let mut texts = TextNumbers::default();
+    templates.iter().map(|template| TermGraph::new(template, &mut texts)).collect()
 }
 
 impl<'a> Searcher<'a> {
-    pub(crate) fn new(templates: &'a [Template]) -> Searcher<'a> {
-        let mut texts = TextNumbers::default();
-        let graphs = templates.iter().map(|template| TermGraph::new(template, &mut texts)).collect();
-        Searcher { templates, graphs }
+    pub(crate) fn new(templates: &'a [Template], graphs: &'a [TermGraph]) -> Searcher<'a> {
+        Searcher { templates, graphs, known: RefCell::default() }
     }
 
     /// Looks for a counterexample among the procedures that have a level.
@@ -68,40 +82,71 @@ impl<'a> Searcher<'a> {
         let taking: Vec<(usize, Level)> = (0..self.templates.len())
             .filter_map(|number| Some((number, levels[self.templates[number].procedure]?)))
             .collect();
-        let mut steps = 0;
         if taking.iter().all(|(_, level)| *level == Level::Serializable) {
             return SearchOutcome::Nothing;
         }
+        let mut steps = 0;
         for &(first, level) in &taking {
-            let start = Labels::from_iter(0..self.graphs[first].len() as u32);
-            let mut closure = Closure::new(&[(&self.graphs[first], &start)]);
-            if !closure.close() {
-                continue;
+            match self.search_from(first, level, &taking, &mut steps) {
+                SearchOutcome::Nothing => {}
+                outcome => return outcome,
             }
-            let mut known = vec![closure.labels(0)];
-            let mut next = 0;
-            while next < known.len() {
-                let labels = known[next].clone();
-                next += 1;
-                let Some(choices) = self.missing(first, &labels) else { return SearchOutcome::TooLong };
-                let splits = self.splits(first, level);
-                for (missing, (prefix, numbers)) in
-                    choices.iter().flat_map(|one| splits.iter().map(move |two| (one, two)))
-                {
-                    let template = &self.templates[first];
-                    let first = FirstTransaction { template, labels: &labels, level, prefix: *prefix, missing };
-                    let numbers = numbers.clone();
-                    let mut search = SplitSearch::new(self, &first, numbers, &taking, &mut known, &mut steps);
-                    if let Some(found) = search.run() {
-                        return SearchOutcome::Found(found);
-                    }
-                    if steps > MOST_CLOSURES {
-                        return SearchOutcome::TooLong;
-                    }
+        }
+        SearchOutcome::Nothing
+    }
+
+    /// Looks for one whose t1 is an instance of a template: as it is, and as others refine it.
+    fn search_from(&self, first: usize, level: Level, taking: &[(usize, Level)], steps: &mut usize) -> SearchOutcome {
+        let start = Labels::from_iter(0..self.graphs[first].len() as u32);
+        let mut closure = Closure::new(&[(&self.graphs[first], &start)]);
+        if !closure.close() {
+            return SearchOutcome::Nothing;
+        }
+        let splits = self.splits(first, level);
+        let mut refined = vec![closure.labels(0)];
+        let mut next = 0;
+        while next < refined.len() {
+            let labels = refined[next].clone();
+            next += 1;
+            let instances = self.instances(first, &labels);
+            let Some(choices) = self.missing(first, &labels) else { return SearchOutcome::TooLong };
+            for (missing, (prefix, numbers)) in choices.iter().flat_map(|one| splits.iter().map(move |two| (one, two)))
+            {
+                let template = &self.templates[first];
+                let transaction = FirstTransaction { template, labels: &labels, level, prefix: *prefix, missing };
+                let mut search = SplitSearch {
+                    templates: self.templates,
+                    instances: &mut instances.borrow_mut(),
+                    first: &transaction,
+                    first_number: first,
+                    splitting: numbers.clone(),
+                    taking,
+                    refined: &mut refined,
+                    steps,
+                    nodes: Vec::new(),
+                    known: FxHashMap::default(),
+                    edges: Vec::new(),
+                };
+                if let Some(found) = search.run() {
+                    return SearchOutcome::Found(found);
+                }
+                if *steps > MOST_STEPS {
+                    return SearchOutcome::TooLong;
                 }
             }
         }
         SearchOutcome::Nothing
+    }
+
+    fn instances(&self, first: usize, labels: &Labels) -> SharedInstances<'a> {
+        let mut known = self.known.borrow_mut();
+        let instances = known.entry((first, labels.clone())).or_insert_with(|| {
+            Rc::new(RefCell::new(Instances::new(self.templates, self.graphs, first, labels.clone())))
+        });
+        if instances.borrow().len() > MOST_REMEMBERED {
+            *instances.borrow_mut() = Instances::new(self.templates, self.graphs, first, labels.clone());
+        }
+        Rc::clone(instances)
     }
 
     /// Which of the rows of t1 may be missing: all choices, as labels. Nothing if there are too many.
@@ -132,9 +177,9 @@ impl<'a> Searcher<'a> {
 /// An instance in the graph.
 #[derive(Clone)]
 struct ChainNode {
+    instance: InstanceId,
     template: usize,
     level: Level,
-    labels: Labels,
     /// b1 and a2, where it can be the second.
     second: Option<(OperationAt, OperationAt)>,
     /// bm and a1, where it can be the last.
@@ -145,8 +190,8 @@ struct ChainNode {
 
 /// One t1, split in one place.
 struct SplitSearch<'s, 'a> {
-    searcher: &'s Searcher<'a>,
-    graph: &'s TermGraph,
+    templates: &'a [Template],
+    instances: &'s mut Instances<'a>,
     first: &'s FirstTransaction<'s>,
     first_number: usize,
     /// The statements in which b1 may be.
@@ -156,7 +201,7 @@ struct SplitSearch<'s, 'a> {
     refined: &'s mut Vec<Labels>,
     steps: &'s mut usize,
     nodes: Vec<ChainNode>,
-    known: FxHashMap<(usize, Labels), Vec<usize>>,
+    known: FxHashMap<InstanceId, Vec<usize>>,
     edges: Vec<Vec<(usize, OperationAt, OperationAt)>>,
 }
 
@@ -168,32 +213,7 @@ fn numbered(template: &Template) -> impl Iterator<Item = (OperationAt, &RowOpera
     })
 }
 
-impl<'s, 'a> SplitSearch<'s, 'a> {
-    fn new(
-        searcher: &'s Searcher<'a>,
-        first: &'s FirstTransaction<'s>,
-        splitting: std::ops::Range<usize>,
-        taking: &'s [(usize, Level)],
-        refined: &'s mut Vec<Labels>,
-        steps: &'s mut usize,
-    ) -> SplitSearch<'s, 'a> {
-        let is_first = |template: &Template| std::ptr::eq(template, first.template);
-        let first_number = searcher.templates.iter().position(is_first).unwrap_or_default();
-        SplitSearch {
-            searcher,
-            graph: &searcher.graphs[first_number],
-            first,
-            first_number,
-            splitting,
-            taking,
-            refined,
-            steps,
-            nodes: Vec::new(),
-            known: FxHashMap::default(),
-            edges: Vec::new(),
-        }
-    }
-
+impl SplitSearch<'_, '_> {
     fn run(&mut self) -> Option<SplitFound> {
         let seconds = self.seconds();
         if seconds.is_empty() {
@@ -213,44 +233,35 @@ impl<'s, 'a> SplitSearch<'s, 'a> {
         self.walk()
     }
 
-    /// What follows from some equalities of rows of t1 and an instance; nothing if it is impossible, or if t1 itself is refined by it.
-    fn forced(&mut self, template: usize, labels: &Labels, rows: &[(usize, usize)]) -> Option<Labels> {
+    /// What an instance becomes when a row of t1 is a row of it; nothing if that is impossible, or if t1 itself is refined by it.
+    fn forced(&mut self, instance: InstanceId, rows: SharedRow) -> Option<InstanceId> {
         *self.steps += 1;
-        let mut closure = Closure::new(&[(self.graph, self.first.labels), (&self.searcher.graphs[template], labels)]);
-        for (mine, theirs) in rows {
-            let (mine, theirs) = (closure.at(0, *mine), closure.at(1, *theirs));
-            closure.unite(mine, theirs);
+        match self.instances.forced(instance, rows) {
+            Follows::Impossible => None,
+            Follows::Refines(labels) => self.refine_first(labels),
+            Follows::To(instance) => Some(instance),
         }
-        let possible = closure.close();
-        let is_same = possible && self.keeps_first(closure.labels(0));
-        is_same.then(|| closure.labels(1))
     }
 
-    /// Whether t1 is as it was; if not, it is remembered as refined.
-    fn keeps_first(&mut self, labels: Labels) -> bool {
-        let is_same = labels == *self.first.labels;
-        if !is_same && !self.refined.contains(&labels) {
+    /// Another t1 for later.
+    fn refine_first<T>(&mut self, labels: Labels) -> Option<T> {
+        if !self.refined.contains(&labels) {
             self.refined.push(labels);
         }
-        is_same
+        None
     }
 
-    fn unbound(&self, template: usize) -> Labels {
-        let start = self.graph.len() as u32;
-        (0..self.searcher.graphs[template].len() as u32).map(|term| start + term).collect()
-    }
-
-    fn other<'b>(&self, template: usize, level: Level, labels: &'b Labels) -> OtherTransaction<'b>
-    where
-        'a: 'b,
-    {
-        OtherTransaction { template: &self.searcher.templates[template], labels, level }
+    /// What an instance may be, at its level.
+    fn is_allowed(&self, instance: InstanceId, level: Level, role: Role) -> bool {
+        let (template, labels) = self.instances.get(instance);
+        self.first.allows(role, &OtherTransaction { template: &self.templates[template], labels: &labels, level })
     }
 
     /// Whether the row of an operation of an instance is there.
-    fn has(&self, template: usize, labels: &Labels, at: OperationAt) -> bool {
-        let template = &self.searcher.templates[template];
-        self.first.missing.is_empty() || self.first.has(template, labels, &template.chunks[at.0].operations[at.1])
+    fn has(&self, instance: InstanceId, at: OperationAt) -> bool {
+        let (template, labels) = self.instances.get(instance);
+        let template = &self.templates[template];
+        self.first.missing.is_empty() || self.first.has(template, &labels, &template.chunks[at.0].operations[at.1])
     }
 
     fn found(&self, templates: Vec<usize>, links: Vec<(OperationAt, OperationAt)>) -> SplitFound {
@@ -260,7 +271,7 @@ impl<'s, 'a> SplitSearch<'s, 'a> {
             Level::Snapshot | Level::Serializable => 0,
         };
         let is_missing = |row: &usize| self.first.missing.contains(&self.first.labels[*row]);
-        let missing = (0..self.graph.len()).filter(is_missing).collect();
+        let missing = (0..self.first.labels.len()).filter(is_missing).collect();
         SplitFound { templates, prefix, links, missing }
     }
 
@@ -270,18 +281,18 @@ impl<'s, 'a> SplitSearch<'s, 'a> {
             let mut pairs = Vec::new();
             let splitting = numbered(self.first.template).filter(|((number, _), _)| self.splitting.contains(number));
             for (b1, mine) in splitting.filter(|(_, mine)| self.first.has_own(mine)) {
-                for (a2, theirs) in numbered(&self.searcher.templates[template]) {
+                for (a2, theirs) in numbered(&self.templates[template]) {
                     if mine.table == theirs.table && mine.reads & theirs.writes != 0 {
                         pairs.push((b1, a2, mine.row.zip(theirs.row)));
                     }
                 }
             }
             for (b1, a2, rows) in pairs {
-                let unbound = self.unbound(template);
-                let Some(labels) = self.forced(template, &unbound, rows.as_slice()) else { continue };
-                let second = Some((b1, a2)).filter(|_| self.has(template, &labels, a2));
-                if second.is_some() && self.first.can_second(&self.other(template, level, &labels)) {
-                    nodes.push(ChainNode { template, level, labels, second, last: None, between: false });
+                let unbound = self.instances.unbound(template);
+                let Some(instance) = self.forced(unbound, rows) else { continue };
+                let second = Some((b1, a2)).filter(|_| self.has(instance, a2));
+                if second.is_some() && self.is_allowed(instance, level, Role::Second) {
+                    nodes.push(ChainNode { instance, template, level, second, last: None, between: false });
                 }
             }
         }
@@ -289,9 +300,9 @@ impl<'s, 'a> SplitSearch<'s, 'a> {
     }
 
     /// Pairs of operations that close the cycle: bm, a1, and their rows.
-    fn closing(&self, template: usize) -> Vec<(OperationAt, OperationAt, Option<(usize, usize)>)> {
+    fn closing(&self, template: usize) -> Vec<(OperationAt, OperationAt, SharedRow)> {
         let mut pairs = Vec::new();
-        for (bm, theirs) in numbered(&self.searcher.templates[template]) {
+        for (bm, theirs) in numbered(&self.templates[template]) {
             for (a1, mine) in numbered(self.first.template).filter(|(_, mine)| self.first.has_own(mine)) {
                 if self.first.closes(theirs, a1.0, mine) {
                     pairs.push((bm, a1, mine.row.zip(theirs.row)));
@@ -305,11 +316,11 @@ impl<'s, 'a> SplitSearch<'s, 'a> {
         let mut nodes = Vec::new();
         for &(template, level) in self.taking {
             for (bm, a1, rows) in self.closing(template) {
-                let unbound = self.unbound(template);
-                let Some(labels) = self.forced(template, &unbound, rows.as_slice()) else { continue };
-                let last = Some((bm, a1)).filter(|_| self.has(template, &labels, bm));
-                if last.is_some() && self.first.can_last(&self.other(template, level, &labels)) {
-                    nodes.push(ChainNode { template, level, labels, second: None, last, between: false });
+                let unbound = self.instances.unbound(template);
+                let Some(instance) = self.forced(unbound, rows) else { continue };
+                let last = Some((bm, a1)).filter(|_| self.has(instance, bm));
+                if last.is_some() && self.is_allowed(instance, level, Role::Last) {
+                    nodes.push(ChainNode { instance, template, level, second: None, last, between: false });
                 }
             }
         }
@@ -319,10 +330,10 @@ impl<'s, 'a> SplitSearch<'s, 'a> {
     fn between(&mut self) -> Vec<ChainNode> {
         let mut nodes = Vec::new();
         for &(template, level) in self.taking {
-            let unbound = self.unbound(template);
-            let Some(labels) = self.forced(template, &unbound, &[]) else { continue };
-            if self.first.can_between(&self.other(template, level, &labels)) {
-                nodes.push(ChainNode { template, level, labels, second: None, last: None, between: true });
+            let unbound = self.instances.unbound(template);
+            let Some(instance) = self.forced(unbound, None) else { continue };
+            if self.is_allowed(instance, level, Role::Between) {
+                nodes.push(ChainNode { instance, template, level, second: None, last: None, between: true });
             }
         }
         nodes
@@ -332,13 +343,12 @@ impl<'s, 'a> SplitSearch<'s, 'a> {
     fn both_at_once(&mut self, seconds: &[ChainNode]) -> Option<SplitFound> {
         for node in seconds.iter().filter(|node| levels_allow(self.first.level, node.level, node.level)) {
             for (bm, a1, rows) in self.closing(node.template) {
-                let Some(labels) = self.forced(node.template, &node.labels, rows.as_slice()) else { continue };
-                let other = self.other(node.template, node.level, &labels);
+                let Some(instance) = self.forced(node.instance, rows) else { continue };
                 if let Some(second) = node.second
-                    && self.has(node.template, &labels, second.1)
-                    && self.has(node.template, &labels, bm)
-                    && self.first.can_second(&other)
-                    && self.first.can_last(&other)
+                    && self.has(instance, second.1)
+                    && self.has(instance, bm)
+                    && self.is_allowed(instance, node.level, Role::Second)
+                    && self.is_allowed(instance, node.level, Role::Last)
                 {
                     let templates = vec![self.first_number, node.template];
                     return Some(self.found(templates, vec![second, (bm, a1)]));
@@ -352,25 +362,24 @@ impl<'s, 'a> SplitSearch<'s, 'a> {
 /// The graph of instances.
 impl SplitSearch<'_, '_> {
     /// Puts an instance into the graph, if it can be anything there.
-    fn add(&mut self, node: ChainNode) -> Option<usize> {
+    fn add(&mut self, node: ChainNode) {
         if node.second.is_none() && node.last.is_none() && !node.between {
-            return None;
+            return;
         }
-        let same = self.known.entry((node.template, node.labels.clone())).or_default();
-        let is_like = |number: &&usize| {
-            let known = &self.nodes[**number];
+        let same = self.known.entry(node.instance).or_default();
+        let is_like = |number: &usize| {
+            let known = &self.nodes[*number];
             known.level == node.level
                 && known.second.is_some() >= node.second.is_some()
                 && known.last.is_some() >= node.last.is_some()
                 && known.between >= node.between
         };
-        if let Some(&number) = same.iter().find(is_like) {
-            return Some(number);
+        if same.iter().any(is_like) {
+            return;
         }
         same.push(self.nodes.len());
         self.nodes.push(node);
         self.edges.push(Vec::new());
-        Some(self.nodes.len() - 1)
     }
 
     /// Joins all instances by the rows that they can share, until nothing new comes of it. Nothing if that takes too long.
@@ -378,7 +387,7 @@ impl SplitSearch<'_, '_> {
         let mut next = 0;
         while next < self.nodes.len() {
             for other in 0..=next {
-                if *self.steps > MOST_CLOSURES {
+                if *self.steps > MOST_STEPS {
                     return None;
                 }
                 self.link(next, other);
@@ -389,74 +398,48 @@ impl SplitSearch<'_, '_> {
     }
 
     fn link(&mut self, one: usize, two: usize) {
-        let templates = self.searcher.templates;
+        let templates = self.templates;
         let (left, right) = (&templates[self.nodes[one].template], &templates[self.nodes[two].template]);
-        let mut tried: Vec<Option<(usize, usize)>> = Vec::new();
+        let mut tried: Vec<(Option<usize>, Option<usize>)> = Vec::new();
         for (at, operation) in numbered(left) {
             for (other_at, other) in numbered(right).filter(|(_, other)| operation.conflicts(other)) {
-                let rows = operation.row.zip(other.row);
+                let rows = (operation.row, other.row);
                 if !tried.contains(&rows) {
                     tried.push(rows);
-                    self.link_by(one, two, rows, (at, other_at));
+                    self.link_by(one, two, rows.0.zip(rows.1), (at, other_at));
                 }
             }
         }
     }
 
-    fn link_by(&mut self, one: usize, two: usize, rows: Option<(usize, usize)>, by: (OperationAt, OperationAt)) {
+    fn link_by(&mut self, one: usize, two: usize, rows: SharedRow, by: (OperationAt, OperationAt)) {
         *self.steps += 1;
-        let (left, right) = (&self.nodes[one], &self.nodes[two]);
-        let graphs = &self.searcher.graphs;
-        let mut closure = Closure::new(&[
-            (self.graph, self.first.labels),
-            (&graphs[left.template], &left.labels),
-            (&graphs[right.template], &right.labels),
-        ]);
-        if let Some((mine, theirs)) = rows {
-            let (mine, theirs) = (closure.at(1, mine), closure.at(2, theirs));
-            closure.unite(mine, theirs);
-        }
-        if !closure.close() || self.inserts_twice(&closure, one, two) {
-            return;
-        }
-        let labels = [closure.labels(1), closure.labels(2)];
-        if !self.keeps_first(closure.labels(0)) {
-            return;
-        }
-        let same = [labels[0] == self.nodes[one].labels, labels[1] == self.nodes[two].labels];
-        let [first, second] = labels;
-        let one = if same[0] { Some(one) } else { self.refine(one, first) };
-        let two = if same[1] { Some(two) } else { self.refine(two, second) };
-        if let (Some(one), Some(two)) = (one, two)
-            && same == [true, true]
-            && self.has(self.nodes[one].template, &self.nodes[one].labels, by.0)
-            && self.has(self.nodes[two].template, &self.nodes[two].labels, by.1)
-        {
+        let (left, right) = (self.nodes[one].instance, self.nodes[two].instance);
+        let (first, second) = match self.instances.linked(left, right, rows) {
+            Follows::Impossible => return,
+            Follows::Refines(labels) => return self.refine_first::<()>(labels).unwrap_or_default(),
+            Follows::To(both) => both,
+        };
+        if (first, second) != (left, right) {
+            self.refine(one, first);
+            self.refine(two, second);
+        } else if self.has(left, by.0) && self.has(right, by.1) {
             self.edges[one].push((two, by.0, by.1));
             self.edges[two].push((one, by.1, by.0));
         }
     }
 
-    /// Two that both bring the same row into being cannot both commit.
-    fn inserts_twice(&self, closure: &Closure<'_>, one: usize, two: usize) -> bool {
-        let inserted = |number: usize| {
-            let template = &self.searcher.templates[self.nodes[number].template];
-            template.operations().filter(|(_, operation)| operation.inserts_once).filter_map(|(_, one)| one.row)
-        };
-        inserted(one).any(|row| {
-            let row = closure.find(closure.at(1, row));
-            inserted(two).any(|other| closure.find(closure.at(2, other)) == row)
-        })
-    }
-
-    /// An instance of which more is known.
-    fn refine(&mut self, number: usize, labels: Labels) -> Option<usize> {
+    /// Puts an instance into the graph of which more is known.
+    fn refine(&mut self, number: usize, instance: InstanceId) {
         let node = self.nodes[number].clone();
-        let other = self.other(node.template, node.level, &labels);
-        let second = node.second.filter(|by| self.has(node.template, &labels, by.1) && self.first.can_second(&other));
-        let last = node.last.filter(|by| self.has(node.template, &labels, by.0) && self.first.can_last(&other));
-        let between = node.between && self.first.can_between(&other);
-        self.add(ChainNode { labels, second, last, between, ..node })
+        if instance == node.instance {
+            return;
+        }
+        let allows = |role: Role| self.is_allowed(instance, node.level, role);
+        let second = node.second.filter(|by| self.has(instance, by.1) && allows(Role::Second));
+        let last = node.last.filter(|by| self.has(instance, by.0) && allows(Role::Last));
+        let between = node.between && allows(Role::Between);
+        self.add(ChainNode { instance, second, last, between, ..node });
     }
 
     /// The shortest way from a second to a last.

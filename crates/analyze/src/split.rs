@@ -13,7 +13,7 @@
 //! is certain, so only rows that must be equal count, and searches count for nothing.
 
 use crate::closure::Labels;
-use crate::effect::RowLock;
+use crate::effect::LockStrength;
 use crate::template::{EXISTS, RowOperation, Template};
 use skew_history::EngineLevel;
 
@@ -60,6 +60,17 @@ pub(crate) struct OtherTransaction<'a> {
     pub(crate) level: Level,
 }
 
+/// Which one of the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    /// t2.
+    Second,
+    /// tm.
+    Last,
+    /// One of those between them.
+    Between,
+}
+
 impl FirstTransaction<'_> {
     /// Whether the row of an operation is there: neither it nor a parent of it is missing.
     pub(crate) fn has(&self, template: &Template, labels: &Labels, operation: &RowOperation) -> bool {
@@ -98,32 +109,41 @@ impl FirstTransaction<'_> {
 
     /// Whether another one may run as a whole while this one is split: nothing that it writes or locks is held.
     fn lets_pass(&self, other: &OtherTransaction<'_>) -> bool {
-        self.meetings(other).all(|(number, mine, theirs)| {
+        !self.meetings(other).any(|(number, mine, theirs)| {
             let held = self.level != Level::ReadCommitted || number < self.prefix;
-            !(mine.inserts_once && theirs.inserts_once)
-                && !(held && blocks(mine, theirs, self.level == Level::ReadCommitted))
+            (mine.inserts_once && theirs.inserts_once)
+                || (held && blocks(mine, theirs, self.level == Level::ReadCommitted))
         })
     }
 
+    /// Whether another one can be there in a role.
+    pub(crate) fn allows(&self, role: Role, other: &OtherTransaction<'_>) -> bool {
+        match role {
+            Role::Second => self.can_second(other),
+            Role::Last => self.can_last(other),
+            Role::Between => self.can_between(other),
+        }
+    }
+
     /// Whether another one can be the second.
-    pub(crate) fn can_second(&self, other: &OtherTransaction<'_>) -> bool {
+    fn can_second(&self, other: &OtherTransaction<'_>) -> bool {
         let both = self.level == Level::Serializable && other.level == Level::Serializable;
         self.lets_pass(other)
             && !(both && self.meetings(other).any(|(_, mine, theirs)| mine.writes & theirs.reads != 0))
     }
 
     /// Whether another one can be the last.
-    pub(crate) fn can_last(&self, other: &OtherTransaction<'_>) -> bool {
+    fn can_last(&self, other: &OtherTransaction<'_>) -> bool {
         let both = self.level == Level::Serializable && other.level == Level::Serializable;
         self.lets_pass(other)
             && !(both && self.meetings(other).any(|(_, mine, theirs)| mine.reads & theirs.writes != 0))
     }
 
     /// Whether another one can stand between the second and the last.
-    pub(crate) fn can_between(&self, other: &OtherTransaction<'_>) -> bool {
+    fn can_between(&self, other: &OtherTransaction<'_>) -> bool {
         let locks = self.level == Level::ReadCommitted;
-        self.meetings(other).all(|(number, mine, theirs)| {
-            !mine.conflicts(theirs) && !(locks && number < self.prefix && blocks(mine, theirs, true))
+        !self.meetings(other).any(|(number, mine, theirs)| {
+            mine.conflicts(theirs) || (locks && number < self.prefix && blocks(mine, theirs, true))
         })
     }
 
@@ -138,15 +158,15 @@ impl FirstTransaction<'_> {
 /// for what was changed since. Writes of different columns pass, as if rows were cells.
 pub(crate) fn blocks(held: &RowOperation, other: &RowOperation, waits: bool) -> bool {
     let locked = match held.lock {
-        RowLock::None => false,
-        RowLock::KeyShare => other.writes & EXISTS != 0,
-        RowLock::Share => other.writes != 0 || (waits && other.lock == RowLock::Update),
-        RowLock::Update => other.writes != 0 || (waits && other.lock >= RowLock::Share),
+        LockStrength::None => false,
+        LockStrength::KeyShare => other.writes & EXISTS != 0,
+        LockStrength::Share => other.writes != 0 || (waits && other.lock == LockStrength::Update),
+        LockStrength::Update => other.writes != 0 || (waits && other.lock >= LockStrength::Share),
     };
     let written = match other.lock {
-        RowLock::None => false,
-        RowLock::KeyShare => held.writes & EXISTS != 0,
-        RowLock::Share | RowLock::Update => held.writes != 0,
+        LockStrength::None => false,
+        LockStrength::KeyShare => held.writes & EXISTS != 0,
+        LockStrength::Share | LockStrength::Update => held.writes != 0,
     };
     locked || (waits && written) || held.writes & other.writes != 0
 }

@@ -17,7 +17,7 @@ pub(crate) type ColumnSet = u128;
 /// The bit of whether a row exists.
 pub(crate) const EXISTS: ColumnSet = 1;
 
-use crate::effect::RowLock;
+use crate::effect::LockStrength;
 
 /// A number of a term in its template.
 pub(crate) type TermId = usize;
@@ -49,7 +49,7 @@ pub(crate) struct RowOperation {
     /// The columns that are written.
     pub(crate) writes: ColumnSet,
     /// The lock, beyond that of the writes.
-    pub(crate) lock: RowLock,
+    pub(crate) lock: LockStrength,
     /// Whether it succeeds only where no row is, and nobody ever takes the row away again.
     pub(crate) inserts_once: bool,
 }

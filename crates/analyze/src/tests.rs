@@ -3,7 +3,7 @@
 //! Programs are drawn by chance and written as SQL, so that reading, unfolding and searching are tried together.
 
 use crate::reference::{Concrete, has_counterexample, is_counterexample};
-use crate::search::{SearchOutcome, Searcher, SplitFound};
+use crate::search::{SearchOutcome, Searcher, SplitFound, term_graphs};
 use crate::split::Level;
 use crate::template::{Template, TermNode};
 use crate::transaction::Transactions;
@@ -144,7 +144,7 @@ fn compare(seeds: std::ops::Range<u64>, three: bool) {
         let templates = templates(&text, options);
         let procedures = text.matches("PROCEDURE").count();
         let levels: Vec<Option<Level>> = (0..procedures).map(|_| Some(Level::ALL[random.index(3)])).collect();
-        match Searcher::new(&templates).search(&levels) {
+        match Searcher::new(&templates, &term_graphs(&templates)).search(&levels) {
             SearchOutcome::Found(found) => {
                 broken += 1;
                 assert!(
@@ -184,7 +184,8 @@ BEGIN
   UPDATE t SET v = a + 1 WHERE id = mine;
 END;";
     let templates = templates(text, UnfoldOptions::default());
-    let searcher = Searcher::new(&templates);
+    let graphs = term_graphs(&templates);
+    let searcher = Searcher::new(&templates, &graphs);
     assert!(matches!(searcher.search(&[Some(Level::Snapshot)]), SearchOutcome::Found(_)));
     assert!(matches!(searcher.search(&[Some(Level::Serializable)]), SearchOutcome::Nothing));
 }

@@ -14,7 +14,7 @@
 //! More paths than there are only make the answer more careful, fewer would make it wrong: a write that is left out lets schedules happen
 //! that it would have forbidden. A statement whose key is NULL finds nothing.
 
-use crate::effect::{EXISTENCE, EffectTarget, Happens, RowEffect, RowLock};
+use crate::effect::{EXISTENCE, EffectTarget, Happens, LockStrength, RowEffect};
 use crate::template::{Chunk, ColumnSet, EXISTS, RowOperation, Template, TermId, TermNode};
 use crate::transaction::{TransactionFlow, TransactionStep, Transactions};
 use skew_program::FlowAction;
@@ -371,11 +371,11 @@ impl Paths<'_> {
     }
 
     fn happening(&self, effect: &RowEffect, operation: RowOperation, path: OpenPath) -> Vec<OpenPath> {
-        let does = operation.writes != 0 || operation.lock != RowLock::None;
+        let does = operation.writes != 0 || operation.lock != LockStrength::None;
         let Some(row) = operation.row.filter(|_| does && effect.happens != Happens::Always) else {
             return vec![path.with(operation)];
         };
-        let only_read = RowOperation { writes: 0, lock: RowLock::None, ..operation.clone() };
+        let only_read = RowOperation { writes: 0, lock: LockStrength::None, ..operation.clone() };
         let mut paths = Vec::new();
         if self.vocabulary.unstable.contains(&effect.table) {
             paths.push(path.clone().with(only_read));
@@ -472,7 +472,7 @@ impl OpenPath {
     /// A statement that locks some rows and only looks at others may wait in between: it looks first, then it locks.
     fn split_reads(&mut self) {
         let Some(chunk) = self.template.chunks.last_mut() else { return };
-        let locks = |operation: &RowOperation| operation.writes != 0 || operation.lock != RowLock::None;
+        let locks = |operation: &RowOperation| operation.writes != 0 || operation.lock != LockStrength::None;
         if !chunk.operations.iter().any(locks) || chunk.operations.iter().all(locks) {
             return;
         }
