@@ -6,7 +6,7 @@
 
 mod support;
 
-use skew_check::spec::satisfies;
+use skew_check::spec::{might_allow_engine_levels, satisfies};
 use skew_check::{Budget, IsolationLevel, LevelReport, Options, Verdict, cannot_ask, check, check_levels};
 use skew_history::format::{self, Format};
 use skew_history::{EngineLevel, History};
@@ -80,12 +80,19 @@ fn the_fast_checker_agrees_with_the_definitions_of_the_engines_and_certifies_it(
     for number in 0..count {
         let random = &mut Random::new(seed.wrapping_mul(1_000_003).wrapping_add(number));
         let history = history_of_statements(random, number);
-        let level = IsolationLevel::Engine(random.pick(&EngineLevel::ALL));
+        let engine_level = random.pick(&EngineLevel::ALL);
+        let level = IsolationLevel::Engine(engine_level);
         let report = &check_levels(&history, &[level], Options::default(), Budget::UNLIMITED)[0];
-        let expected = if satisfies(&history, level) { "holds" } else { "fails" };
+        let might_be = || might_allow_engine_levels(&history, &vec![engine_level; history.transaction_count()], true);
+        let expected = match satisfies(&history, level) {
+            true => "holds",
+            false if might_be() => "unknown",
+            false => "fails",
+        };
         let words = || format!("history {number}: {level} of\n{}\n{:?}", native(&history), report.verdict);
         assert_eq!(report.verdict.word(), expected, "{}", words());
-        assert!(is_certified(&history, report), "the certificate does not check: {}", words());
+        let is_open = report.verdict.doubt().is_some();
+        assert!(is_open || is_certified(&history, report), "the certificate does not check: {}", words());
         held += u64::from(report.verdict.holds());
     }
     eprintln!("{held} hold");

@@ -139,16 +139,24 @@ impl<'h> Needs<'h> {
 
     /// A transaction with everybody that it needs.
     pub(crate) fn of(&self, transaction: TransactionId) -> FxHashSet<TransactionId> {
+        self.of_at_most(transaction, usize::MAX).unwrap_or_default()
+    }
+
+    /// A transaction with everybody that it needs, if they are no more than so many.
+    pub(crate) fn of_at_most(&self, transaction: TransactionId, most: usize) -> Option<FxHashSet<TransactionId>> {
         let mut needed: FxHashSet<TransactionId> = FxHashSet::default();
         let mut pending = vec![transaction];
         while let Some(next) = pending.pop() {
             if needed.insert(next) {
+                if needed.len() > most {
+                    return None;
+                }
                 for (number, event) in self.history.numbered_events_of(next) {
                     pending.extend(self.of_event(next, number, event).into_iter().filter(|one| !needed.contains(one)));
                 }
             }
         }
-        needed
+        Some(needed)
     }
 
     fn of_event(&self, transaction: TransactionId, number: EventId, event: &Event) -> Vec<TransactionId> {

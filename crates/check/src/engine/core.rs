@@ -2,6 +2,9 @@
 //!
 //! Whoever takes part in the contradiction that was found comes first, with everybody that they need; where that is not enough, those who touch the
 //! same keys come in, and so on. Then transactions are dropped in halves, quarters, … and one by one, as long as the rest is impossible.
+//!
+//! Where each transaction read what the one before it wrote, whoever comes late needs everybody, and the definition cannot try them all. The same
+//! mistake was often made before, among the first who touch those keys and need few others: these are looked at first then.
 
 use super::{ServerAnswer, ServerQuestion};
 use crate::budget::{Budget, Statistics};
@@ -16,10 +19,21 @@ const STEPS_FOR_A_PART: u64 = 1_000_000;
 /// Parts of more transactions than this are not made smaller one by one.
 const MOST: usize = 2_000;
 
+/// So many of the first who touch the keys of a contradiction are looked at for a smaller one.
+const FIRST: usize = 300;
+
+/// Who needs more than this is not among them; the definition can always try so few.
+const FEW: usize = 6;
+
 /// Transactions of an impossible history that are impossible on their own and of which none can be left out.
 pub(super) fn core(asked: &ServerQuestion<'_>, hint: &[TransactionId], budget: &Budget<'_>) -> Vec<TransactionId> {
     let search = CoreSearch { asked, needs: Needs::new(asked.history, asked.levels), budget: *budget };
     let mut start: FxHashSet<TransactionId> = search.closed(hint.iter().copied());
+    if start.len() > FEW
+        && let Some(first) = search.among_the_first(hint)
+    {
+        start = first;
+    }
     while start.len() < asked.history.transaction_count() && !search.is_impossible(&start) {
         let more = search.closed(search.needs.neighbours(&start));
         start = if more.len() > start.len().max(1) && more.len() <= MOST {
@@ -46,6 +60,16 @@ impl CoreSearch<'_, '_> {
     /// Some transactions with everybody that they need.
     fn closed(&self, transactions: impl IntoIterator<Item = TransactionId>) -> FxHashSet<TransactionId> {
         transactions.into_iter().flat_map(|one| self.needs.of(one)).collect()
+    }
+
+    /// The first who touch the same keys as these and need few others, where they are impossible on their own.
+    fn among_the_first(&self, hint: &[TransactionId]) -> Option<FxHashSet<TransactionId>> {
+        let mut touching = self.needs.neighbours(&hint.iter().copied().collect());
+        touching.sort_unstable();
+        touching.dedup();
+        let needed = touching.into_iter().take(FIRST).filter_map(|one| self.needs.of_at_most(one, FEW));
+        let first: FxHashSet<TransactionId> = needed.flatten().collect();
+        self.is_impossible(&first).then_some(first)
     }
 
     /// Whether a closed part is more than one server can show.
