@@ -215,7 +215,7 @@ impl CaseTelling<'_, '_, '_> {
             Because::Overwrites { read, .. } => of_read(read, ServerReason::Overwrites),
             Because::WasThere { read, .. } => of_read(read, ServerReason::WasThere),
             Because::Waited { read, .. } => of_read(read, ServerReason::Waited),
-            Because::Locks { key, second, .. } => match self.puzzle.is_begin(edge.to, second) {
+            Because::Locks { key, second, .. } => match self.puzzle.is_snapshot(edge.to, second) {
                 true => ServerReason::Snapshot(key),
                 false => ServerReason::Lock(key),
             },

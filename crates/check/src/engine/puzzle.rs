@@ -193,12 +193,17 @@ impl<'a, 'h> Puzzle<'a, 'h> {
         self.graph.edges().iter().copied().filter(move |&(from, to)| is_instant(from) || is_instant(to))
     }
 
-    /// Whether a node is where a transaction takes its snapshot, before it does anything.
-    pub(super) fn is_begin(&self, node: Node, transaction: TransactionId) -> bool {
-        let first = self.looks.first_plain_read(transaction);
-        node == self.nodes.of(self.looks.begin(transaction))
-            || self.level(transaction) == EngineLevel::MysqlSnapshotIsolation
-                && first.is_some_and(|first| node == self.nodes.of(first))
+    /// Whether a node is where a transaction takes the snapshot that has to have whatever it locks later.
+    pub(super) fn is_snapshot(&self, node: Node, transaction: TransactionId) -> bool {
+        match self.level(transaction) {
+            EngineLevel::PostgresRepeatableRead | EngineLevel::PostgresSerializable => {
+                node == self.nodes.of(self.looks.begin(transaction))
+            }
+            EngineLevel::MysqlSnapshotIsolation => {
+                self.looks.first_plain_read(transaction).is_some_and(|first| node == self.nodes.of(first))
+            }
+            _ => false,
+        }
     }
 
     fn add_certain(&mut self) {
