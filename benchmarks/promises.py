@@ -8,12 +8,10 @@ PostgreSQL keeps read committed, snapshot and serializable; MariaDB loses update
 """
 
 import argparse
-import re
-import sys
 
 from measure import Session
 
-COMMAND = ["cargo", "test", "--quiet", "-p", "skew-workload", "--test", "servers", "promises", "--", "--nocapture", "--test-threads=1"]
+KEEPS = [" keeps ", " violates ", "panicked", "test result"]
 
 
 def main():
@@ -21,11 +19,9 @@ def main():
     parser.add_argument("--transactions", default="20000", help="of registers and SmallBank; of the others a tenth")
     arguments = parser.parse_args()
     session = Session("promises")
-    session.say(f"$ SKEW_TRANSACTIONS={arguments.transactions} {' '.join(COMMAND)}")
-    kept = re.compile(r" keeps | violates |panicked|^test result")
-    code = session.follow(COMMAND, {"SKEW_TRANSACTIONS": arguments.transactions}, kept.search)
+    code = session.test("skew-workload", "servers", "promises", {"SKEW_TRANSACTIONS": arguments.transactions}, KEEPS)
     session.finish(keeps=code == 0 and arguments.transactions == "20000")
-    sys.exit(code)
+    raise SystemExit(code)
 
 
 if __name__ == "__main__":

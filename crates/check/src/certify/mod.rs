@@ -21,4 +21,4 @@ mod lists;
 mod propagation;
 mod server;
 
-pub(crate) use server::{Needs, can_be_tried, events_of};
+pub(crate) use server::{FEW, Needs, can_be_tried, events_of};

@@ -22,7 +22,7 @@ use skew_history::{
 const MOST: usize = 63;
 
 /// So few transactions can always be tried.
-const FEW: usize = 6;
+pub(crate) const FEW: usize = 6;
 
 /// So many ways to order locks and to say who wrote what was read the definition tries of more transactions.
 const MOST_WAYS: u64 = 50_000;

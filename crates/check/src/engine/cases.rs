@@ -66,8 +66,7 @@ pub(crate) fn cases(asked: &ServerQuestion<'_>) -> Option<Vec<ServerCase>> {
     let mut edges = puzzle.certain();
     let untold = puzzle.told(&mut edges);
     if puzzle.sort().is_ok() {
-        let clocks = puzzle.clocks();
-        puzzle.open = puzzle.constructed(&untold, Some(&clocks), &mut edges);
+        puzzle.open = puzzle.constructed(&untold, &mut edges);
     }
     let several = (0..puzzle.reads.all.len() as u32).filter(|&read| puzzle.reads.ways(puzzle.read(read)).len() > 1);
     let questions =
@@ -215,7 +214,7 @@ impl CaseTelling<'_, '_, '_> {
             Because::Overwrites { read, .. } => of_read(read, ServerReason::Overwrites),
             Because::WasThere { read, .. } => of_read(read, ServerReason::WasThere),
             Because::Waited { read, .. } => of_read(read, ServerReason::Waited),
-            Because::Locks { key, second, .. } => match self.puzzle.is_snapshot(edge.to, second) {
+            Because::Locks { key, second, .. } => match self.puzzle.is_snapshot(edge.to, second, key) {
                 true => ServerReason::Snapshot(key),
                 false => ServerReason::Lock(key),
             },

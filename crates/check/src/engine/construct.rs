@@ -61,34 +61,39 @@ impl Puzzle<'_, '_> {
         self.overwritten(self.readers.of_initial(key), INITIAL, &later, edges);
     }
 
-    /// What follows for untold orders from what is known, and the open pairs. Without `clocks`, which the caller has where anything is untold,
-    /// only those of glances.
-    pub(super) fn constructed(
-        &self,
-        untold: &[Untold],
-        clocks: Option<&ServerReach>,
-        edges: &mut Vec<PuzzleEdge>,
-    ) -> Vec<Pair> {
+    /// What follows for untold orders from what is known, and the open pairs. Reachability is found out only where anything is untold: that is most
+    /// of the work.
+    pub(super) fn constructed(&self, untold: &[Untold], edges: &mut Vec<PuzzleEdge>) -> Vec<Pair> {
         let mut open = Vec::new();
-        for untold in clocks.is_some().then_some(untold).into_iter().flatten() {
-            match (untold, clocks) {
-                (_, None) => {}
-                (Untold::Key(key), Some(clocks)) => self.construct_key(*key, clocks, edges, &mut open),
-                (Untold::Lockers(lockers), Some(clocks)) => {
-                    let runs = self.runs(lockers);
-                    for &number in lockers {
-                        let holder = self.holders.get(number);
-                        let others = runs.iter().map(|run| &lockers[run.clone()]);
-                        others.for_each(|run| _ = self.window(holder, run, clocks, &mut open));
-                    }
-                }
-            }
+        if !untold.is_empty() {
+            let clocks = self.clocks();
+            untold.iter().for_each(|untold| self.construct_untold(untold, &clocks, edges, &mut open));
         }
         let keys = self.resolved.history.keys();
         keys.for_each(|key| self.glances(key, self.holders.kept_on(key), &mut open));
         open.sort_unstable();
         open.dedup();
         open
+    }
+
+    fn construct_untold(
+        &self,
+        untold: &Untold,
+        clocks: &ServerReach,
+        edges: &mut Vec<PuzzleEdge>,
+        open: &mut Vec<Pair>,
+    ) {
+        match untold {
+            Untold::Key(key) => self.construct_key(*key, clocks, edges, open),
+            Untold::Lockers(lockers) => {
+                let runs = self.runs(lockers);
+                for &number in lockers {
+                    let holder = self.holders.get(number);
+                    let others = runs.iter().map(|run| &lockers[run.clone()]);
+                    others.for_each(|run| _ = self.window(holder, run, clocks, open));
+                }
+            }
+        }
     }
 
     fn construct_key(&self, key: KeyId, clocks: &ServerReach, edges: &mut Vec<PuzzleEdge>, open: &mut Vec<Pair>) {

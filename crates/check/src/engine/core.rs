@@ -8,7 +8,7 @@
 
 use super::{ServerAnswer, ServerQuestion};
 use crate::budget::{Budget, Statistics};
-use crate::certify::{Needs, events_of};
+use crate::certify::{FEW, Needs, events_of};
 use crate::spec::Attention;
 use rustc_hash::{FxHashMap, FxHashSet};
 use skew_history::{EngineLevel, TransactionId};
@@ -21,9 +21,6 @@ const MOST: usize = 2_000;
 
 /// So many of the first who touch the keys of a contradiction are looked at for a smaller one.
 const FIRST: usize = 300;
-
-/// Who needs more than this is not among them; the definition can always try so few.
-const FEW: usize = 6;
 
 /// Transactions of an impossible history that are impossible on their own and of which none can be left out.
 pub(super) fn core(asked: &ServerQuestion<'_>, hint: &[TransactionId], budget: &Budget<'_>) -> Vec<TransactionId> {
@@ -62,7 +59,8 @@ impl CoreSearch<'_, '_> {
         transactions.into_iter().flat_map(|one| self.needs.of(one)).collect()
     }
 
-    /// The first who touch the same keys as these and need few others, where they are impossible on their own.
+    /// The first who touch the same keys as these and need so few others that the definition can always try them, where they are impossible on
+    /// their own.
     fn among_the_first(&self, hint: &[TransactionId]) -> Option<FxHashSet<TransactionId>> {
         let mut touching = self.needs.neighbours(&hint.iter().copied().collect());
         touching.sort_unstable();

@@ -193,17 +193,10 @@ impl<'a, 'h> Puzzle<'a, 'h> {
         self.graph.edges().iter().copied().filter(move |&(from, to)| is_instant(from) || is_instant(to))
     }
 
-    /// Whether a node is where a transaction takes the snapshot that has to have whatever it locks later.
-    pub(super) fn is_snapshot(&self, node: Node, transaction: TransactionId) -> bool {
-        match self.level(transaction) {
-            EngineLevel::PostgresRepeatableRead | EngineLevel::PostgresSerializable => {
-                node == self.nodes.of(self.looks.begin(transaction))
-            }
-            EngineLevel::MysqlSnapshotIsolation => {
-                self.looks.first_plain_read(transaction).is_some_and(|first| node == self.nodes.of(first))
-            }
-            _ => false,
-        }
+    /// Whether a node is the snapshot of a transaction that has to have every earlier change of a key.
+    pub(super) fn is_snapshot(&self, node: Node, transaction: TransactionId, key: KeyId) -> bool {
+        let mut of_key = self.holders.all.iter().filter(|one| one.transaction == transaction && one.key == key);
+        of_key.any(|holder| self.not_changed_since(holder).is_some_and(|moment| self.nodes.of(moment) == node))
     }
 
     fn add_certain(&mut self) {

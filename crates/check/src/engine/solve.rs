@@ -67,11 +67,10 @@ pub(super) fn solve(
     question.search(puzzle, budget, statistics, accept)
 }
 
-/// Adds what follows from what is known, and finds the open pairs. Reachability is asked only where locking reads do not tell the order.
+/// Adds what follows from what is known, and finds the open pairs.
 fn construct(puzzle: &mut Puzzle<'_, '_>, untold: &[Untold]) -> Result<(), Cycle> {
     let mut edges = Vec::new();
-    let clocks = (!untold.is_empty()).then(|| puzzle.clocks());
-    puzzle.open = puzzle.constructed(untold, clocks.as_ref(), &mut edges);
+    puzzle.open = puzzle.constructed(untold, &mut edges);
     let has_more = !edges.is_empty();
     edges.into_iter().for_each(|edge| puzzle.graph.add(edge.from, edge.to));
     if has_more { puzzle.sort() } else { Ok(()) }

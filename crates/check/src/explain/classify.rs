@@ -17,6 +17,7 @@ use crate::counterexample::AnomalyKind;
 use crate::explain::overwrite::overwrites;
 use crate::levels::rule;
 use crate::{Budget, IsolationLevel, LevelReport, Options, check_levels};
+use skew_history::format::statement_text;
 use skew_history::{Event, EventId, History, KeyId, StatementKind, TransactionId, Writer};
 
 use AnomalyKind::*;
@@ -224,21 +225,7 @@ fn statements(history: &History, transaction: TransactionId, key: KeyId, whole: 
     let Some(found) = candidates.next() else { return Vec::new() };
     let is_write = |event: &Event| !event.is_read() && whole.key_name(event.key).to_string() == key;
     let writes = whole.numbered_events_of(found).filter(|(_, event)| is_write(event));
-    writes.filter_map(|(write, _)| text_of(whole.event_note(write)?)).collect()
-}
-
-/// The text of a statement among the members that a history keeps of an event: `"sql":"UPDATE …"`.
-fn text_of(members: &str) -> Option<String> {
-    let (_, rest) = members.split_once("\"sql\":\"")?;
-    let mut letters = rest.chars();
-    let mut text = String::new();
-    loop {
-        match letters.next()? {
-            '"' => return Some(text),
-            '\\' => text.push(letters.next().filter(|letter| "\"\\/".contains(*letter)).unwrap_or(' ')),
-            letter => text.push(letter),
-        }
-    }
+    writes.filter_map(|(write, _)| statement_text(whole, write)).collect()
 }
 
 /// Whether the transaction of this name writes the key of this name in the whole history.

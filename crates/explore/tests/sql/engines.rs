@@ -168,18 +168,8 @@ fn whether_there_is_a_record_behind_a_range_depends_on_who_inserts_it() {
     assert_eq!(explore(text, MysqlReadCommitted).histories, 2);
 }
 
-const NUMBERED: &str = "
-    CREATE TABLE invoice (purchase INT PRIMARY KEY, number INT NOT NULL);
-    INSERT INTO invoice VALUES (10, 1);
-    CREATE PROCEDURE make_invoice(IN bought INT)
-    BEGIN
-      DECLARE highest INT;
-      SELECT number INTO highest FROM invoice ORDER BY number DESC LIMIT 1 FOR UPDATE;
-      INSERT INTO invoice VALUES (bought, highest + 1);
-    END;
-    SESSION ann: CALL make_invoice(11);
-    SESSION bob: CALL make_invoice(12);
-    ASSERT 'numbers are unique': (SELECT COUNT(DISTINCT number) = COUNT(*) FROM invoice);";
+/// The next invoice has the highest number plus one, and that row is locked while it is read.
+const NUMBERED: &str = include_str!("../../../../examples/bugs/07-invoice-number/wrong-fix.sql");
 
 #[test]
 fn locking_the_highest_row_of_innodb_makes_others_wait_and_nothing_else() {

@@ -40,7 +40,7 @@ mod viper;
 pub use detect::detect;
 
 use crate::builder::{HistoryBuilder, Place, Problem, Refusal};
-use crate::history::History;
+use crate::history::{EventId, History};
 use known::{FormatReader, KnownFormat};
 use std::fmt;
 use std::io;
@@ -218,6 +218,13 @@ pub fn take_in(files: &[Source<'_>], format: Format) -> Result<Unfinished, ReadE
         FormatReader::Text(read) => one(&|bytes| read(text::utf8(bytes)?))?,
     };
     Ok(Unfinished { builder, file: file.to_owned() })
+}
+
+/// The text of the statement behind an event, where the file has it: its member `sql`.
+pub fn statement_text(history: &History, event: EventId) -> Option<String> {
+    let members = format!("{{{}}}", history.event_note(event)?);
+    let object = json::Json::new(&members, 1).value().ok()?;
+    object.member("sql")?.word().map(str::to_owned)
 }
 
 /// A history that cannot be written in a format.
