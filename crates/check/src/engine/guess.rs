@@ -6,25 +6,25 @@
 
 use super::construct::Untold;
 use super::holders::HolderId;
+use super::narrow::narrowed;
 use super::puzzle::{Puzzle, PuzzleEdge};
 use super::reads::ReadWay;
 use crate::graph::Node;
 use crate::resolve::PackedWriter;
 use skew_history::TransactionId;
+use std::borrow::Cow;
 
 /// The schedule; nothing when the guesses contradict each other.
 pub(super) fn schedule(puzzle: &Puzzle<'_, '_>, untold: &[Untold]) -> Option<Vec<TransactionId>> {
     let mut guess = Guess { puzzle, places: vec![0; puzzle.nodes.chains.node_count()], edges: Vec::new() };
-    puzzle.order.iter().enumerate().for_each(|(place, node)| guess.places[node.index()] = place as u32);
+    for (read, writer) in narrowed(&puzzle.reads, &puzzle.holders) {
+        puzzle.way_brings(read, ReadWay::Latest(writer), &mut guess.edges);
+    }
+    let row = guess.row()?;
+    row.iter().enumerate().for_each(|(place, node)| guess.places[node.index()] = place as u32);
     untold.iter().for_each(|untold| guess.order(untold));
     (0..puzzle.reads.all.len() as u32).for_each(|read| guess.read(read));
-    if guess.edges.is_empty() {
-        return Some(puzzle.steps(&puzzle.order));
-    }
-    let mut graph = puzzle.graph.clone();
-    guess.edges.iter().for_each(|edge| graph.add(edge.from, edge.to));
-    graph.index();
-    graph.topological_order().ok().map(|order| puzzle.steps(&order))
+    guess.row().map(|row| puzzle.steps(&row))
 }
 
 struct Guess<'a, 'b, 'h> {
@@ -34,7 +34,18 @@ struct Guess<'a, 'b, 'h> {
     edges: Vec<PuzzleEdge>,
 }
 
-impl Guess<'_, '_, '_> {
+impl<'a> Guess<'a, '_, '_> {
+    /// The row that the guesses so far leave, if they agree.
+    fn row(&self) -> Option<Cow<'a, [Node]>> {
+        if self.edges.is_empty() {
+            return Some(Cow::Borrowed(&self.puzzle.order));
+        }
+        let mut graph = self.puzzle.graph.clone();
+        self.edges.iter().for_each(|edge| graph.add(edge.from, edge.to));
+        graph.index();
+        graph.topological_order().ok().map(Cow::Owned)
+    }
+
     fn place(&self, node: Node) -> u32 {
         self.places[node.index()]
     }

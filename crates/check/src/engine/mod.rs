@@ -19,6 +19,7 @@ mod guess;
 mod holders;
 mod locks;
 mod looks;
+mod narrow;
 mod nodes;
 mod noticed;
 mod puzzle;

@@ -110,7 +110,7 @@ fn version(kept: &[HolderId], holders: &Holders, writer: PackedWriter) -> Option
 }
 
 /// Whether every change of the key has to wait for all that a holder has there.
-fn is_minded_by_changes(holder: &LockHolder) -> bool {
+pub(super) fn is_minded_by_changes(holder: &LockHolder) -> bool {
     let is_minded = |mode| {
         matches!(mode, EngineLock::Share | EngineLock::NoKeyUpdate | EngineLock::Exclusive | EngineLock::Insertion)
     };
