@@ -43,7 +43,7 @@ impl Puzzle<'_, '_> {
 
     /// What follows from the order of those who change a key: the next one of all and, where that is not the same, of those that are
     /// asked to be serializable.
-    fn told_versions(&self, key: KeyId, changers: &[HolderId], edges: &mut Vec<PuzzleEdge>) {
+    pub(super) fn told_versions(&self, key: KeyId, changers: &[HolderId], edges: &mut Vec<PuzzleEdge>) {
         let mut later: Vec<HolderId> = Vec::with_capacity(2);
         for &number in changers.iter().rev() {
             let holder = self.holders.get(number);

@@ -9,6 +9,7 @@ use super::holders::HolderId;
 use super::narrow::narrowed;
 use super::puzzle::{Puzzle, PuzzleEdge};
 use super::reads::ReadWay;
+use super::told_order::{LockedVersions, ToldOrder};
 use crate::graph::Node;
 use crate::resolve::PackedWriter;
 use skew_history::TransactionId;
@@ -17,12 +18,14 @@ use std::borrow::Cow;
 /// The schedule; nothing when the guesses contradict each other.
 pub(super) fn schedule(puzzle: &Puzzle<'_, '_>, untold: &[Untold]) -> Option<Vec<TransactionId>> {
     let mut guess = Guess { puzzle, places: vec![0; puzzle.nodes.chains.node_count()], edges: Vec::new() };
-    for (read, writer) in narrowed(&puzzle.reads, &puzzle.holders) {
+    let narrowed = narrowed(&puzzle.reads, &puzzle.holders);
+    for &(read, writer) in &narrowed {
         puzzle.way_brings(read, ReadWay::Latest(writer), &mut guess.edges);
     }
     let row = guess.row()?;
     row.iter().enumerate().for_each(|(place, node)| guess.places[node.index()] = place as u32);
-    untold.iter().for_each(|untold| guess.order(untold));
+    let versions = puzzle.locked_versions.with(&puzzle.reads, &narrowed);
+    untold.iter().for_each(|untold| guess.order(untold, &versions));
     (0..puzzle.reads.all.len() as u32).for_each(|read| guess.read(read));
     guess.row().map(|row| puzzle.steps(&row))
 }
@@ -55,13 +58,26 @@ impl<'a> Guess<'a, '_, '_> {
         self.place(self.puzzle.end(transaction))
     }
 
-    /// Holders one after the other, as their releases stand.
-    fn order(&mut self, untold: &Untold) {
+    /// Holders one after the other: as their reads tell it if all locks are taken for such that changes mind, and else as their releases stand.
+    fn order(&mut self, untold: &Untold, versions: &LockedVersions) {
         let holders = &self.puzzle.holders;
-        let mut row: Vec<HolderId> = match untold {
-            Untold::Key(key) => holders.kept_on(*key).to_vec(),
-            Untold::Lockers(lockers) => lockers.clone(),
-        };
+        match untold {
+            Untold::Lockers(lockers) => self.as_they_stand(lockers.clone()),
+            Untold::Key(key) => {
+                let (kept, mut order) = (holders.kept_on(*key), ToldOrder::default());
+                if !order.follow_reads(kept, holders, versions) {
+                    return self.as_they_stand(kept.to_vec());
+                }
+                self.puzzle.told_versions(*key, &order.changers, &mut self.edges);
+                for lockers in order.lockers.chunk_by(|one, other| one.0 == other.0) {
+                    self.as_they_stand(lockers.iter().map(|&(_, holder)| holder).collect());
+                }
+            }
+        }
+    }
+
+    fn as_they_stand(&mut self, mut row: Vec<HolderId>) {
+        let holders = &self.puzzle.holders;
         row.sort_by_key(|&holder| self.place(self.puzzle.nodes.of(holders.get(holder).release)));
         for pair in row.windows(2) {
             self.edges.extend(self.puzzle.order_brings(holders.get(pair[0]), holders.get(pair[1])));

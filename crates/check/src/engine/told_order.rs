@@ -16,6 +16,7 @@ use super::reads::{ReadWay, Reads};
 use crate::resolve::PackedWriter;
 
 /// Per holder the version that it read under its lock, where that is one and certain.
+#[derive(Clone)]
 pub(super) struct LockedVersions(Vec<Option<PackedWriter>>);
 
 impl LockedVersions {
@@ -33,6 +34,16 @@ impl LockedVersions {
         }
         versions.iter_mut().zip(is_open).filter(|(_, is_open)| *is_open).for_each(|(version, _)| *version = None);
         LockedVersions(versions)
+    }
+
+    /// The same with versions that somebody takes for those of some reads.
+    pub(super) fn with(&self, reads: &Reads, taken: &[(u32, PackedWriter)]) -> LockedVersions {
+        let mut versions = self.clone();
+        for &(read, writer) in taken {
+            let holder = reads.all[read as usize].holder;
+            holder.into_iter().for_each(|holder| versions.0[holder.index()] = Some(writer));
+        }
+        versions
     }
 }
 
@@ -56,6 +67,12 @@ const NOBODY: u32 = u32::MAX;
 impl ToldOrder {
     /// Reads the order of those who keep locks on a key, sorted by transaction; false when it is not told.
     pub(super) fn read(&mut self, kept: &[HolderId], holders: &Holders, versions: &LockedVersions) -> bool {
+        kept.iter().all(|&holder| is_minded_by_changes(holders.get(holder)))
+            && self.follow_reads(kept, holders, versions)
+    }
+
+    /// The same whether or not changes mind all locks: then it is only likely.
+    pub(super) fn follow_reads(&mut self, kept: &[HolderId], holders: &Holders, versions: &LockedVersions) -> bool {
         self.next.clear();
         self.next.resize(kept.len() + 1, NOBODY);
         self.locked.clear();
@@ -63,7 +80,7 @@ impl ToldOrder {
         for (place, &number) in kept.iter().enumerate() {
             let holder = holders.get(number);
             let version = versions.0[number.index()].and_then(|writer| version(kept, holders, writer));
-            let Some(version) = version.filter(|_| is_minded_by_changes(holder)) else { return false };
+            let Some(version) = version else { return false };
             if holder.changes.is_none() {
                 self.locked.push((version, number));
             } else if self.next[version as usize] == NOBODY {
