@@ -16,7 +16,7 @@ use skew_check::{Budget, Updates};
 use skew_explore::{IsolationLevel, Options, RunAnswer, Search, SqlOptions, SqlProgram, Subtree};
 use skew_history::{Engine, EngineLevel};
 use skew_sql::Granularity;
-use skew_testing::{say, skipped};
+use skew_testing::say;
 use skew_workload::Url;
 use skew_workload::servers::{MariaDbServer, PostgresServer};
 use std::path::{Path, PathBuf};
@@ -127,9 +127,6 @@ fn the_fixes_survive_on_postgresql() {
 
 #[test]
 fn the_fixes_survive_on_mariadb() {
-    if std::env::var_os("SKEW_SURVIVE").is_none() {
-        return skipped("the fixes on MariaDB (set SKEW_SURVIVE to how many runs of each)");
-    }
     let Some(server) = installed(MariaDbServer::start()) else { return };
     all_survive(server.url(), Engine::Mysql, &["mysql:rc", "mysql:rr", "mysql:ser"]);
 }

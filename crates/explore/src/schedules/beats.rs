@@ -7,13 +7,13 @@
 //!
 //! A statement of the model may stop at several points, with steps of others between them; on a server it only stops where it waits for a
 //! lock. What it saw in its snapshot depends on who had ended by then, and on nothing else. So it is sent as late as it can be: after all
-//! that others did while it was under way, but before the first of them ends, or begins to wait in a queue. Then the others hold the locks
-//! that it has to wait for. Those who wait for one lock are sent in the order in which they got it.
+//! that others did while it was under way, but before the first of them ends who leaves something to others, or begins to wait in a queue.
+//! Then the others hold the locks that it has to wait for. Those who wait for one lock are sent in the order in which they got it.
 //!
 //! | a statement | is sent |
 //! |---|---|
 //! | whose points have nothing between them | then |
-//! | that took its first step before somebody ended, and its last one after that | just before that end |
+//! | that took its first step before somebody ended who changed or locked something, and its last one after that | just before that end |
 //! | that begins to wait in a step of its own (InnoDB) | then at the latest |
 //! | that has looked over a range in which another one locks or inserts later (InnoDB, where each row is looked at when its turn comes) | just before that |
 //! | of somebody who waits when another one is refused because of that | then, after the one who is refused |
@@ -27,6 +27,7 @@ use crate::runner::Runner;
 use crate::server::access::StepAccess;
 use crate::server::turn::TurnPoint;
 use crate::set::{Number, Set};
+use skew_history::EngineLevel;
 use std::collections::BTreeMap;
 
 /// One thing that happens to a statement.
@@ -158,6 +159,9 @@ fn score<P: Explorable + ?Sized>(runner: &mut Runner<'_, P>, steps: &[Number]) -
         let is_end = node.stands[number as usize] == TurnPoint::End;
         let begins_to_wait = blocked.contains_key(&number) && !node.database.waits(number);
         let (next, access) = step_of_one_run(runner, &node, number)?.ok_or(ExploreError::ForeignSubtree)?;
+        let is_serializable =
+            runner.outline.levels[number as usize].of_engine() == Some(EngineLevel::PostgresSerializable);
+        let matters_to_others = access.leaves_something() || is_serializable;
         if !node.database.looks_before_it_locks() {
             score.takes((number, said), place, access, &runner.keys);
         }
@@ -184,7 +188,7 @@ fn score<P: Explorable + ?Sized>(runner: &mut Runner<'_, P>, steps: &[Number]) -
         if is_over {
             score.ends.insert(number, place);
         }
-        if is_over || begins_to_wait {
+        if is_over && matters_to_others || begins_to_wait {
             score.barriers.push((place, number));
         }
         score.blocked.push(blocked);

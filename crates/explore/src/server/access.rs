@@ -34,6 +34,12 @@ pub(crate) struct StepAccess {
 }
 
 impl StepAccess {
+    /// Whether the step does anything that others could see or wait for.
+    pub(crate) fn leaves_something(&self) -> bool {
+        let changes = !self.changes.is_empty() || !self.touches.is_empty() || !self.touches_gaps.is_empty();
+        changes || self.is_refused
+    }
+
     /// Whether two steps of different sessions may come in either order.
     pub(crate) fn may_be_exchanged(&self, other: &StepAccess, keys: &Keys) -> bool {
         let both_refused = self.is_refused && other.is_refused;
