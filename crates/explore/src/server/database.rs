@@ -155,13 +155,26 @@ impl ServerState {
 
     /// Whether somebody stands in a queue, which only InnoDB has.
     pub(crate) fn is_queued(&self, one: Number) -> bool {
-        matches!(self, ServerState::Innodb(innodb) if innodb.waits(one))
+        self.awaited(one).is_some()
     }
 
-    /// Somebody waits from now on; with the gap that it keeps meanwhile.
-    pub(crate) fn wait(&mut self, one: Number, want: &Want, keys: &Keys) -> Option<Gap> {
+    /// What somebody waits for in a queue.
+    pub(crate) fn awaited(&self, one: Number) -> Option<KeyNumber> {
         match self {
             ServerState::Postgres(_) => None,
+            ServerState::Innodb(innodb) => innodb.awaited(one),
+        }
+    }
+
+    /// Whether there is a record under a key, as far as who goes along an index meets it.
+    pub(crate) fn is_there(&self, key: KeyNumber, keys: &Keys) -> bool {
+        matches!(self, ServerState::Innodb(innodb) if innodb.is_there(key, keys))
+    }
+
+    /// Somebody waits from now on; with the gaps that this has to do with.
+    pub(crate) fn wait(&mut self, one: Number, want: &Want, keys: &Keys) -> Vec<Gap> {
+        match self {
+            ServerState::Postgres(_) => Vec::new(),
             ServerState::Innodb(innodb) => innodb.wait(one, want, keys),
         }
     }

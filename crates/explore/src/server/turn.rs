@@ -14,6 +14,8 @@
 //!
 //! What is read between two points is read in a snapshot, or is the transaction's own, and does not depend on when that is.
 
+mod look;
+
 use super::access::StepAccess;
 use super::database::ServerState;
 use super::told::{ToldDeed, ToldEvent, ToldScan, ToldTransaction};
@@ -22,7 +24,7 @@ use crate::log::ScanEnd;
 use crate::requests::{Interrupt, whole_part};
 use crate::set::Number;
 use skew_history::StatementKind;
-use skew_sql::rows::{Found, Looked, Scanned};
+use skew_sql::rows::{Found, Scanned};
 use skew_sql::{Fit, Fits, KeyPart, KeyRange, Row, RowKey};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -77,14 +79,19 @@ pub(crate) enum Permit {
     Refuse(&'static str),
     /// It was passed: the next point ends the step.
     Spent,
+    /// Pass none: where it stands is asked, and that is no step.
+    Stay,
 }
 
 /// What a transaction has asked and heard so far.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Dialogue {
     answers: Vec<(TurnQuestion, Arc<TurnAnswer>)>,
-    /// What is decided of the range that is being looked over.
+    /// What is decided of the range that is being looked over, and how far it has come there.
     looked: BTreeMap<KeyNumber, RowAnswer>,
+    reached: Option<KeyNumber>,
+    /// Whether it goes on there with a step for which it needs nothing.
+    is_free: bool,
     /// The last statement that has passed a point.
     passed: u32,
     pub(crate) told: ToldTransaction,
@@ -116,6 +123,13 @@ pub(crate) struct Asking<'a> {
     pub(crate) scan: Option<usize>,
     pub(crate) keys: &'a Keys,
     pub(crate) told: &'a mut ToldTransaction,
+}
+
+impl Dialogue {
+    /// Whether it is decided what comes of a key of the range that is being looked over.
+    pub(crate) fn has_looked_at(&self, key: KeyNumber) -> bool {
+        self.looked.contains_key(&key)
+    }
 }
 
 impl Asking<'_> {
@@ -271,7 +285,7 @@ impl<'a> ServerTurn<'a> {
                 Ok(())
             }
             Permit::Refuse(code) => Err(self.refuse(code)),
-            Permit::Spent => {
+            Permit::Spent | Permit::Stay => {
                 // What is seen later with the snapshot of this step is not known yet.
                 let goes_on = matches!(point, TurnPoint::Lock(_))
                     && self.took_snapshot == Some(self.statement)
@@ -497,12 +511,14 @@ impl<'a> ServerTurn<'a> {
         keys: &Keys,
         unfinished: &[KeyNumber],
     ) -> Option<KeyNumber> {
-        keys.next_in(range, last, |key| {
-            keys.initial(key).is_some()
-                || self.database.has_version(key)
-                || unfinished.contains(&key)
-                || self.dialogue.told.has_changed(key)
-        })
+        let awaited = self.database.awaited(self.one);
+        let counts = |key| self.is_known(key, keys) || unfinished.contains(&key) || awaited == Some(key);
+        keys.next_in(range, last, counts)
+    }
+
+    /// Whether somebody has written a key who has committed, or itself.
+    fn is_known(&self, key: KeyNumber, keys: &Keys) -> bool {
+        keys.initial(key).is_some() || self.database.has_version(key) || self.dialogue.told.has_changed(key)
     }
 
     fn note_scan(&mut self, range: &KeyRange, kind: StatementKind) -> usize {
@@ -578,117 +594,6 @@ impl<'a> ServerTurn<'a> {
             rows.reverse();
         }
         Scanned { rows, read: whole_part(range, &looked.1) }
-    }
-
-    /// The rows of a range that the statement seeks.
-    pub(crate) fn look_over(
-        &mut self,
-        range: &KeyRange,
-        keys: &Keys,
-        fits: &mut Fits<'_>,
-    ) -> Result<Looked, Interrupt> {
-        let kind = self.seeking_kind();
-        let (found_rows, end) = self.look_over_as(range, keys, kind, fits)?;
-        let found = found_rows.into_iter().map(|(key, outcome)| (key, found(outcome))).collect();
-        Ok(Looked { found, read: whole_part(range, &end) })
-    }
-
-    fn look_over_as(
-        &mut self,
-        range: &KeyRange,
-        keys: &Keys,
-        kind: StatementKind,
-        fits: &mut Fits<'_>,
-    ) -> Result<(Vec<(RowKey, RowAnswer)>, ScanEnd), Interrupt> {
-        let question = TurnQuestion::Range(range.clone());
-        if let Some(answer) = self.ask(&question, kind)? {
-            return Ok(looked(&answer));
-        }
-        let is_new = self.dialogue.told.scans.last().is_none_or(|scan| scan.end != ScanEnd::Open);
-        if is_new {
-            self.begin_look(range, keys)?;
-            let scan = self.note_scan(range, kind);
-            self.dialogue.told.scans[scan].end = ScanEnd::Open;
-        }
-        // Which key comes next, and which one behind the range, is seen after every step.
-        self.access.touches_gaps.extend(self.database.around(range, keys));
-        let scan = self.dialogue.told.scans.len() - 1;
-        let (mut all, mut last, mut enough, mut count) = (Vec::new(), None, None, 0);
-        let end = loop {
-            let unfinished = self.database.written();
-            let next = self.next_in(range, last, keys, &unfinished);
-            let Some(next) = self.unless_enough(range, keys, next, &enough) else { break ended(enough) };
-            last = Some(next);
-            let is_own = self.dialogue.told.has_changed(next);
-            let fitting = match is_own {
-                true => {
-                    self.database.latest(self.one, next, keys).is_some_and(|row| fits(keys.key(next), &row) != Fit::No)
-                }
-                false => {
-                    let outcome = self.decided(next, keys, kind, scan, fits)?;
-                    all.push((keys.key(next).clone(), outcome.clone()));
-                    matches!(outcome, RowAnswer::Locked(_))
-                }
-            };
-            count += usize::from(fitting);
-            if fitting && enough.is_none() && range.limit == Some(count) {
-                enough = Some(part_of(range, keys, next));
-            }
-        };
-        if end == ScanEnd::Whole {
-            self.end_look(range, keys, kind)?;
-        }
-        self.dialogue.looked.clear();
-        self.dialogue.told.scans[scan].end = end.clone();
-        self.answer(question, TurnAnswer::Looked(all.clone(), end.clone()));
-        Ok((all, end))
-    }
-
-    /// A range is about to be looked over.
-    fn begin_look(&mut self, range: &KeyRange, keys: &Keys) -> Result<(), Interrupt> {
-        if self.database.looks_before_it_locks() {
-            self.take_snapshot()?;
-            self.access.ranges.push(Arc::new(range.clone()));
-        } else {
-            self.point(TurnPoint::Open)?;
-            let gap = self.database.begin_range(self.one, range, keys);
-            self.access.touches_gaps.extend(gap);
-        }
-        Ok(())
-    }
-
-    /// A range was looked over to its end. Whether the record behind it has to be waited for is known now: nobody would see a difference if
-    /// somebody came in between.
-    fn end_look(&mut self, range: &KeyRange, keys: &Keys, kind: StatementKind) -> Result<(), Interrupt> {
-        let want = |key| Want { key, kind, is_check: false, is_write: false, ignores: false, in_range: true };
-        let end = self.database.end_of(range, keys).map(want);
-        if let Some(end) = &end {
-            if !self.database.blockers(self.one, end, keys).is_empty() {
-                self.point(TurnPoint::Lock(*end))?;
-                self.database.go_on(self.one);
-            }
-            self.access.touches.push(end.key);
-        }
-        let gap = self.database.end_range(self.one, range, end.as_ref(), keys);
-        self.access.touches_gaps.extend(gap);
-        Ok(())
-    }
-
-    /// What comes of one row of a range, which may have been decided in an earlier step.
-    fn decided(
-        &mut self,
-        key: KeyNumber,
-        keys: &Keys,
-        kind: StatementKind,
-        scan: usize,
-        fits: &mut Fits<'_>,
-    ) -> Result<RowAnswer, Interrupt> {
-        if let Some(outcome) = self.dialogue.looked.get(&key) {
-            return Ok(outcome.clone());
-        }
-        let outcome = self.sought(key, keys, kind, Some(scan), fits)?;
-        self.dialogue.looked.insert(key, outcome.clone());
-        Ok(outcome)
     }
 
     /// The rows of a range as they stand now, for checks that must miss nothing: what matters is then locked.

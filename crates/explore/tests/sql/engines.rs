@@ -168,6 +168,47 @@ fn whether_there_is_a_record_behind_a_range_depends_on_who_inserts_it() {
     assert_eq!(explore(text, MysqlReadCommitted).histories, 2);
 }
 
+/// One looks over all rows and has to wait for the last; meanwhile another one comes before that, which it has passed.
+const BEHIND: &str = "
+    CREATE TABLE kv (id INT PRIMARY KEY, v INT NOT NULL);
+    INSERT INTO kv VALUES (1, 10), (3, 30);
+    CREATE PROCEDURE change() BEGIN UPDATE kv SET v = 31 WHERE id = 3; INSERT INTO kv VALUES (2, 20); END;
+    CREATE PROCEDURE look(OUT rows_seen INT, OUT last_seen INT)
+    BEGIN
+      SELECT COUNT(*), MAX(v) INTO rows_seen, last_seen FROM (SELECT v FROM kv FOR UPDATE) AS seen;
+    END;
+    SESSION ann: CALL change();
+    SESSION bob: CALL look(@rows_seen, @last_seen);
+    ASSERT 'both or neither': bob[1].rows_seen IS NULL OR (bob[1].rows_seen = 3) = (bob[1].last_seen = 31);";
+
+#[test]
+fn a_scan_of_innodb_that_has_waited_goes_on_from_where_it_stands() {
+    let found = LEVELS.map(|level| explore(BEHIND, level));
+    let seen = found.each_ref().map(|one| (one.histories, codes(one), one.violated.values().sum::<u64>()));
+    let expected = [
+        // The snapshot has no row 2, and the row that is waited for is looked at again.
+        (3, vec![], 1),
+        (2, vec!["40001"], 0),
+        (2, vec!["40001"], 0),
+        // The row that came while it waited lies behind it.
+        (3, vec![], 1),
+        // Who waits for a row has asked for the gap before it.
+        (2, vec!["1213"], 0),
+        (2, vec!["1213"], 0),
+    ];
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn a_scan_of_innodb_comes_to_what_is_inserted_before_it_gets_there() {
+    let ahead = BEHIND.replace("VALUES (2, 20)", "VALUES (4, 20)");
+    let found = explore(&ahead, MysqlReadCommitted);
+    assert_eq!((found.histories, found.violated.len()), (2, 0), "{found:?}");
+    let downwards = BEHIND.replace("FROM kv FOR UPDATE", "FROM kv ORDER BY id DESC LIMIT 9 FOR UPDATE");
+    let found = explore(&downwards, MysqlReadCommitted);
+    assert_eq!((found.histories, found.violated.len()), (2, 0), "{found:?}");
+}
+
 /// The next invoice has the highest number plus one, and that row is locked while it is read.
 const NUMBERED: &str = include_str!("../../../../examples/bugs/07-invoice-number/wrong-fix.sql");
 
