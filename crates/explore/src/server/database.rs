@@ -166,6 +166,19 @@ impl ServerState {
         }
     }
 
+    /// Whether somebody looks at what is committed of a row before it waits for it.
+    pub(crate) fn glances(&self, one: Number, want: &Want, keys: &Keys) -> bool {
+        matches!(self, ServerState::Innodb(innodb) if innodb.glances(one, want, keys))
+    }
+
+    /// Passes over a row that somebody else has, if what is committed there need not be locked.
+    pub(crate) fn glance(&mut self, asking: &mut Asking<'_>, key: KeyNumber, fits: &mut Fits<'_>) -> Option<RowAnswer> {
+        match self {
+            ServerState::Postgres(_) => None,
+            ServerState::Innodb(innodb) => innodb.glance(asking, key, fits),
+        }
+    }
+
     /// Whether there is a record under a key, as far as who goes along an index meets it.
     pub(crate) fn is_there(&self, key: KeyNumber, keys: &Keys) -> bool {
         matches!(self, ServerState::Innodb(innodb) if innodb.is_there(key, keys))

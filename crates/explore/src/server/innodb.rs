@@ -279,6 +279,24 @@ impl Innodb {
         }
     }
 
+    /// Whether somebody looks at what is committed of a row before it waits for it: an UPDATE at read committed that goes along the rows.
+    pub(crate) fn glances(&self, one: Number, want: &Want, keys: &Keys) -> bool {
+        let goes_along = want.in_range && want.kind == StatementKind::Update && !want.is_write;
+        goes_along && self.level(one) == EngineLevel::MysqlReadCommitted && !keys.is_entry(want.key)
+    }
+
+    /// Passes over a row that somebody else has, if nothing that qualifies is committed there.
+    pub(crate) fn glance(&mut self, asking: &mut Asking<'_>, key: KeyNumber, fits: &mut Fits<'_>) -> Option<RowAnswer> {
+        let place = self.of(key, asking.keys);
+        let (source, row) = self.versions[place].seen_by(asking.one, |_| true);
+        if row.as_ref().is_some_and(|row| fits(asking.keys.key(key), row) == Fit::Yes) {
+            return None;
+        }
+        let event = asking.event(asking.kind, key, ToldDeed::Read(source, row.clone()));
+        asking.tell(ToldEvent { passed: row.is_some(), ..event });
+        Some(RowAnswer::Passed(row))
+    }
+
     fn mode_to_seek(&self, one: Number, place: usize, kind: StatementKind) -> LockMode {
         if self.is_gap(one, place) { LockMode::Gap } else { LockMode::of(kind) }
     }

@@ -81,6 +81,8 @@ pub(crate) enum Permit {
     Spent,
     /// Pass none: where it stands is asked, and that is no step.
     Stay,
+    /// Pass a lock that somebody else has, if what is committed there need not be locked.
+    Glance,
 }
 
 /// What a transaction has asked and heard so far.
@@ -126,6 +128,11 @@ pub(crate) struct Asking<'a> {
 }
 
 impl Dialogue {
+    /// How much it has heard.
+    pub(crate) fn progress(&self) -> (usize, usize) {
+        (self.answers.len(), self.looked.len())
+    }
+
     /// Whether it is decided what comes of a key of the range that is being looked over.
     pub(crate) fn has_looked_at(&self, key: KeyNumber) -> bool {
         self.looked.contains_key(&key)
@@ -285,6 +292,7 @@ impl<'a> ServerTurn<'a> {
                 Ok(())
             }
             Permit::Refuse(code) => Err(self.refuse(code)),
+            Permit::Glance => Ok(()),
             Permit::Spent | Permit::Stay => {
                 // What is seen later with the snapshot of this step is not known yet.
                 let goes_on = matches!(point, TurnPoint::Lock(_))
@@ -422,6 +430,9 @@ impl<'a> ServerTurn<'a> {
         let mut outcome = database.seek(&mut asking, key, fits, false);
         if outcome == RowAnswer::Later {
             let want = self.asking(keys, kind, scan).1.want(key);
+            // Where keys have no order, nobody knows how a statement finds several rows.
+            let in_range = want.in_range || !keys.have_order() && !self.looks_once;
+            let want = Want { in_range, ..want };
             self.access.touches.push(key);
             let is_single = self.looks_once && scan.is_none() && self.database.looks_before_it_locks();
             let is_single = is_single && !self.database.is_repeatable(self.one);
@@ -429,6 +440,9 @@ impl<'a> ServerTurn<'a> {
             let is_at_once = is_single && has_begun_now && self.database.blockers(self.one, &want, keys).is_empty();
             if !is_at_once {
                 self.point(TurnPoint::Lock(want))?;
+            }
+            if self.permit == Permit::Glance {
+                return self.glanced(want, keys, scan, fits);
             }
             let gap = self.database.gap_wanted(self.one, &want, keys);
             self.access.touches_gaps.extend(gap);
@@ -438,6 +452,24 @@ impl<'a> ServerTurn<'a> {
             self.waited_in_vain |= is_single && !has_begun_now && matches!(outcome, RowAnswer::Locked(_));
         }
         self.settled(outcome)
+    }
+
+    /// Looks at what is committed of a row that somebody else has: it is passed over, or has to be waited for.
+    fn glanced(
+        &mut self,
+        want: Want,
+        keys: &Keys,
+        scan: Option<usize>,
+        fits: &mut Fits<'_>,
+    ) -> Result<RowAnswer, Interrupt> {
+        let (database, mut asking) = self.asking(keys, want.kind, scan);
+        let Some(outcome) = database.glance(&mut asking, want.key, fits) else {
+            self.stands = Some(TurnPoint::Lock(want));
+            return Err(Interrupt::Waiting);
+        };
+        self.permit = Permit::Spent;
+        self.dialogue.passed = self.statement;
+        Ok(outcome)
     }
 
     fn settled(&mut self, outcome: RowAnswer) -> Result<RowAnswer, Interrupt> {
@@ -530,13 +562,16 @@ impl<'a> ServerTurn<'a> {
 
     /// The rows of a range as plain reads see them.
     pub(crate) fn scan(&mut self, range: &KeyRange, keys: &Keys) -> Result<Scanned, Interrupt> {
-        if self.database.locks_all(self.one) {
-            let looked = self.look_over_as(range, keys, StatementKind::Select, &mut |_, _| Fit::Yes)?;
-            return Ok(self.scanned_of(looked, range, keys));
-        }
         let question = TurnQuestion::Range(range.clone());
         if let Some(answer) = self.ask(&question, StatementKind::Select)? {
             return Ok(scanned(range, &answer));
+        }
+        if self.database.locks_all(self.one) {
+            let (found, end) = self.look_through(range, keys, StatementKind::Select, &mut |_, _| Fit::Yes)?;
+            let answer = TurnAnswer::Scanned(self.with_own(found, range, keys), end);
+            let result = scanned(range, &answer);
+            self.answer(question, answer);
+            return Ok(result);
         }
         self.take_snapshot()?;
         self.access.ranges.push(Arc::new(range.clone()));
@@ -575,9 +610,9 @@ impl<'a> ServerTurn<'a> {
         next.filter(|&next| enough.as_ref().is_none_or(|part| part_of(range, keys, next) == *part))
     }
 
-    /// A locking scan where plain reads lock: the rows, own ones included.
-    fn scanned_of(&mut self, looked: (Vec<(RowKey, RowAnswer)>, ScanEnd), range: &KeyRange, keys: &Keys) -> Scanned {
-        let locked = looked.0.into_iter().filter_map(|(key, outcome)| match outcome {
+    /// The rows of a locking scan where plain reads lock, with the own ones of this moment.
+    fn with_own(&mut self, found: Vec<(RowKey, RowAnswer)>, range: &KeyRange, keys: &Keys) -> Vec<(RowKey, Row)> {
+        let locked = found.into_iter().filter_map(|(key, outcome)| match outcome {
             RowAnswer::Locked(row) => Some((key, row)),
             _ => None,
         });
@@ -593,7 +628,7 @@ impl<'a> ServerTurn<'a> {
         if range.descending {
             rows.reverse();
         }
-        Scanned { rows, read: whole_part(range, &looked.1) }
+        rows
     }
 
     /// The rows of a range as they stand now, for checks that must miss nothing: what matters is then locked.

@@ -7,7 +7,8 @@
 //!
 //! PostgreSQL has found its rows in a snapshot, and locks one after the other. InnoDB goes along the index: it comes to a row when those
 //! before it are decided, sees what is there then, and when it had to wait it goes on from where it stands. A row that is inserted before
-//! it gets there is met, one that is inserted behind it is not; what it has passed over stays as it was found.
+//! it gets there is met, one that is inserted behind it is not; what it has passed over stays as it was found. At its read committed an
+//! UPDATE *glances* first: it does not wait for a row whose last committed version does not qualify, or for one that is being inserted.
 
 use super::{Permit, RowAnswer, ServerTurn, TurnAnswer, TurnPoint, TurnQuestion, Want};
 use super::{ended, found, looked, part_of};
@@ -27,23 +28,27 @@ impl ServerTurn<'_> {
         keys: &Keys,
         fits: &mut Fits<'_>,
     ) -> Result<Looked, Interrupt> {
-        let kind = self.seeking_kind();
-        let (found_rows, end) = self.look_over_as(range, keys, kind, fits)?;
+        let (kind, question) = (self.seeking_kind(), TurnQuestion::Range(range.clone()));
+        let (found_rows, end) = match self.ask(&question, kind)? {
+            Some(answer) => looked(&answer),
+            None => {
+                let (found, end) = self.look_through(range, keys, kind, fits)?;
+                self.answer(question, TurnAnswer::Looked(found.clone(), end.clone()));
+                (found, end)
+            }
+        };
         let found = found_rows.into_iter().map(|(key, outcome)| (key, found(outcome))).collect();
         Ok(Looked { found, read: whole_part(range, &end) })
     }
 
-    pub(super) fn look_over_as(
+    /// What came of the rows of a range, and how far it was looked over.
+    pub(super) fn look_through(
         &mut self,
         range: &KeyRange,
         keys: &Keys,
         kind: StatementKind,
         fits: &mut Fits<'_>,
     ) -> Result<(Vec<(RowKey, RowAnswer)>, ScanEnd), Interrupt> {
-        let question = TurnQuestion::Range(range.clone());
-        if let Some(answer) = self.ask(&question, kind)? {
-            return Ok(looked(&answer));
-        }
         let scan = self.open_look(range, keys, kind)?;
         let (mut all, mut last, mut enough, mut count) = (Vec::new(), None, None, 0);
         let end = loop {
@@ -72,7 +77,6 @@ impl ServerTurn<'_> {
         self.dialogue.looked.clear();
         self.dialogue.reached = None;
         self.dialogue.told.scans[scan].end = end.clone();
-        self.answer(question, TurnAnswer::Looked(all.clone(), end.clone()));
         Ok((all, end))
     }
 
@@ -127,10 +131,10 @@ impl ServerTurn<'_> {
         if let Some(outcome) = self.dialogue.looked.get(&key) {
             return Ok(outcome.clone());
         }
-        let (events, awaited) = (self.dialogue.told.events.len(), self.database.awaited(self.one));
+        let events = self.dialogue.told.events.len();
         let outcome = self.sought(key, keys, kind, Some(scan), fits)?;
-        if awaited == Some(key) && !self.is_known(key, keys) {
-            // Who was about to insert it has taken that back: nobody ever wrote it.
+        if !self.is_known(key, keys) {
+            // Who is about to insert it may take that back, or has: that it is not there is told if it comes into being.
             self.dialogue.told.events.truncate(events);
         }
         self.dialogue.looked.insert(key, outcome.clone());
@@ -171,6 +175,7 @@ impl ServerTurn<'_> {
     /// The lock of the record behind a range: of the one that is waited for, else of the one that is there.
     fn end_wanted(&self, range: &KeyRange, keys: &Keys, kind: StatementKind) -> Option<Want> {
         let key = self.database.awaited(self.one).or_else(|| self.database.end_of(range, keys))?;
-        Some(Want { key, kind, is_check: false, is_write: false, ignores: false, in_range: true })
+        let want = Want { key, kind, is_check: false, is_write: false, ignores: false, in_range: true };
+        Some(want).filter(|want| !self.database.glances(self.one, want, keys))
     }
 }
