@@ -28,7 +28,7 @@ const ROWS: [&str; 2] = [
 ];
 
 /// What MariaDB does.
-const ON_MARIADB: [Scene; 6] = [
+const ON_MARIADB: [Scene; 9] = [
     // A scan that waits for row 3 has come past row 2, which is inserted meanwhile.
     Scene {
         level: "mysql:rc",
@@ -84,6 +84,42 @@ const ON_MARIADB: [Scene; 6] = [
         ],
         turns: &[0, 0, 1, 1, 2, 2, 2, 0],
         answers: &[&["1 changed", "10"], &["1 changed"], &["11", "0 changed"]],
+    },
+    // So is a row that somebody is about to insert.
+    Scene {
+        level: "mysql:rc",
+        tables: &ROWS,
+        sessions: &[
+            &["INSERT INTO t VALUES (2, 20, 2)", "SELECT v FROM t WHERE id = 1"],
+            &["UPDATE t SET v = 11 WHERE id = 1"],
+            &["SELECT v FROM t WHERE id = 1", "UPDATE t SET w = w + 1 WHERE id >= 2"],
+        ],
+        turns: &[0, 0, 1, 1, 2, 2, 2, 0],
+        answers: &[&["1 changed", "10"], &["1 changed"], &["11", "1 changed"]],
+    },
+    // A DELETE waits for it,
+    Scene {
+        level: "mysql:rc",
+        tables: &ROWS,
+        sessions: &[
+            &["UPDATE t SET v = 10 WHERE id = 3", "SELECT v FROM t WHERE id = 1"],
+            &["UPDATE t SET v = 11 WHERE id = 1"],
+            &["SELECT v FROM t WHERE id = 1", "DELETE FROM t WHERE v = 10"],
+        ],
+        turns: &[0, 0, 1, 1, 2, 2, 2, 0],
+        answers: &[&["1 changed", "10"], &["1 changed"], &["11", "1 changed"]],
+    },
+    // and so does who seeks rows by their keys.
+    Scene {
+        level: "mysql:rc",
+        tables: &ROWS,
+        sessions: &[
+            &["UPDATE t SET v = 10 WHERE id = 3", "SELECT v FROM t WHERE id = 1"],
+            &["UPDATE t SET v = 11 WHERE id = 1"],
+            &["SELECT v FROM t WHERE id = 1", "UPDATE t SET w = w + 1 WHERE id IN (1, 3) AND v = 10"],
+        ],
+        turns: &[0, 0, 1, 1, 2, 2, 2, 0],
+        answers: &[&["1 changed", "10"], &["1 changed"], &["11", "1 changed"]],
     },
     // Above read committed who waits for a row has the gap before it.
     Scene {
