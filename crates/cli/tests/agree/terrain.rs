@@ -105,7 +105,7 @@ impl Weather {
             0 | 1 => format!("SELECT v FROM t WHERE id = {key}"),
             2 => format!("SELECT v FROM t WHERE id = {key} {}", self.lock(random)),
             // Now and then a value that is looked for.
-            3 if number % 3 == 0 => format!("UPDATE t SET v = {} WHERE id = {key}", 10 * (number / 3)),
+            3 if number.is_multiple_of(3) => format!("UPDATE t SET v = {} WHERE id = {key}", 10 * (number / 3)),
             3 => format!("UPDATE t SET v = {value} WHERE id = {key}"),
             4 => format!("UPDATE t SET v = v + {value} WHERE id = {key}"),
             5 => "SELECT id, v FROM t ORDER BY id".to_owned(),
