@@ -34,7 +34,7 @@ pub(crate) mod beats;
 
 use crate::error::ExploreError;
 use crate::explorable::{Explorable, TransactionEnd};
-use crate::keys::Keys;
+use crate::keys::{KeyNumber, Keys};
 use crate::ordered::Ordered;
 use crate::outline::Outline;
 use crate::requests::{Interrupt, Requests};
@@ -118,6 +118,17 @@ impl<L> ServerNode<L> {
             TurnPoint::Open => has_begun,
             TurnPoint::Unknown | TurnPoint::End => false,
         }
+    }
+
+    /// Whether somebody who goes along an index may come to another row than the one that it stood before, after a step of somebody else:
+    /// one that came or went. Who waits in a queue stays there.
+    fn has_to_look_again(&self, number: Number, access: &StepAccess, keys: &Keys) -> bool {
+        let TurnPoint::Lock(want) = self.stands[number as usize] else { return false };
+        let goes_along = want.in_range && !self.database.looks_before_it_locks() && !self.database.is_queued(number);
+        let dialogue = &self.dialogues[number as usize];
+        let space = keys.key(want.key).space;
+        let matters = |&key: &KeyNumber| keys.key(key).space == space && !dialogue.has_looked_at(key);
+        goes_along && !self.over.contains(number) && access.touches.iter().any(matters)
     }
 
     /// Whether the server has refused a transaction.
@@ -270,7 +281,7 @@ fn children<P: Explorable + ?Sized>(
     Ok(children)
 }
 
-/// Runs those that have not begun up to their first point, which is no step yet.
+/// Asks those of whom it is not known where they stand: who has not begun runs up to its first point, which is no step yet.
 pub(crate) fn stand_up<P: Explorable + ?Sized>(
     runner: &mut Runner<'_, P>,
     mut node: ServerNode<P::Left>,
@@ -278,7 +289,7 @@ pub(crate) fn stand_up<P: Explorable + ?Sized>(
 ) -> Result<ServerNode<P::Left>, ExploreError> {
     for &number in active {
         if node.stands[number as usize] == TurnPoint::Unknown {
-            node = execute(runner, node, number, Permit::Spent)?.0;
+            node = execute(runner, node, number, Permit::Stay)?.0;
         }
     }
     Ok(node)
@@ -286,6 +297,21 @@ pub(crate) fn stand_up<P: Explorable + ?Sized>(
 
 /// One step of a transaction; nothing if it has to wait.
 pub(crate) fn step<P: Explorable + ?Sized>(
+    runner: &mut Runner<'_, P>,
+    node: &ServerNode<P::Left>,
+    number: Number,
+) -> Result<Option<Next<P::Left>>, ExploreError> {
+    let Some((mut next, access)) = step_alone(runner, node, number)? else { return Ok(None) };
+    for other in runner.outline.numbers().filter(|&other| other != number) {
+        if next.has_to_look_again(other, &access, &runner.keys) {
+            next.stands[other as usize] = TurnPoint::Unknown;
+        }
+    }
+    Ok(Some((next, access)))
+}
+
+/// The same without what it means for where others stand.
+fn step_alone<P: Explorable + ?Sized>(
     runner: &mut Runner<'_, P>,
     node: &ServerNode<P::Left>,
     number: Number,
@@ -301,8 +327,13 @@ pub(crate) fn step<P: Explorable + ?Sized>(
         return execute(runner, next, number, Permit::Pass).map(Some);
     }
     if !node.database.waits(number) {
-        let gap = next.database.wait(number, &want, &runner.keys);
-        let touches_gaps = gap.into_iter().collect();
+        if node.database.glances(number, &want, &runner.keys) {
+            let (glanced, access) = execute(runner, next.clone(), number, Permit::Glance)?;
+            if glanced.dialogues[number as usize].progress() != node.dialogues[number as usize].progress() {
+                return Ok(Some((glanced, access)));
+            }
+        }
+        let touches_gaps = next.database.wait(number, &want, &runner.keys);
         return Ok(Some((next, StepAccess { touches: vec![want.key], touches_gaps, ..StepAccess::default() })));
     }
     if !is_deadlocked(&mut next, number, runner) {

@@ -75,9 +75,16 @@ pub(super) fn taken(look: &EngineLook, level: EngineLevel) -> Option<Taken> {
                 let has_row = !absent && (!passed || waited && level == EngineLevel::PostgresReadCommitted);
                 has_row || matches!(taken.mode, Look | Insertion)
             }),
-            Engine::Mysql => of_innodb_read(look.kind, level, absent, passed && !waited),
+            Engine::Mysql => of_innodb_read(look.kind, level, absent, passed && !waited)
+                .filter(|_| !is_glance(look, level, absent || passed && !waited)),
         },
     }
+}
+
+/// Whether an UPDATE goes along the rows and does not wait for this one: nothing that qualifies is committed there.
+fn is_glance(look: &EngineLook, level: EngineLevel, finds_nothing: bool) -> bool {
+    let goes_along = look.kind == StatementKind::Update && !look.is_alone;
+    goes_along && level == EngineLevel::MysqlReadCommitted && finds_nothing
 }
 
 fn of_change(look: &EngineLook, engine: Engine) -> EngineLock {

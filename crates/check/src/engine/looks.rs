@@ -56,6 +56,8 @@ pub(super) struct EngineLook {
     pub(super) changes_it: bool,
     /// Whether the statement found a row under the key.
     pub(super) found_row: bool,
+    /// Whether the statement looks at nothing but this key.
+    pub(super) is_alone: bool,
 }
 
 impl EngineLook {
@@ -188,6 +190,7 @@ impl MomentTelling<'_> {
         if alone.is_none() {
             self.meet(statement.clone());
         }
+        let is_alone = alone.is_some() || self.met.len() == 1;
         let mut row = None;
         let mut moment = start;
         for event in statement.map(EventId) {
@@ -198,7 +201,7 @@ impl MomentTelling<'_> {
             }
             row = its_row;
             let met = alone.unwrap_or_else(|| self.met[&key]);
-            self.looks.push(self.look(transaction, event, (start, moment), met));
+            self.looks.push(self.look(transaction, event, (start, moment), met, is_alone));
         }
         let held = if engine == Engine::Postgres { self.moment() } else { moment };
         self.looks[first..].iter_mut().for_each(|look| look.held = held);
@@ -221,6 +224,7 @@ impl MomentTelling<'_> {
         number: EventId,
         (start, moment): (Moment, Moment),
         met: Met,
+        is_alone: bool,
     ) -> EngineLook {
         let event = self.history.event(number);
         let asked = self.history.asked(number);
@@ -246,6 +250,7 @@ impl MomentTelling<'_> {
             held: moment,
             changes_it: changes,
             found_row: finds,
+            is_alone,
         }
     }
 }

@@ -93,10 +93,17 @@ fn compare(program: &Program, levels: &[EngineLevel]) -> Option<()> {
 }
 
 /// Where InnoDB ends a deadlock, the definition allows a little too much, in about one program of a thousand: it does not know all that
-/// follows from fairness, as that who waits goes on at once when nobody is left to wait for.
+/// follows from fairness, as that who waits goes on at once when nobody is left to wait for. And it does not know which versions qualify:
+/// where an UPDATE of several rows has waited and then passed over what it found, the row had qualified before.
 fn is_told_exactly(run: &Run, engine: Engine) -> bool {
     let is_deadlocked = |told: &Told| matches!(told.end, End::Refused(_, Code::Deadlock));
-    engine == Engine::Postgres || !run.0.iter().any(is_deadlocked)
+    let waits_for_one_of_several = |told: &Told| {
+        let waited = told.events.iter().filter(|saw| saw.kind == StatementKind::Update && saw.passed && saw.waited);
+        waited.into_iter().any(|saw| {
+            told.events.iter().any(|other| other.statement == saw.statement && other.cell.row != saw.cell.row)
+        })
+    };
+    engine == Engine::Postgres || !run.0.iter().any(|told| is_deadlocked(told) || waits_for_one_of_several(told))
 }
 
 pub fn number(name: &str, default: u64) -> u64 {

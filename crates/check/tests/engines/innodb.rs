@@ -188,6 +188,14 @@ impl Innodb {
         let keeps_all = self.clients[one].level != EngineLevel::MysqlReadCommitted;
         let (source, state) = self.rows[row as usize].seen_by(one as u8, |_| true);
         let mode = if state.is_none() && !self.is_changing(one, row) { Mode::Gap } else { Mode::of(kind) };
+        let waited = self.clients[one].progress.waiting;
+        let passed = state.is_some_and(|mark| condition.is_some_and(|wanted| wanted != mark));
+        let goes_along = kind == StatementKind::Update && statement.rows().len() > 1;
+        if goes_along && !keeps_all && !waited && (state.is_none() || passed) {
+            // Nothing that qualifies is committed there, so that nobody is waited for.
+            self.tell(one, kind, row, What::Read(source, state), passed, false);
+            return Attempt::Done;
+        }
         let blocked = self.blockers(one, row, mode);
         if !blocked.is_empty() {
             return Attempt::Blocked(blocked, Lock { transaction: one as u8, row, mode, inserts: false });
@@ -195,8 +203,6 @@ impl Innodb {
         if (mode != Mode::Gap || keeps_all) && self.must_not_see(one, row) {
             return Attempt::Refused;
         }
-        let waited = self.clients[one].progress.waiting;
-        let passed = state.is_some_and(|mark| condition.is_some_and(|wanted| wanted != mark));
         let changes = matches!(kind, StatementKind::Update | StatementKind::Delete);
         let lets_go = match state {
             None => !keeps_all,

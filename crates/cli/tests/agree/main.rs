@@ -9,6 +9,7 @@
 //! | `again`, `steered` | a run of the explorer made again by the mock, as weak as it is or steered |
 //! | `postgres` | a real server, and sessions on it |
 //! | `storm`, `terrain` | random interleavings of random programs on live servers, and what the explorer has at their own levels |
+//! | `scenes` | single interleavings there, with what the servers answer |
 //! | `survivors`, `live` | the fixes of `examples/bugs` on live servers |
 //! | `naming` | whether what is called a lost update is one |
 //! | `property` | what has to hold, and how what breaks it is made small |
@@ -26,6 +27,7 @@ mod live;
 mod naming;
 mod postgres;
 mod property;
+mod scenes;
 mod setting;
 mod stage;
 mod steered;

@@ -8,7 +8,7 @@
 //! | terrain | statements |
 //! |---|---|
 //! | `Rows` | on rows that are there, by key, by range and by a condition that no index leads to |
-//! | `Absent` | and on rows that are not, which come; on PostgreSQL, and at MariaDB's read committed, they go, too |
+//! | `Absent` | and on rows that are not; they come and go |
 //! | `Index` | the same, where a condition is looked up in an index |
 //! | `Unique` | the same with a second unique key |
 //! | `Children` | rows that refer to others |
@@ -34,28 +34,23 @@ pub(crate) enum Terrain {
 pub(crate) struct Weather {
     pub(crate) engine: Engine,
     pub(crate) terrain: Terrain,
-    /// Whether rows may go: a row that InnoDB deletes stays as a record until it is purged, and when that is nobody knows.
-    deletes: bool,
 }
 
 /// The statements of each session, which is one transaction.
 pub(crate) type Sessions = Vec<Vec<String>>;
 
 impl Weather {
-    /// That of a seed at a level.
-    pub(crate) fn of(engine: Engine, level: &str, seed: u64) -> Weather {
-        let terrain = match (engine, seed % 6) {
-            (_, 0) => Terrain::Rows,
-            (_, 1) => Terrain::Absent,
-            (_, 2) => Terrain::Index,
-            (_, 3) => Terrain::Unique,
-            (Engine::Mysql, 4) => Terrain::Index,
-            (Engine::Mysql, _) => Terrain::Absent,
-            (_, 4) => Terrain::Children("ON DELETE CASCADE"),
+    /// That of a seed.
+    pub(crate) fn of(engine: Engine, seed: u64) -> Weather {
+        let terrain = match seed % 6 {
+            0 => Terrain::Rows,
+            1 => Terrain::Absent,
+            2 => Terrain::Index,
+            3 => Terrain::Unique,
+            4 => Terrain::Children("ON DELETE CASCADE"),
             _ => Terrain::Children(""),
         };
-        let deletes = engine == Engine::Postgres || level.ends_with(":rc") && terrain == Terrain::Absent;
-        Weather { engine, terrain, deletes }
+        Weather { engine, terrain }
     }
 
     /// The statements that make tables and first rows.
@@ -68,7 +63,9 @@ impl Weather {
         match self.terrain {
             Terrain::Index => all.insert(1, "CREATE INDEX t_v ON t (v)".to_owned()),
             Terrain::Children(action) => {
-                all.push(format!("CREATE TABLE c (id INT PRIMARY KEY, t INT NOT NULL REFERENCES t (id) {action})"));
+                all.push(format!(
+                    "CREATE TABLE c (id INT PRIMARY KEY, t INT NOT NULL, FOREIGN KEY (t) REFERENCES t (id) {action})"
+                ));
                 all.push("INSERT INTO c VALUES (1, 1)".to_owned());
             }
             Terrain::Rows | Terrain::Absent | Terrain::Unique => {}
@@ -107,6 +104,8 @@ impl Weather {
         match random.below(if has_all { 10 } else { 14 }) {
             0 | 1 => format!("SELECT v FROM t WHERE id = {key}"),
             2 => format!("SELECT v FROM t WHERE id = {key} {}", self.lock(random)),
+            // Now and then a value that is looked for.
+            3 if number.is_multiple_of(3) => format!("UPDATE t SET v = {} WHERE id = {key}", 10 * (number / 3)),
             3 => format!("UPDATE t SET v = {value} WHERE id = {key}"),
             4 => format!("UPDATE t SET v = v + {value} WHERE id = {key}"),
             5 => "SELECT id, v FROM t ORDER BY id".to_owned(),
@@ -114,7 +113,7 @@ impl Weather {
             7 => format!("UPDATE t SET v = {value} WHERE id >= {key}"),
             8 => format!("UPDATE t SET w = w + {value} WHERE v = {}", [10, 30, 40][random.index(3)]),
             9 => format!("SELECT id FROM t WHERE v = {} FOR UPDATE", [10, 30, 40][random.index(3)]),
-            10 if self.deletes => format!("DELETE FROM t WHERE id = {key}"),
+            10 => format!("DELETE FROM t WHERE id = {key}"),
             11 => self.upsert(random, key, value),
             12 if self.terrain == Terrain::Unique => format!("UPDATE t SET w = {} WHERE id = {key}", random.below(6)),
             _ => format!("INSERT INTO t VALUES ({key}, {value}, {})", self.unique(random, key)),

@@ -155,13 +155,39 @@ impl ServerState {
 
     /// Whether somebody stands in a queue, which only InnoDB has.
     pub(crate) fn is_queued(&self, one: Number) -> bool {
-        matches!(self, ServerState::Innodb(innodb) if innodb.waits(one))
+        self.awaited(one).is_some()
     }
 
-    /// Somebody waits from now on; with the gap that it keeps meanwhile.
-    pub(crate) fn wait(&mut self, one: Number, want: &Want, keys: &Keys) -> Option<Gap> {
+    /// What somebody waits for in a queue.
+    pub(crate) fn awaited(&self, one: Number) -> Option<KeyNumber> {
         match self {
             ServerState::Postgres(_) => None,
+            ServerState::Innodb(innodb) => innodb.awaited(one),
+        }
+    }
+
+    /// Whether somebody looks at what is committed of a row before it waits for it.
+    pub(crate) fn glances(&self, one: Number, want: &Want, keys: &Keys) -> bool {
+        matches!(self, ServerState::Innodb(innodb) if innodb.glances(one, want, keys))
+    }
+
+    /// Passes over a row that somebody else has, if what is committed there need not be locked.
+    pub(crate) fn glance(&mut self, asking: &mut Asking<'_>, key: KeyNumber, fits: &mut Fits<'_>) -> Option<RowAnswer> {
+        match self {
+            ServerState::Postgres(_) => None,
+            ServerState::Innodb(innodb) => innodb.glance(asking, key, fits),
+        }
+    }
+
+    /// Whether there is a record under a key, as far as who goes along an index meets it.
+    pub(crate) fn is_there(&self, key: KeyNumber, keys: &Keys) -> bool {
+        matches!(self, ServerState::Innodb(innodb) if innodb.is_there(key, keys))
+    }
+
+    /// Somebody waits from now on; with the gaps that this has to do with.
+    pub(crate) fn wait(&mut self, one: Number, want: &Want, keys: &Keys) -> Vec<Gap> {
+        match self {
+            ServerState::Postgres(_) => Vec::new(),
             ServerState::Innodb(innodb) => innodb.wait(one, want, keys),
         }
     }

@@ -186,7 +186,7 @@ impl Innodb {
     }
 
     /// Whether there is a record under a key, though somebody may be about to insert or to delete it.
-    fn is_there(&self, key: KeyNumber, keys: &Keys) -> bool {
+    pub(crate) fn is_there(&self, key: KeyNumber, keys: &Keys) -> bool {
         match self.versions.iter().find(|versions| versions.key == key) {
             Some(versions) => versions.pending.is_some() || versions.current().is_some(),
             None => keys.initial(key).is_some(),
@@ -277,6 +277,24 @@ impl Innodb {
             Some(row) if !passed => RowAnswer::Locked(row),
             row => RowAnswer::Passed(row),
         }
+    }
+
+    /// Whether somebody looks at what is committed of a row before it waits for it: an UPDATE at read committed that goes along the rows.
+    pub(crate) fn glances(&self, one: Number, want: &Want, keys: &Keys) -> bool {
+        let goes_along = want.in_range && want.kind == StatementKind::Update && !want.is_write;
+        goes_along && self.level(one) == EngineLevel::MysqlReadCommitted && !keys.is_entry(want.key)
+    }
+
+    /// Passes over a row that somebody else has, if nothing that qualifies is committed there.
+    pub(crate) fn glance(&mut self, asking: &mut Asking<'_>, key: KeyNumber, fits: &mut Fits<'_>) -> Option<RowAnswer> {
+        let place = self.of(key, asking.keys);
+        let (source, row) = self.versions[place].seen_by(asking.one, |_| true);
+        if row.as_ref().is_some_and(|row| fits(asking.keys.key(key), row) == Fit::Yes) {
+            return None;
+        }
+        let event = asking.event(asking.kind, key, ToldDeed::Read(source, row.clone()));
+        asking.tell(ToldEvent { passed: row.is_some(), ..event });
+        Some(RowAnswer::Passed(row))
     }
 
     fn mode_to_seek(&self, one: Number, place: usize, kind: StatementKind) -> LockMode {
@@ -464,12 +482,21 @@ impl Innodb {
         found | gaps.map(|gap| gap.0).collect()
     }
 
-    /// Somebody waits from now on; with the gap that it keeps meanwhile.
-    pub(crate) fn wait(&mut self, one: Number, want: &Want, keys: &Keys) -> Option<Gap> {
+    /// Somebody waits from now on; with the gap that it keeps meanwhile, and with what lies before it and behind it on its way along an
+    /// index: it will not see what is inserted behind it.
+    pub(crate) fn wait(&mut self, one: Number, want: &Want, keys: &Keys) -> Vec<Gap> {
         let wanted = self.wanted(one, want, keys);
-        let gap = wanted.gap.clone();
+        let row_key = keys.key(want.key);
+        let neighbours = want.in_range.then(|| keys.around(row_key, |other| self.is_there(other, keys)));
+        let passed = neighbours.map(|(low, high)| Gap::Between { space: row_key.space, low, high });
+        let gaps = wanted.gap.iter().cloned().chain(passed).collect();
         self.queue.push(wanted);
-        gap
+        gaps
+    }
+
+    /// What somebody waits for.
+    pub(crate) fn awaited(&self, one: Number) -> Option<KeyNumber> {
+        self.queue.iter().find(|wanted| wanted.lock.transaction == one).map(|wanted| wanted.lock.key)
     }
 
     /// Somebody has got what it waited for.
@@ -478,7 +505,7 @@ impl Innodb {
     }
 
     pub(crate) fn waits(&self, one: Number) -> bool {
-        self.queue.iter().any(|wanted| wanted.lock.transaction == one)
+        self.awaited(one).is_some()
     }
 
     fn hold(&mut self, transaction: Number, key: KeyNumber, mode: LockMode) {

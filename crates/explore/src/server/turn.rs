@@ -14,6 +14,8 @@
 //!
 //! What is read between two points is read in a snapshot, or is the transaction's own, and does not depend on when that is.
 
+mod look;
+
 use super::access::StepAccess;
 use super::database::ServerState;
 use super::told::{ToldDeed, ToldEvent, ToldScan, ToldTransaction};
@@ -22,7 +24,7 @@ use crate::log::ScanEnd;
 use crate::requests::{Interrupt, whole_part};
 use crate::set::Number;
 use skew_history::StatementKind;
-use skew_sql::rows::{Found, Looked, Scanned};
+use skew_sql::rows::{Found, Scanned};
 use skew_sql::{Fit, Fits, KeyPart, KeyRange, Row, RowKey};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -77,14 +79,21 @@ pub(crate) enum Permit {
     Refuse(&'static str),
     /// It was passed: the next point ends the step.
     Spent,
+    /// Pass none: where it stands is asked, and that is no step.
+    Stay,
+    /// Pass a lock that somebody else has, if what is committed there need not be locked.
+    Glance,
 }
 
 /// What a transaction has asked and heard so far.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Dialogue {
     answers: Vec<(TurnQuestion, Arc<TurnAnswer>)>,
-    /// What is decided of the range that is being looked over.
+    /// What is decided of the range that is being looked over, and how far it has come there.
     looked: BTreeMap<KeyNumber, RowAnswer>,
+    reached: Option<KeyNumber>,
+    /// Whether it goes on there with a step for which it needs nothing.
+    is_free: bool,
     /// The last statement that has passed a point.
     passed: u32,
     pub(crate) told: ToldTransaction,
@@ -116,6 +125,18 @@ pub(crate) struct Asking<'a> {
     pub(crate) scan: Option<usize>,
     pub(crate) keys: &'a Keys,
     pub(crate) told: &'a mut ToldTransaction,
+}
+
+impl Dialogue {
+    /// How much it has heard.
+    pub(crate) fn progress(&self) -> (usize, usize) {
+        (self.answers.len(), self.looked.len())
+    }
+
+    /// Whether it is decided what comes of a key of the range that is being looked over.
+    pub(crate) fn has_looked_at(&self, key: KeyNumber) -> bool {
+        self.looked.contains_key(&key)
+    }
 }
 
 impl Asking<'_> {
@@ -271,7 +292,8 @@ impl<'a> ServerTurn<'a> {
                 Ok(())
             }
             Permit::Refuse(code) => Err(self.refuse(code)),
-            Permit::Spent => {
+            Permit::Glance => Ok(()),
+            Permit::Spent | Permit::Stay => {
                 // What is seen later with the snapshot of this step is not known yet.
                 let goes_on = matches!(point, TurnPoint::Lock(_))
                     && self.took_snapshot == Some(self.statement)
@@ -408,6 +430,9 @@ impl<'a> ServerTurn<'a> {
         let mut outcome = database.seek(&mut asking, key, fits, false);
         if outcome == RowAnswer::Later {
             let want = self.asking(keys, kind, scan).1.want(key);
+            // Where keys have no order, nobody knows how a statement finds several rows.
+            let in_range = want.in_range || !keys.have_order() && !self.looks_once;
+            let want = Want { in_range, ..want };
             self.access.touches.push(key);
             let is_single = self.looks_once && scan.is_none() && self.database.looks_before_it_locks();
             let is_single = is_single && !self.database.is_repeatable(self.one);
@@ -415,6 +440,9 @@ impl<'a> ServerTurn<'a> {
             let is_at_once = is_single && has_begun_now && self.database.blockers(self.one, &want, keys).is_empty();
             if !is_at_once {
                 self.point(TurnPoint::Lock(want))?;
+            }
+            if self.permit == Permit::Glance {
+                return self.glanced(want, keys, scan, fits);
             }
             let gap = self.database.gap_wanted(self.one, &want, keys);
             self.access.touches_gaps.extend(gap);
@@ -424,6 +452,24 @@ impl<'a> ServerTurn<'a> {
             self.waited_in_vain |= is_single && !has_begun_now && matches!(outcome, RowAnswer::Locked(_));
         }
         self.settled(outcome)
+    }
+
+    /// Looks at what is committed of a row that somebody else has: it is passed over, or has to be waited for.
+    fn glanced(
+        &mut self,
+        want: Want,
+        keys: &Keys,
+        scan: Option<usize>,
+        fits: &mut Fits<'_>,
+    ) -> Result<RowAnswer, Interrupt> {
+        let (database, mut asking) = self.asking(keys, want.kind, scan);
+        let Some(outcome) = database.glance(&mut asking, want.key, fits) else {
+            self.stands = Some(TurnPoint::Lock(want));
+            return Err(Interrupt::Waiting);
+        };
+        self.permit = Permit::Spent;
+        self.dialogue.passed = self.statement;
+        Ok(outcome)
     }
 
     fn settled(&mut self, outcome: RowAnswer) -> Result<RowAnswer, Interrupt> {
@@ -497,12 +543,14 @@ impl<'a> ServerTurn<'a> {
         keys: &Keys,
         unfinished: &[KeyNumber],
     ) -> Option<KeyNumber> {
-        keys.next_in(range, last, |key| {
-            keys.initial(key).is_some()
-                || self.database.has_version(key)
-                || unfinished.contains(&key)
-                || self.dialogue.told.has_changed(key)
-        })
+        let awaited = self.database.awaited(self.one);
+        let counts = |key| self.is_known(key, keys) || unfinished.contains(&key) || awaited == Some(key);
+        keys.next_in(range, last, counts)
+    }
+
+    /// Whether somebody has written a key who has committed, or itself.
+    fn is_known(&self, key: KeyNumber, keys: &Keys) -> bool {
+        keys.initial(key).is_some() || self.database.has_version(key) || self.dialogue.told.has_changed(key)
     }
 
     fn note_scan(&mut self, range: &KeyRange, kind: StatementKind) -> usize {
@@ -514,13 +562,16 @@ impl<'a> ServerTurn<'a> {
 
     /// The rows of a range as plain reads see them.
     pub(crate) fn scan(&mut self, range: &KeyRange, keys: &Keys) -> Result<Scanned, Interrupt> {
-        if self.database.locks_all(self.one) {
-            let looked = self.look_over_as(range, keys, StatementKind::Select, &mut |_, _| Fit::Yes)?;
-            return Ok(self.scanned_of(looked, range, keys));
-        }
         let question = TurnQuestion::Range(range.clone());
         if let Some(answer) = self.ask(&question, StatementKind::Select)? {
             return Ok(scanned(range, &answer));
+        }
+        if self.database.locks_all(self.one) {
+            let (found, end) = self.look_through(range, keys, StatementKind::Select, &mut |_, _| Fit::Yes)?;
+            let answer = TurnAnswer::Scanned(self.with_own(found, range, keys), end);
+            let result = scanned(range, &answer);
+            self.answer(question, answer);
+            return Ok(result);
         }
         self.take_snapshot()?;
         self.access.ranges.push(Arc::new(range.clone()));
@@ -559,9 +610,9 @@ impl<'a> ServerTurn<'a> {
         next.filter(|&next| enough.as_ref().is_none_or(|part| part_of(range, keys, next) == *part))
     }
 
-    /// A locking scan where plain reads lock: the rows, own ones included.
-    fn scanned_of(&mut self, looked: (Vec<(RowKey, RowAnswer)>, ScanEnd), range: &KeyRange, keys: &Keys) -> Scanned {
-        let locked = looked.0.into_iter().filter_map(|(key, outcome)| match outcome {
+    /// The rows of a locking scan where plain reads lock, with the own ones of this moment.
+    fn with_own(&mut self, found: Vec<(RowKey, RowAnswer)>, range: &KeyRange, keys: &Keys) -> Vec<(RowKey, Row)> {
+        let locked = found.into_iter().filter_map(|(key, outcome)| match outcome {
             RowAnswer::Locked(row) => Some((key, row)),
             _ => None,
         });
@@ -577,118 +628,7 @@ impl<'a> ServerTurn<'a> {
         if range.descending {
             rows.reverse();
         }
-        Scanned { rows, read: whole_part(range, &looked.1) }
-    }
-
-    /// The rows of a range that the statement seeks.
-    pub(crate) fn look_over(
-        &mut self,
-        range: &KeyRange,
-        keys: &Keys,
-        fits: &mut Fits<'_>,
-    ) -> Result<Looked, Interrupt> {
-        let kind = self.seeking_kind();
-        let (found_rows, end) = self.look_over_as(range, keys, kind, fits)?;
-        let found = found_rows.into_iter().map(|(key, outcome)| (key, found(outcome))).collect();
-        Ok(Looked { found, read: whole_part(range, &end) })
-    }
-
-    fn look_over_as(
-        &mut self,
-        range: &KeyRange,
-        keys: &Keys,
-        kind: StatementKind,
-        fits: &mut Fits<'_>,
-    ) -> Result<(Vec<(RowKey, RowAnswer)>, ScanEnd), Interrupt> {
-        let question = TurnQuestion::Range(range.clone());
-        if let Some(answer) = self.ask(&question, kind)? {
-            return Ok(looked(&answer));
-        }
-        let is_new = self.dialogue.told.scans.last().is_none_or(|scan| scan.end != ScanEnd::Open);
-        if is_new {
-            self.begin_look(range, keys)?;
-            let scan = self.note_scan(range, kind);
-            self.dialogue.told.scans[scan].end = ScanEnd::Open;
-        }
-        // Which key comes next, and which one behind the range, is seen after every step.
-        self.access.touches_gaps.extend(self.database.around(range, keys));
-        let scan = self.dialogue.told.scans.len() - 1;
-        let (mut all, mut last, mut enough, mut count) = (Vec::new(), None, None, 0);
-        let end = loop {
-            let unfinished = self.database.written();
-            let next = self.next_in(range, last, keys, &unfinished);
-            let Some(next) = self.unless_enough(range, keys, next, &enough) else { break ended(enough) };
-            last = Some(next);
-            let is_own = self.dialogue.told.has_changed(next);
-            let fitting = match is_own {
-                true => {
-                    self.database.latest(self.one, next, keys).is_some_and(|row| fits(keys.key(next), &row) != Fit::No)
-                }
-                false => {
-                    let outcome = self.decided(next, keys, kind, scan, fits)?;
-                    all.push((keys.key(next).clone(), outcome.clone()));
-                    matches!(outcome, RowAnswer::Locked(_))
-                }
-            };
-            count += usize::from(fitting);
-            if fitting && enough.is_none() && range.limit == Some(count) {
-                enough = Some(part_of(range, keys, next));
-            }
-        };
-        if end == ScanEnd::Whole {
-            self.end_look(range, keys, kind)?;
-        }
-        self.dialogue.looked.clear();
-        self.dialogue.told.scans[scan].end = end.clone();
-        self.answer(question, TurnAnswer::Looked(all.clone(), end.clone()));
-        Ok((all, end))
-    }
-
-    /// A range is about to be looked over.
-    fn begin_look(&mut self, range: &KeyRange, keys: &Keys) -> Result<(), Interrupt> {
-        if self.database.looks_before_it_locks() {
-            self.take_snapshot()?;
-            self.access.ranges.push(Arc::new(range.clone()));
-        } else {
-            self.point(TurnPoint::Open)?;
-            let gap = self.database.begin_range(self.one, range, keys);
-            self.access.touches_gaps.extend(gap);
-        }
-        Ok(())
-    }
-
-    /// A range was looked over to its end. Whether the record behind it has to be waited for is known now: nobody would see a difference if
-    /// somebody came in between.
-    fn end_look(&mut self, range: &KeyRange, keys: &Keys, kind: StatementKind) -> Result<(), Interrupt> {
-        let want = |key| Want { key, kind, is_check: false, is_write: false, ignores: false, in_range: true };
-        let end = self.database.end_of(range, keys).map(want);
-        if let Some(end) = &end {
-            if !self.database.blockers(self.one, end, keys).is_empty() {
-                self.point(TurnPoint::Lock(*end))?;
-                self.database.go_on(self.one);
-            }
-            self.access.touches.push(end.key);
-        }
-        let gap = self.database.end_range(self.one, range, end.as_ref(), keys);
-        self.access.touches_gaps.extend(gap);
-        Ok(())
-    }
-
-    /// What comes of one row of a range, which may have been decided in an earlier step.
-    fn decided(
-        &mut self,
-        key: KeyNumber,
-        keys: &Keys,
-        kind: StatementKind,
-        scan: usize,
-        fits: &mut Fits<'_>,
-    ) -> Result<RowAnswer, Interrupt> {
-        if let Some(outcome) = self.dialogue.looked.get(&key) {
-            return Ok(outcome.clone());
-        }
-        let outcome = self.sought(key, keys, kind, Some(scan), fits)?;
-        self.dialogue.looked.insert(key, outcome.clone());
-        Ok(outcome)
+        rows
     }
 
     /// The rows of a range as they stand now, for checks that must miss nothing: what matters is then locked.

@@ -168,6 +168,97 @@ fn whether_there_is_a_record_behind_a_range_depends_on_who_inserts_it() {
     assert_eq!(explore(text, MysqlReadCommitted).histories, 2);
 }
 
+/// One looks over all rows and has to wait for the last; meanwhile another one comes before that, which it has passed.
+const BEHIND: &str = "
+    CREATE TABLE kv (id INT PRIMARY KEY, v INT NOT NULL);
+    INSERT INTO kv VALUES (1, 10), (3, 30);
+    CREATE PROCEDURE change() BEGIN UPDATE kv SET v = 31 WHERE id = 3; INSERT INTO kv VALUES (2, 20); END;
+    CREATE PROCEDURE look(OUT rows_seen INT, OUT last_seen INT)
+    BEGIN
+      SELECT COUNT(*), MAX(v) INTO rows_seen, last_seen FROM (SELECT v FROM kv FOR UPDATE) AS seen;
+    END;
+    SESSION ann: CALL change();
+    SESSION bob: CALL look(@rows_seen, @last_seen);
+    ASSERT 'both or neither': bob[1].rows_seen IS NULL OR (bob[1].rows_seen = 3) = (bob[1].last_seen = 31);";
+
+#[test]
+fn a_scan_of_innodb_that_has_waited_goes_on_from_where_it_stands() {
+    let found = LEVELS.map(|level| explore(BEHIND, level));
+    let seen = found.each_ref().map(|one| (one.histories, codes(one), one.violated.values().sum::<u64>()));
+    let expected = [
+        // The snapshot has no row 2, and the row that is waited for is looked at again.
+        (3, vec![], 1),
+        (2, vec!["40001"], 0),
+        (2, vec!["40001"], 0),
+        // The row that came while it waited lies behind it.
+        (3, vec![], 1),
+        // Who waits for a row has asked for the gap before it.
+        (2, vec!["1213"], 0),
+        (2, vec!["1213"], 0),
+    ];
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn a_scan_of_innodb_comes_to_what_is_inserted_before_it_gets_there() {
+    let ahead = BEHIND.replace("VALUES (2, 20)", "VALUES (4, 20)");
+    let found = explore(&ahead, MysqlReadCommitted);
+    assert_eq!((found.histories, found.violated.len()), (2, 0), "{found:?}");
+    let downwards = BEHIND.replace("FROM kv FOR UPDATE", "FROM kv ORDER BY id DESC LIMIT 9 FOR UPDATE");
+    let found = explore(&downwards, MysqlReadCommitted);
+    assert_eq!((found.histories, found.violated.len()), (2, 0), "{found:?}");
+}
+
+/// One changes row 3, and another one comes along later, as the third shows, and before it has committed.
+const GLANCE: &str = "
+    CREATE TABLE kv (id INT PRIMARY KEY, v INT NOT NULL, w INT NOT NULL);
+    INSERT INTO kv VALUES (1, 10, 0), (3, 30, 0);
+    CREATE PROCEDURE change(OUT before INT)
+    BEGIN UPDATE kv SET v = 10 WHERE id = 3; SELECT v INTO before FROM kv WHERE id = 1; END;
+    CREATE PROCEDURE come_between() BEGIN UPDATE kv SET v = 11 WHERE id = 1; END;
+    CREATE PROCEDURE come_along(OUT since INT, OUT changed INT)
+    BEGIN
+      SELECT v INTO since FROM kv WHERE id = 1;
+      UPDATE kv SET w = w + 1 WHERE v = 10;
+      SET changed = ROW_COUNT();
+    END;
+    SESSION ann: CALL change(@before);
+    SESSION bob: CALL come_between();
+    SESSION cid: CALL come_along(@since, @changed);
+    ASSERT 'row 3 is waited for': ann[1].before IS NULL OR cid[1].changed IS NULL
+      OR ann[1].before <> 10 OR cid[1].since <> 11 OR cid[1].changed > 0;";
+
+#[test]
+fn an_update_of_innodb_passes_over_what_does_not_qualify_while_somebody_changes_it() {
+    let fails = |text: &str, level| !explore(text, level).violated.is_empty();
+    assert!(fails(GLANCE, MysqlReadCommitted) && !fails(GLANCE, MysqlRepeatableRead));
+    let inserting = GLANCE.replace("UPDATE kv SET v = 10 WHERE id = 3", "INSERT INTO kv VALUES (2, 10, 0)");
+    assert!(fails(&inserting, MysqlReadCommitted));
+    // Whoever seeks by key waits, and so does a DELETE.
+    let by_key = GLANCE.replace("WHERE v = 10", "WHERE id = 3 AND v = 10");
+    let deleting = GLANCE.replace("UPDATE kv SET w = w + 1 WHERE", "DELETE FROM kv WHERE");
+    assert!(!fails(&by_key, MysqlReadCommitted) && !fails(&deleting, MysqlReadCommitted));
+}
+
+#[test]
+fn what_a_scan_has_seen_is_not_what_its_transaction_inserts_later() {
+    let text = "
+        CREATE TABLE kv (id INT PRIMARY KEY, v INT NOT NULL);
+        INSERT INTO kv VALUES (1, 10), (3, 30);
+        CREATE PROCEDURE add_one(OUT seen INT)
+        BEGIN
+          SELECT COUNT(*) INTO seen FROM kv;
+          INSERT INTO kv VALUES (5, 50);
+          UPDATE kv SET v = 51 WHERE id = 5;
+        END;
+        SESSION ann: CALL add_one(@seen);
+        ASSERT 'two': ann[1].seen = 2;";
+    for level in LEVELS {
+        let found = explore(text, level);
+        assert_eq!((found.histories, found.violated.len()), (1, 0), "{level}: {found:?}");
+    }
+}
+
 /// The next invoice has the highest number plus one, and that row is locked while it is read.
 const NUMBERED: &str = include_str!("../../../../examples/bugs/07-invoice-number/wrong-fix.sql");
 

@@ -137,7 +137,10 @@ fn innodb_read(touch: &Touch, level: EngineLevel) -> Hold {
         | StatementKind::ForNoKeyUpdate => Mode::Exclusive,
     };
     let changes = matches!(touch.kind, StatementKind::Update | StatementKind::Delete);
+    // An UPDATE that goes along the rows does not wait for one whose last committed version does not qualify, or for one that is being inserted.
+    let glances = touch.kind == StatementKind::Update && !touch.is_alone && !keeps_all;
     match absent {
+        _ if glances && (absent || passed && !waited) => Hold::Nothing,
         true if keeps_all => Hold::ToTheEnd(Mode::Gap),
         true => Hold::ForAMoment(Mode::Look),
         false if passed && changes && !waited && !keeps_all => Hold::ForAMoment(asked),

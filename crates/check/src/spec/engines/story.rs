@@ -66,6 +66,8 @@ pub(super) struct Touch {
     pub(super) changes_it: bool,
     /// Whether the statement found a row under the key.
     pub(super) found_row: bool,
+    /// Whether the statement looks at nothing but this key.
+    pub(super) is_alone: bool,
     /// Whether it is the read of another's version after an own change.
     pub(super) beside_own: bool,
 }
@@ -321,6 +323,7 @@ impl Telling<'_> {
             held: moment,
             changes_it: changes,
             found_row: finds,
+            is_alone: self.met.len() == 1,
             beside_own: is_external && own.is_some_and(|own| own.overwrites),
         })
     }
