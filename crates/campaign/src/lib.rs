@@ -45,6 +45,7 @@ pub mod played;
 pub mod predicted;
 pub mod program_file;
 pub mod recording;
+pub mod replay_line;
 mod said;
 mod seeds;
 pub mod served;
