@@ -16,9 +16,11 @@
 //! | `closure`, `instance` | which terms must be equal once some are; what was found out about that |
 //! | `split`, `search` | the form of all counterexamples, and the search for one |
 //! | [`robustness`], [`witness`] | the questions and their answers |
+//! | [`finding`] | what every engine answers with |
 
 mod closure;
 pub mod effect;
+pub mod finding;
 mod instance;
 #[cfg(test)]
 mod reference;
@@ -32,8 +34,9 @@ pub mod transaction;
 mod unfold;
 pub mod witness;
 
-pub use robustness::{Robustness, RobustnessAnalysis};
+pub use finding::{AnalysisEngine, AnalysisVerdict, Answer, Finding, FindingStatus, Fix, FixKind};
+pub use robustness::{Conflict, Robustness, RobustnessAnalysis};
 pub use split::Level;
 pub use transaction::{Transactions, Unsupported};
 pub use unfold::{TooMany, UnfoldOptions};
-pub use witness::Witness;
+pub use witness::{Dependency, DependencyKind, Witness, WitnessInstance, WitnessStatement};
