@@ -16,12 +16,14 @@
 //! | `closure`, `instance` | which terms must be equal once some are; what was found out about that |
 //! | `split`, `search` | the form of all counterexamples, and the search for one |
 //! | [`robustness`], [`witness`] | the questions and their answers |
+//! | [`lint`] | patterns in single transactions that are known to go wrong |
 //! | [`finding`] | what every engine answers with |
 
 mod closure;
 pub mod effect;
 pub mod finding;
 mod instance;
+pub mod lint;
 #[cfg(test)]
 mod reference;
 pub mod robustness;
