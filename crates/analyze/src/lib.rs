@@ -17,6 +17,7 @@
 //! | `split`, `search` | the form of all counterexamples, and the search for one |
 //! | [`robustness`], [`witness`] | the questions and their answers |
 //! | [`lint`] | patterns in single transactions that are known to go wrong |
+//! | [`log`] | logs of servers, as programs |
 //! | [`finding`] | what every engine answers with |
 
 mod closure;
@@ -24,6 +25,7 @@ pub mod effect;
 pub mod finding;
 mod instance;
 pub mod lint;
+pub mod log;
 #[cfg(test)]
 mod reference;
 pub mod robustness;
