@@ -99,7 +99,9 @@ fn templates_have_counts_and_lines() {
     let steps: Vec<Option<u32>> =
         parsed.procedures()[0].flow().iter().map(|step| program.log_line(step.place)).take(2).collect();
     assert_eq!(steps, [Some(adjust.lines[0]), Some(adjust.lines[1])]);
-    assert!(lint(&parsed).is_empty(), "a log does not say where values come from");
+    let [found] = lint(&parsed, &program.text).try_into().unwrap_or_else(|all| panic!("{all:?}"));
+    let lines: Vec<u32> = found.finding.locations.iter().filter_map(|place| program.log_line(*place)).collect();
+    assert_eq!((found.rule.name(), lines), ("read-modify-write", adjust.lines.clone()));
 }
 
 #[test]

@@ -47,6 +47,24 @@ pub(crate) enum Argument {
     Variable { variable: usize, taken: Option<Target> },
 }
 
+impl Call {
+    /// The variable of the session that an argument names, by number; nothing for a constant.
+    pub fn variable(&self, argument: usize) -> Option<usize> {
+        match self.arguments.get(argument)? {
+            Argument::Variable { variable, .. } => Some(*variable),
+            Argument::Constant(_) => None,
+        }
+    }
+
+    /// The constant that an argument is.
+    pub fn constant(&self, argument: usize) -> Option<&Datum> {
+        match self.arguments.get(argument)? {
+            Argument::Constant(value) => Some(value),
+            Argument::Variable { .. } => None,
+        }
+    }
+}
+
 /// How a call ended.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum CallOutcome {

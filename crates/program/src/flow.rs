@@ -62,6 +62,11 @@ impl Procedure {
         given.map(|parameter| parameter.slot).collect()
     }
 
+    /// The slots of all parameters, in their order.
+    pub fn parameter_slots(&self) -> Vec<usize> {
+        self.parameters.iter().map(|parameter| parameter.slot).collect()
+    }
+
     /// The name of the parameter in a slot.
     pub fn parameter_name(&self, slot: usize) -> Option<&str> {
         self.parameters.iter().find(|parameter| parameter.slot == slot).map(|parameter| parameter.name.as_str())

@@ -11,6 +11,7 @@
 //!   dangling-row          SELECT parent … IF … INSERT child, and no foreign key                 all but serializable
 //!   ignored-row-count     UPDATE … WHERE v < most, and nobody asks whether it did anything      everywhere
 //!   old-snapshot          look, INSERT IGNORE, look again; or look in a loop                    rr
+//!   wrong-scope           look in one transaction, act on it in the next                        everywhere
 //! ```
 //!
 //! A rule speaks only where it is all but certain that the author has overlooked something, so that people keep reading; that no rule speaks
@@ -28,6 +29,8 @@ mod old_snapshot;
 mod protection;
 mod read_modify_write;
 mod reading;
+mod unit;
+mod wrong_scope;
 
 use crate::finding::{AnalysisEngine, AnalysisVerdict, Answer, Finding, FindingStatus, Fix, FixKind};
 use crate::witness::WitnessStatement;
@@ -59,6 +62,8 @@ pub enum LintRule {
     IgnoredRowCount,
     /// A second look at the state of the first one.
     OldSnapshot,
+    /// A look in one transaction, and what follows from it in the next.
+    WrongScope,
 }
 
 impl LintRule {
@@ -74,6 +79,7 @@ impl LintRule {
             LintRule::DanglingRow => "dangling-row",
             LintRule::IgnoredRowCount => "ignored-row-count",
             LintRule::OldSnapshot => "old-snapshot",
+            LintRule::WrongScope => "wrong-scope",
         }
     }
 }
@@ -115,22 +121,39 @@ const RULES: [Rule; 9] = [
     old_snapshot::find,
 ];
 
-/// All that the rules find in a program, procedure by procedure.
-pub fn lint(program: &Program) -> Vec<LintFinding> {
+/// All that the rules find in a program, procedure by procedure, then in units of several. The text is that of the program, for its markers.
+pub fn lint(program: &Program, text: &str) -> Vec<LintFinding> {
     let reading = ProgramReading::of(program);
     let mut findings = Vec::new();
     for procedure in &reading.procedures {
         let mut told: BTreeSet<(usize, usize)> = BTreeSet::new();
         let all = RULES.iter().flat_map(|rule| rule(&reading, procedure));
         let heard: Vec<Found> = all.filter(|found| !found.levels.is_empty() && told.insert(found.steps)).collect();
-        findings.extend(heard.into_iter().map(|found| finished(procedure, found)));
+        findings.extend(heard.into_iter().map(|found| finding_of(procedure, found, &[procedure.name.clone()])));
+    }
+    for unit in unit::units(program, text) {
+        let known = |one: &LintFinding| findings.iter().any(|other: &LintFinding| other.is_like(one));
+        let new: Vec<LintFinding> =
+            wrong_scope::find(program, &reading, &unit).into_iter().filter(|one| !known(one)).collect();
+        findings.extend(new);
     }
     findings
 }
 
+impl LintFinding {
+    /// Whether it goes wrong whatever the level: a proof that every execution is serializable says nothing against it.
+    pub fn is_about_every_level(&self) -> bool {
+        self.levels.len() == EngineLevel::ALL.len()
+    }
+
+    fn is_like(&self, other: &LintFinding) -> bool {
+        (self.rule, &self.finding.locations) == (other.rule, &other.finding.locations)
+    }
+}
+
 /// What the rules say to each of some levels; nothing about a level at which no rule speaks.
-pub fn lint_answers(program: &Program, levels: &[EngineLevel]) -> Vec<Answer> {
-    let found = lint(program);
+pub fn lint_answers(program: &Program, text: &str, levels: &[EngineLevel]) -> Vec<Answer> {
+    let found = lint(program, text);
     let answer = |level: &EngineLevel| {
         let here = found.iter().filter(|one| one.levels.contains(level)).map(|one| one.finding.clone());
         Answer {
@@ -145,7 +168,8 @@ pub fn lint_answers(program: &Program, levels: &[EngineLevel]) -> Vec<Answer> {
     levels.iter().map(answer).filter(|answer| !answer.findings.is_empty()).collect()
 }
 
-fn finished(procedure: &ProcedureReading, found: Found) -> LintFinding {
+/// A finding about the transactions of one request: one procedure, or the one that looks and the one that acts.
+fn finding_of(procedure: &ProcedureReading, found: Found, names: &[String]) -> LintFinding {
     let place = |step: usize| procedure.steps[step].place;
     let (look, act) = found.steps;
     let fix =
@@ -155,24 +179,24 @@ fn finished(procedure: &ProcedureReading, found: Found) -> LintFinding {
     let finding = Finding {
         anomaly: found.anomaly.to_owned(),
         status: FindingStatus::Potential,
-        transactions: vec![procedure.name.clone(); 2],
+        transactions: [names, names].concat(),
         locations,
-        interleaving: interleaving(procedure, look, act),
+        interleaving: interleaving(procedure, look, act, names.len()),
         fixes: found.fixes.into_iter().map(fix).collect(),
         sentence: format!("{}: {}", found.rule.name(), found.sentence),
     };
     LintFinding { rule: found.rule, levels: found.levels, finding }
 }
 
-/// Both look, then both act.
-fn interleaving(procedure: &ProcedureReading, look: usize, act: usize) -> Vec<WitnessStatement> {
-    let steps = if look == act { vec![act] } else { vec![look, act] };
-    let both = steps.iter().flat_map(|step| [(0, *step), (1, *step)]);
+/// Both look, then both act; each is so many transactions.
+fn interleaving(procedure: &ProcedureReading, look: usize, act: usize, each: usize) -> Vec<WitnessStatement> {
+    let looks = [(0, look), (each, look)].into_iter().filter(|_| look != act);
+    let acts = [(each - 1, act), (2 * each - 1, act)];
     let told = |(instance, step): (usize, usize)| {
         let step = &procedure.steps[step];
         WitnessStatement { instance, place: step.place, text: Arc::clone(&step.text) }
     };
-    both.map(told).collect()
+    looks.chain(acts).map(told).collect()
 }
 
 /// The fix that helps wherever transactions are the problem.

@@ -2,6 +2,9 @@
 //!
 //! An UPDATE that asks whether the value is still the one that was read (`WHERE … AND version = old`) overwrites nobody; whether it looks at
 //! its row count is another rule's question.
+//!
+//! Where the result of a SELECT goes to a client, as in a script or a log, a value that appears first in the UPDATE of the same column of the
+//! same row is taken for one that was made of it.
 
 use super::protection::{OVERWRITING, protection};
 use super::reading::{ProcedureReading, ProgramReading, variables_of};
@@ -11,7 +14,7 @@ use skew_sql::touched::TouchKind;
 
 pub(super) fn find(program: &ProgramReading<'_>, procedure: &ProcedureReading) -> Vec<Found> {
     let mut found = Vec::new();
-    for look in procedure.looks().into_iter().filter(|look| look.is_plain()) {
+    for look in procedure.all_looks().filter(|look| look.is_plain()) {
         let levels = protection(program, procedure, &look).leaves(&OVERWRITING);
         for trail in procedure.follow(&look) {
             for touch in &procedure.steps[trail.step].touches.tables {

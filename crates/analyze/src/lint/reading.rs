@@ -37,6 +37,8 @@ pub(super) struct ProcedureReading {
 pub(super) struct Look<'a> {
     pub(super) step: usize,
     pub(super) touch: &'a TableTouch,
+    /// Whether what it finds goes to a client, who may give it back as any value that was not used before: the statements of a log.
+    pub(super) leaves: bool,
     slots: Values,
 }
 
@@ -57,11 +59,8 @@ pub(super) struct Trail {
 impl ProgramReading<'_> {
     pub(super) fn of(program: &Program) -> ProgramReading<'_> {
         let (catalog, _) = program.initial();
-        let procedure = |steps: Vec<FlowStep>, name: &str| {
-            let after = after(&steps);
-            ProcedureReading { name: name.to_owned(), steps, after }
-        };
-        let procedures = program.procedures().iter().map(|one| procedure(one.flow(), &one.name)).collect();
+        let procedures = program.procedures().iter();
+        let procedures = procedures.map(|one| ProcedureReading::new(one.name.clone(), one.flow())).collect();
         ProgramReading { catalog, procedures }
     }
 
@@ -108,6 +107,11 @@ impl ProgramReading<'_> {
 }
 
 impl ProcedureReading {
+    pub(super) fn new(name: String, steps: Vec<FlowStep>) -> ProcedureReading {
+        let after = after(&steps);
+        ProcedureReading { name, steps, after }
+    }
+
     /// Whether a step can come after another.
     pub(super) fn follows(&self, earlier: usize, later: usize) -> bool {
         self.after[earlier].contains(&later)
@@ -124,9 +128,14 @@ impl ProcedureReading {
         steps.flat_map(|(number, step)| step.touches.tables.iter().map(move |touch| (number, touch)))
     }
 
-    /// The statements whose only purpose is to look at rows of one table.
+    /// The statements whose only purpose is to look at rows of one table, for the procedure itself.
     pub(super) fn looks(&self) -> Vec<Look<'_>> {
-        (0..self.steps.len()).filter_map(|step| self.look(step)).collect()
+        self.all_looks().filter(|look| !look.leaves).collect()
+    }
+
+    /// The same, with those whose results leave the procedure.
+    pub(super) fn all_looks(&self) -> impl Iterator<Item = Look<'_>> {
+        (0..self.steps.len()).filter_map(|step| self.look(step))
     }
 
     fn look(&self, number: usize) -> Option<Look<'_>> {
@@ -135,6 +144,7 @@ impl ProcedureReading {
         if is_change(touch) {
             return None;
         }
+        let mut leaves = false;
         let slots = match (&step.action, self.steps.get(number + 1).map(|next| &next.action)) {
             (FlowAction::Into(slots), _) => {
                 let held = |(place, slot): (usize, &usize)| (*slot, held(touch, step.touches.outputs.get(place)));
@@ -144,9 +154,22 @@ impl ProcedureReading {
                 slots.clone().map(|slot| (slot, held(touch, None))).collect()
             }
             (FlowAction::Branch(_), _) => Values::new(),
+            (FlowAction::Run, _) => {
+                leaves = true;
+                self.unused(number).into_iter().map(|slot| (slot, held(touch, None))).collect()
+            }
             _ => return None,
         };
-        Some(Look { step: number, touch, slots })
+        Some(Look { step: number, touch, leaves, slots })
+    }
+
+    /// The variables that no step up to this one uses.
+    fn unused(&self, number: usize) -> BTreeSet<usize> {
+        let slots = |steps: &[FlowStep]| -> BTreeSet<usize> {
+            steps.iter().flat_map(|step| &step.touches.variables).map(|variable| variable.slot).collect()
+        };
+        let (before, after) = self.steps.split_at(number + 1);
+        slots(after).difference(&slots(before)).copied().filter(|slot| *slot != ROW_COUNT).collect()
     }
 
     /// Every way that what was found can go.
@@ -156,7 +179,7 @@ impl ProcedureReading {
             FlowAction::Branch(_) => {
                 (start.check, start.checked) = (Some(look.step), look.touch.reads.iter().cloned().collect());
             }
-            FlowAction::Run => start.check = Some(look.step),
+            FlowAction::Run if !look.leaves => start.check = Some(look.step),
             _ => {}
         }
         let mut open: Vec<Trail> = self.next(look.step).into_iter().map(|step| start.at(step)).collect();
