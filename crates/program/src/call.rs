@@ -38,6 +38,24 @@ pub struct Call {
     pub(crate) arguments: Vec<Argument>,
 }
 
+impl Call {
+    /// The variable of the session that is given to a parameter or takes its value, by number.
+    pub fn variable(&self, parameter: usize) -> Option<usize> {
+        match self.arguments.get(parameter)? {
+            Argument::Variable { variable, .. } => Some(*variable),
+            Argument::Constant(_) => None,
+        }
+    }
+
+    /// The constant that is given to a parameter, by number.
+    pub fn constant(&self, parameter: usize) -> Option<&Datum> {
+        match self.arguments.get(parameter)? {
+            Argument::Constant(value) => Some(value),
+            Argument::Variable { .. } => None,
+        }
+    }
+}
+
 /// What is given to a parameter.
 #[derive(Clone, Debug)]
 pub(crate) enum Argument {
@@ -45,24 +63,6 @@ pub(crate) enum Argument {
     Constant(Datum),
     /// A variable of the session, and the conversion of what an earlier call left there. An OUT parameter takes nothing.
     Variable { variable: usize, taken: Option<Target> },
-}
-
-impl Call {
-    /// The variable of the session that an argument names, by number; nothing for a constant.
-    pub fn variable(&self, argument: usize) -> Option<usize> {
-        match self.arguments.get(argument)? {
-            Argument::Variable { variable, .. } => Some(*variable),
-            Argument::Constant(_) => None,
-        }
-    }
-
-    /// The constant that an argument is.
-    pub fn constant(&self, argument: usize) -> Option<&Datum> {
-        match self.arguments.get(argument)? {
-            Argument::Constant(value) => Some(value),
-            Argument::Variable { .. } => None,
-        }
-    }
 }
 
 /// How a call ended.

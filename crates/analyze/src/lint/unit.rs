@@ -54,7 +54,7 @@ pub(super) fn units(program: &Program, text: &str) -> Vec<Unit> {
         for call in &script.calls {
             let procedure = &program.procedures()[call.procedure];
             let mut values = Vec::new();
-            for (place, slot) in procedure.parameter_slots().into_iter().enumerate() {
+            for (place, (.., slot)) in procedure.parameters().enumerate() {
                 takes |= call.variable(place).is_some_and(|variable| given.contains(&variable));
                 let variable = call.variable(place).map(|variable| format!("@{variable}"));
                 values.push((slot, variable.unwrap_or_else(|| format!("{:?}", call.constant(place)))));
@@ -96,8 +96,8 @@ fn marked(program: &Program, text: &str) -> Vec<Unit> {
 }
 
 fn by_name(number: usize, procedure: &Procedure) -> UnitCall {
-    let name = |slot: usize| (slot, procedure.parameter_name(slot).unwrap_or_default().to_owned());
-    UnitCall { procedure: number, values: procedure.parameter_slots().into_iter().map(name).collect() }
+    let values = procedure.parameters().map(|(name, .., slot)| (slot, name.to_owned())).collect();
+    UnitCall { procedure: number, values }
 }
 
 /// Joins the steps of a unit.

@@ -39,6 +39,8 @@ pub struct LogProgram {
     pub rolled_back: usize,
     /// Lines of the program, and the lines of the log that they come from.
     lines: BTreeMap<u32, u32>,
+    /// How many lines the schema has.
+    schema_lines: usize,
 }
 
 /// A template.
@@ -77,6 +79,11 @@ impl LeftOut {
 impl LogProgram {
     /// The templates of a log over a schema: the text of a program, of which only tables and first rows count.
     pub fn of(reading: &LogReading, schema: &str) -> Result<LogProgram, ProgramError> {
+        LogProgram::beside(reading, schema, &[])
+    }
+
+    /// The same with other names for procedures than these.
+    pub fn beside(reading: &LogReading, schema: &str, taken: &[String]) -> Result<LogProgram, ProgramError> {
         let dialect = reading.format.dialect();
         let given = Program::parse_in(schema, 0, dialect)?;
         let mut grouped = group(reading);
@@ -86,7 +93,7 @@ impl LogProgram {
             let reason = format!("more than {MOST_TEMPLATES} templates are not looked at");
             grouped.left_out.push(LeftOut::new(first.line, &text_of(&first.lexemes), &reason));
         }
-        let mut writer = Writer::new(&given, dialect, seen);
+        let mut writer = Writer::new(&given, dialect, seen, taken);
         let mut program = writer.program(&reading.format)?;
         program.left_out.splice(0..0, grouped.left_out);
         program.left_out.sort_by_key(|one| one.line);
@@ -97,6 +104,17 @@ impl LogProgram {
     /// The line of the log that a place of the program comes from.
     pub fn log_line(&self, place: Place) -> Option<u32> {
         self.lines.range(..=place.line).next_back().map(|(_, line)| *line)
+    }
+
+    /// The lines of its procedures, each with the line of the log that it comes from.
+    pub fn procedure_lines(&self) -> Vec<(String, u32)> {
+        let first = self.lines.values().next().copied().unwrap_or(1);
+        let numbered = self.text.lines().enumerate().skip(self.schema_lines);
+        let line = |(number, text): (usize, &str)| {
+            let place = Place { line: u32::try_from(number + 1).unwrap_or(u32::MAX), column: 1 };
+            (text.to_owned(), self.log_line(place).unwrap_or(first))
+        };
+        numbered.map(line).collect()
     }
 
     /// What every verdict about it has to say: `covers the 14 templates seen, equal values joined over ≥ 2 instances`.
@@ -131,10 +149,11 @@ struct Writer<'a> {
     refusals: BTreeMap<(usize, usize), String>,
     tables: Vec<Vec<Option<String>>>,
     prefix: &'static str,
+    taken: &'a [String],
 }
 
 impl<'a> Writer<'a> {
-    fn new(given: &'a Program, dialect: Dialect, seen: Vec<TemplateSeen>) -> Writer<'a> {
+    fn new(given: &'a Program, dialect: Dialect, seen: Vec<TemplateSeen>, taken: &'a [String]) -> Writer<'a> {
         let prefix = prefix(given, &seen);
         let session = given.session();
         let mut writer = Writer {
@@ -147,6 +166,7 @@ impl<'a> Writer<'a> {
             refusals: BTreeMap::new(),
             tables: Vec::new(),
             prefix,
+            taken,
         };
         for template in seen {
             writer.add(template);
@@ -252,8 +272,10 @@ impl Writer<'_> {
             text.push_str("-- dialect: mysql\n");
         }
         self.given.schema().iter().for_each(|statement| text.push_str(&format!("{statement};\n")));
+        let schema_lines = text.lines().count();
         let mut program = LogProgram {
             text,
+            schema_lines,
             format,
             templates: Vec::new(),
             left_out: Vec::new(),
@@ -261,7 +283,7 @@ impl Writer<'_> {
             lines: BTreeMap::new(),
         };
         let mut places = BTreeMap::new();
-        let mut names: BTreeSet<String> = BTreeSet::new();
+        let mut names: BTreeSet<String> = self.taken.iter().cloned().collect();
         for number in 0..self.seen.len() {
             self.procedure(number, &mut names, &mut program, &mut places);
         }

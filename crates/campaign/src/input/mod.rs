@@ -31,6 +31,26 @@ pub struct InputLimits {
 impl InputLimits {
     /// What nobody has to ask for.
     pub const USUAL: InputLimits = InputLimits { size: 16 << 30, ratio: 200 };
+
+    /// Reads `16GiB`, `100MB` or a number of bytes.
+    pub fn parse_size(text: &str) -> Result<u64, String> {
+        let units: [(&str, u64); 9] = [
+            ("KiB", 1 << 10),
+            ("MiB", 1 << 20),
+            ("GiB", 1 << 30),
+            ("TiB", 1 << 40),
+            ("kB", 1000),
+            ("MB", 1_000_000),
+            ("GB", 1_000_000_000),
+            ("B", 1),
+            ("", 1),
+        ];
+        let parsed = units.into_iter().find_map(|(unit, bytes)| {
+            let number: u64 = text.strip_suffix(unit)?.trim().parse().ok()?;
+            number.checked_mul(bytes)
+        });
+        parsed.ok_or_else(|| format!("`{text}` is not a size; write it like 16GiB, 100MB or 4096"))
+    }
 }
 
 /// Inputs beyond this size are dropped before their history is put in order.
@@ -138,5 +158,18 @@ mod tests {
         assert_eq!(one, input(&[("b/T0.log", "ab"), ("b/T1.log", "c")]).sha256());
         assert_ne!(one, input(&[("a/T0.log", "a"), ("a/T1.log", "bc")]).sha256());
         assert_ne!(one, input(&[("a/T0.log", "ab"), ("a/T2.log", "c")]).sha256());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(InputLimits::parse_size("16GiB"), Ok(InputLimits::USUAL.size));
+        assert_eq!(InputLimits::parse_size("3 kB"), Ok(3000));
+        assert_eq!(InputLimits::parse_size("7"), Ok(7));
+        assert!(InputLimits::parse_size("much").is_err() && InputLimits::parse_size("99999999999TiB").is_err());
     }
 }

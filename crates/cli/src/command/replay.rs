@@ -15,9 +15,10 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use skew_campaign::Moment;
+use skew_campaign::replay_line::{FlagKind, ReplayFlag, ReplayLine, quote};
 use skew_chance::Distribution;
 use skew_history::IsolationLevel;
-use std::fmt::{Display, Write};
+use std::fmt::Display;
 use std::marker::PhantomData;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -74,10 +75,10 @@ impl<A: Replayed> FromArgMatches for Given<A> {
         let usual = command.clone().try_get_matches_from(None::<&str>)?;
         let is_left_out = |argument: &&Arg| A::LEFT_OUT.iter().any(|(id, _)| *id == argument.get_id().as_str());
         let kept = command.get_arguments().filter(|argument| !is_left_out(argument));
-        let mut flags: Vec<Flag> = kept.map(|argument| Flag::new::<A>(argument, matches, &usual)).collect();
+        let mut flags: Vec<ReplayFlag> = kept.map(|argument| flag::<A>(argument, matches, &usual)).collect();
         let place = |id: &str| A::ORDER.iter().position(|known| *known == id);
         flags.sort_by_key(|flag| place(&flag.id).or_else(|| place(REST)));
-        Ok(Given { line: ReplayLine { command: A::COMMAND, flags }, of: PhantomData })
+        Ok(Given { line: ReplayLine::new(A::COMMAND, flags), of: PhantomData })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
@@ -86,49 +87,16 @@ impl<A: Replayed> FromArgMatches for Given<A> {
     }
 }
 
-/// A flag, or a word that stands for itself, with its values.
-#[derive(Clone, Debug)]
-struct Flag {
-    id: String,
-    kind: Kind,
-    /// As a shell wants them.
-    values: Vec<String>,
-    is_shown: bool,
-}
-
-#[derive(Clone, Debug)]
-enum Kind {
-    /// `--bare`
-    Switch(String),
-    /// `--level causal`
-    Valued(String),
-    /// `program.sql`
-    Word,
-    /// `-- pytest -q`
-    Behind,
-}
-
-impl Flag {
-    fn new<A: Replayed>(argument: &Arg, matches: &ArgMatches, usual: &ArgMatches) -> Flag {
-        let values = values::<A>(argument, matches);
-        let kind = match argument.get_long() {
-            Some(long) if matches!(argument.get_action(), ArgAction::SetTrue) => Kind::Switch(format!("--{long}")),
-            Some(long) => Kind::Valued(format!("--{long}")),
-            None if argument.is_last_set() => Kind::Behind,
-            None => Kind::Word,
-        };
-        let is_shown = !values.is_empty() && values != self::values::<A>(argument, usual);
-        Flag { id: argument.get_id().as_str().to_owned(), kind, values, is_shown }
-    }
-
-    fn write(&self, line: &mut String) {
-        let _ = match &self.kind {
-            Kind::Switch(name) => write!(line, " {name}"),
-            Kind::Valued(name) => self.values.iter().try_for_each(|value| write!(line, " {name} {value}")),
-            Kind::Word => self.values.iter().try_for_each(|value| write!(line, " {value}")),
-            Kind::Behind => write!(line, " -- {}", self.values.join(" ")),
-        };
-    }
+fn flag<A: Replayed>(argument: &Arg, matches: &ArgMatches, usual: &ArgMatches) -> ReplayFlag {
+    let values = values::<A>(argument, matches);
+    let kind = match argument.get_long() {
+        Some(long) if matches!(argument.get_action(), ArgAction::SetTrue) => FlagKind::Switch(format!("--{long}")),
+        Some(long) => FlagKind::Valued(format!("--{long}")),
+        None if argument.is_last_set() => FlagKind::Behind,
+        None => FlagKind::Word,
+    };
+    let is_shown = !values.is_empty() && values != self::values::<A>(argument, usual);
+    ReplayFlag { id: argument.get_id().as_str().to_owned(), kind, values, is_shown }
 }
 
 /// The values of a flag, as a shell wants them; several that are given as one are one.
@@ -184,61 +152,6 @@ fn typed<T: Display + Clone + Send + Sync + 'static>(matches: &ArgMatches, id: &
 fn times(matches: &ArgMatches, id: &str) -> Option<Vec<String>> {
     let values = matches.try_get_many::<Duration>(id).ok()?;
     Some(values.into_iter().flatten().map(|time| format!("{}ms", time.as_secs_f64() * 1000.0)).collect())
-}
-
-/// A line that is still open.
-#[derive(Clone, Debug)]
-pub(super) struct ReplayLine {
-    command: &'static str,
-    flags: Vec<Flag>,
-}
-
-impl ReplayLine {
-    fn flag(&mut self, id: &str) -> Option<&mut Flag> {
-        let flag = self.flags.iter_mut().find(|flag| flag.id == id);
-        debug_assert!(flag.is_some(), "{id} is no flag, or one that lines leave out");
-        flag
-    }
-
-    /// Shows a flag even with its usual value.
-    pub(super) fn insist(&mut self, id: &str) {
-        self.flag(id).into_iter().for_each(|flag| flag.is_shown = true);
-    }
-
-    /// Leaves a flag out.
-    pub(super) fn without(&mut self, id: &str) {
-        self.flag(id).into_iter().for_each(|flag| flag.is_shown = false);
-    }
-
-    /// Gives a flag this value, whatever was given.
-    pub(super) fn set(&mut self, id: &str, value: impl Display) {
-        self.set_words(id, quote(&value.to_string()));
-    }
-
-    /// The same in words that are as a command line has them.
-    pub(super) fn set_words(&mut self, id: &str, words: String) {
-        if let Some(flag) = self.flag(id) {
-            (flag.values, flag.is_shown) = (vec![words], true);
-        }
-    }
-
-    /// The whole line.
-    pub(super) fn end(self) -> String {
-        let mut line = self.command.to_owned();
-        let (behind, before): (Vec<&Flag>, Vec<&Flag>) =
-            self.flags.iter().filter(|flag| flag.is_shown).partition(|flag| matches!(flag.kind, Kind::Behind));
-        before.into_iter().chain(behind).for_each(|flag| flag.write(&mut line));
-        line
-    }
-}
-
-/// The word as a shell wants it.
-pub(super) fn quote(word: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:=@%,".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 #[cfg(test)]
@@ -406,13 +319,6 @@ mod tests {
             "skew play a.sql --level causal {clock} --schedule serial --max-steps 7 --against snapshot --seed 3 --runs 1"
         );
         assert_eq!(line(all), expected);
-    }
-
-    #[test]
-    fn words_are_quoted_where_a_shell_would_stumble() {
-        assert_eq!(quote("a/b-1.json"), "a/b-1.json");
-        assert_eq!(quote("it's here"), "'it'\\''s here'");
-        assert_eq!(quote(""), "''");
     }
 
     #[test]

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::Args)]
 pub(crate) struct Limits {
     /// How large an input may be once unpacked
-    #[arg(long, value_parser = parse_size, default_value = "16GiB", value_name = "SIZE")]
+    #[arg(long, value_parser = InputLimits::parse_size, default_value = "16GiB", value_name = "SIZE")]
     max_size: u64,
     /// How many times its size a packed input may unpack to, beyond 8 MiB
     #[arg(long, default_value_t = InputLimits::USUAL.ratio, value_name = "N")]
@@ -186,37 +186,4 @@ fn read_log(path: &Path, limit: u64) -> Result<NamedBytes, Complaint> {
 
 pub(crate) fn cannot(what: &str, error: &io::Error) -> String {
     format!("cannot {what} it: {error}")
-}
-
-/// Reads `16GiB`, `100MB` or a number of bytes.
-fn parse_size(text: &str) -> Result<u64, String> {
-    let units: [(&str, u64); 9] = [
-        ("KiB", 1 << 10),
-        ("MiB", 1 << 20),
-        ("GiB", 1 << 30),
-        ("TiB", 1 << 40),
-        ("kB", 1000),
-        ("MB", 1_000_000),
-        ("GB", 1_000_000_000),
-        ("B", 1),
-        ("", 1),
-    ];
-    let parsed = units.into_iter().find_map(|(unit, bytes)| {
-        let number: u64 = text.strip_suffix(unit)?.trim().parse().ok()?;
-        number.checked_mul(bytes)
-    });
-    parsed.ok_or_else(|| format!("`{text}` is not a size; write it like 16GiB, 100MB or 4096"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_have_units() {
-        assert_eq!(parse_size("16GiB"), Ok(InputLimits::USUAL.size));
-        assert_eq!(parse_size("3 kB"), Ok(3000));
-        assert_eq!(parse_size("7"), Ok(7));
-        assert!(parse_size("much").is_err() && parse_size("99999999999TiB").is_err());
-    }
 }

@@ -89,7 +89,9 @@ fn kind(token: &TokenWithSpan) -> Option<LexemeKind> {
         | Token::NationalStringLiteral(text)
         | Token::EscapedStringLiteral(text) => LexemeKind::Literal(text.clone()),
         Token::DollarQuotedString(quoted) => LexemeKind::Literal(quoted.value.clone()),
-        Token::Placeholder(name) => LexemeKind::Placeholder(name.get(1..).and_then(|number| number.parse().ok()).unwrap_or(0)),
+        Token::Placeholder(name) => {
+            LexemeKind::Placeholder(name.get(1..).and_then(|number| number.parse().ok()).unwrap_or(0))
+        }
         _ => LexemeKind::Symbol,
     })
 }

@@ -2,10 +2,10 @@
 
 use super::Subject;
 use crate::command::Show;
-use crate::command::replay::quote;
 use crate::console::Console;
 use crate::input::Complaint;
 use crate::output::{unwritable, write_finding};
+use skew_campaign::replay_line::quote;
 use skew_check::Counterexample;
 use skew_view::Finding;
 use skew_view::finding::FoundIn;

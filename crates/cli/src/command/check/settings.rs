@@ -2,9 +2,9 @@
 
 use super::Arguments;
 use crate::command::Show;
-use crate::command::replay::quote;
 use crate::input::Limits;
 use skew_campaign::each_once;
+use skew_campaign::replay_line::quote;
 use skew_check::Options;
 use skew_history::format::Format;
 use skew_history::{History, IsolationLevel};

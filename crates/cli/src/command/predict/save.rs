@@ -1,11 +1,11 @@
 //! `--save DIR`: every prediction as `DIR/<n>-<anomaly>.jsonl`, a history that `skew check` confirms, and as `DIR/<n>-<anomaly>.json`, a
 //! counterexample that `skew view` shows; with `--replay` what the command did then, as `DIR/<n>-replayed.jsonl`.
 
-use crate::command::replay::quote;
 use crate::input::Complaint;
 use crate::output::{unwritable, write_finding, write_whole};
 use sha2::{Digest, Sha256};
 use skew_campaign::predicted::PredictedRun;
+use skew_campaign::replay_line::quote;
 use skew_history::IsolationLevel;
 use skew_history::format::{self, Format};
 use skew_view::Finding;

@@ -16,7 +16,7 @@ mod registers;
 mod runs;
 
 use super::program::{Format, GranularityArgument, UpdatesArgument};
-use super::replay::{Given, ONE_RUN, REST, Replayed, SHOWN, Written, quote};
+use super::replay::{Given, ONE_RUN, REST, Replayed, SHOWN, Written};
 use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
@@ -28,6 +28,7 @@ use runs::Histories;
 use skew_campaign::Moment;
 use skew_campaign::driven::{DriveCampaign, DriveSettings, MockSettings, NamedLevel, WorkloadChoice};
 use skew_campaign::each_once;
+use skew_campaign::replay_line::quote;
 use skew_history::History;
 use skew_history::level::IsolationLevel;
 use skew_mockdb::ChooserKind;
