@@ -204,6 +204,15 @@ fn bad_lines_are_named_and_the_others_count() {
 }
 
 #[test]
+fn a_log_without_reads_says_so() {
+    let covers = program(&said(&[("a", "UPDATE product SET stock = 3 WHERE id = 4")])).covers();
+    assert_eq!(
+        covers,
+        "covers the 1 template seen, equal values joined over ≥ 2 instances; the log has no SELECT, so that reads may be missing"
+    );
+}
+
+#[test]
 fn names_of_parameters_are_no_names_of_columns() {
     let schema = "CREATE TABLE product (id INT PRIMARY KEY, p1 INT NOT NULL);";
     let text = said(&[("a", "UPDATE product SET p1 = 3 WHERE id = 4")]);

@@ -5,14 +5,14 @@
 //! serializable notices (write skew). A lock between look and change belongs to the rule about late locks.
 
 use super::protection::{MISSING, OVERWRITING, protection};
-use super::reading::{Look, ProcedureReading, ProgramReading, Trail, updated};
-use super::{Found, LintRule, listed, serializable};
+use super::reading::{ProcedureReading, ProgramReading, RowLook, Trail, updated};
+use super::{LintRule, RuleFound, listed, serializable};
 use crate::finding::FixKind;
 use skew_sql::touched::{TableTouch, TouchKind};
 use std::collections::BTreeSet;
 
-pub(super) fn find(program: &ProgramReading<'_>, procedure: &ProcedureReading) -> Vec<Found> {
-    let mut found: Vec<Found> = Vec::new();
+pub(super) fn find(program: &ProgramReading<'_>, procedure: &ProcedureReading) -> Vec<RuleFound> {
+    let mut found: Vec<RuleFound> = Vec::new();
     for look in procedure.looks().into_iter().filter(|look| look.is_plain()) {
         let protection = protection(program, procedure, &look);
         for trail in procedure.follow(&look) {
@@ -20,9 +20,9 @@ pub(super) fn find(program: &ProgramReading<'_>, procedure: &ProcedureReading) -
             for touch in changes.filter(|touch| touch.table == look.touch.table) {
                 let one = match look.is_same_row(program, touch, &trail) {
                     true => same_row(program, procedure, &look, &trail, touch)
-                        .map(|one| Found { levels: protection.leaves(&OVERWRITING), ..one }),
+                        .map(|one| RuleFound { levels: protection.leaves(&OVERWRITING), ..one }),
                     false => other_row(procedure, &look, &trail, touch)
-                        .map(|one| Found { levels: protection.leaves(&MISSING), ..one }),
+                        .map(|one| RuleFound { levels: protection.leaves(&MISSING), ..one }),
                 };
                 // One finding for a look: branches that end in different changes are one mistake.
                 found.extend(one.filter(|one| found.iter().all(|known| known.steps.0 != one.steps.0)));
@@ -35,10 +35,10 @@ pub(super) fn find(program: &ProgramReading<'_>, procedure: &ProcedureReading) -
 fn same_row(
     program: &ProgramReading<'_>,
     procedure: &ProcedureReading,
-    look: &Look<'_>,
+    look: &RowLook<'_>,
     trail: &Trail,
     touch: &TableTouch,
-) -> Option<Found> {
+) -> Option<RuleFound> {
     let guards = program.guards(look.touch);
     let decided: BTreeSet<String> = trail.checked.union(&guards).cloned().collect();
     let asked = program.guards(touch);
@@ -57,7 +57,7 @@ fn same_row(
         return None;
     }
     let (table, columns) = (&touch.table, listed(&changed));
-    Some(Found {
+    Some(RuleFound {
         rule: LintRule::CheckThenUpdate,
         anomaly: "lost-update",
         steps: (look.step, trail.step),
@@ -77,14 +77,14 @@ fn same_row(
     })
 }
 
-fn other_row(procedure: &ProcedureReading, look: &Look<'_>, trail: &Trail, touch: &TableTouch) -> Option<Found> {
+fn other_row(procedure: &ProcedureReading, look: &RowLook<'_>, trail: &Trail, touch: &TableTouch) -> Option<RuleFound> {
     let changed: Vec<String> =
         updated(touch).into_iter().filter(|column| look.touch.condition.contains(column)).collect();
     if !look.is_search() || trail.check.is_none() || changed.is_empty() {
         return None;
     }
     let (table, columns) = (&touch.table, listed(&changed));
-    Some(Found {
+    Some(RuleFound {
         rule: LintRule::CheckThenUpdate,
         anomaly: "write-skew",
         steps: (look.step, trail.step),

@@ -2,13 +2,13 @@
 //! goes in between.
 
 use super::protection::{MISSING, OVERWRITING, protection};
-use super::reading::{Look, ProcedureReading, ProgramReading, Trail, is_change};
-use super::{Found, LintRule, listed, serializable};
+use super::reading::{ProcedureReading, ProgramReading, RowLook, Trail, is_change};
+use super::{LintRule, RuleFound, listed, serializable};
 use crate::finding::FixKind;
 use skew_sql::touched::{RowsTouched, TouchKind, ValueOrigin};
 
-pub(super) fn find(program: &ProgramReading<'_>, procedure: &ProcedureReading) -> Vec<Found> {
-    let mut found: Vec<Found> = Vec::new();
+pub(super) fn find(program: &ProgramReading<'_>, procedure: &ProcedureReading) -> Vec<RuleFound> {
+    let mut found: Vec<RuleFound> = Vec::new();
     for look in procedure.looks().into_iter().filter(|look| look.is_plain() && goes(program, &look.touch.table)) {
         let protection = protection(program, procedure, &look);
         for trail in procedure.follow(&look).iter().filter(|trail| trail.check.is_some()) {
@@ -19,7 +19,7 @@ pub(super) fn find(program: &ProgramReading<'_>, procedure: &ProcedureReading) -
             };
             if found.iter().all(|one| one.steps != (look.step, trail.step)) {
                 let one = told(procedure, (look.step, trail.step), &look.touch.table, &child, &columns);
-                found.push(Found { levels, ..one });
+                found.push(RuleFound { levels, ..one });
             }
         }
     }
@@ -38,7 +38,7 @@ fn goes(program: &ProgramReading<'_>, table: &str) -> bool {
 fn child(
     program: &ProgramReading<'_>,
     procedure: &ProcedureReading,
-    look: &Look<'_>,
+    look: &RowLook<'_>,
     trail: &Trail,
 ) -> Option<(String, Vec<String>)> {
     let RowsTouched::Keys { keys, .. } = &look.touch.rows else { return None };
@@ -60,15 +60,21 @@ fn child(
 }
 
 /// Whether the parent itself is changed or locked on the way: a snapshot then refuses whoever comes second.
-fn takes_parent(program: &ProgramReading<'_>, procedure: &ProcedureReading, look: &Look<'_>, trail: &Trail) -> bool {
+fn takes_parent(program: &ProgramReading<'_>, procedure: &ProcedureReading, look: &RowLook<'_>, trail: &Trail) -> bool {
     let takes = procedure.touches().filter(|(_, touch)| touch.kind == TouchKind::Lock || is_change(touch));
     let same = |touch: &skew_sql::touched::TableTouch| look.is_same_row(program, touch, trail);
     takes.into_iter().any(|(step, touch)| procedure.follows(look.step, step) && same(touch))
 }
 
-fn told(procedure: &ProcedureReading, steps: (usize, usize), parent: &str, child: &str, columns: &[String]) -> Found {
+fn told(
+    procedure: &ProcedureReading,
+    steps: (usize, usize),
+    parent: &str,
+    child: &str,
+    columns: &[String],
+) -> RuleFound {
     let columns = listed(columns);
-    Found {
+    RuleFound {
         rule: LintRule::DanglingRow,
         anomaly: "write-skew",
         steps,

@@ -11,20 +11,20 @@
 
 use super::protection::{OVERWRITING, protection};
 use super::reading::{ProcedureReading, ProgramReading, updated};
-use super::{Found, LintRule, listed};
+use super::{LintRule, RuleFound, listed};
 use crate::finding::FixKind;
 use skew_history::EngineLevel;
 use skew_program::FlowAction;
 use skew_sql::touched::{RowsTouched, TableTouch, TouchKind};
 use std::collections::BTreeSet;
 
-pub(super) fn find(program: &ProgramReading<'_>, procedure: &ProcedureReading) -> Vec<Found> {
+pub(super) fn find(program: &ProgramReading<'_>, procedure: &ProcedureReading) -> Vec<RuleFound> {
     let mut found = guarded_updates(program, procedure);
     found.extend(deletions(program, procedure));
     found
 }
 
-fn guarded_updates(program: &ProgramReading<'_>, procedure: &ProcedureReading) -> Vec<Found> {
+fn guarded_updates(program: &ProgramReading<'_>, procedure: &ProcedureReading) -> Vec<RuleFound> {
     let mut found = Vec::new();
     for (step, touch) in procedure.touches() {
         let columns: Vec<String> = updated(touch).intersection(&program.guards(touch)).cloned().collect();
@@ -42,8 +42,8 @@ fn guarded_updates(program: &ProgramReading<'_>, procedure: &ProcedureReading) -
     found
 }
 
-fn deletions(program: &ProgramReading<'_>, procedure: &ProcedureReading) -> Vec<Found> {
-    let mut found: Vec<Found> = Vec::new();
+fn deletions(program: &ProgramReading<'_>, procedure: &ProcedureReading) -> Vec<RuleFound> {
+    let mut found: Vec<RuleFound> = Vec::new();
     for look in procedure.looks().into_iter().filter(|look| look.is_plain()) {
         let levels = protection(program, procedure, &look).leaves(&OVERWRITING);
         for trail in procedure.follow(&look).iter().filter(|trail| trail.check.is_some()) {
@@ -89,9 +89,9 @@ fn counts_on(touch: &TableTouch) -> bool {
     }
 }
 
-fn told(sentence: String, anomaly: &'static str, steps: (usize, usize), levels: Vec<EngineLevel>) -> Found {
+fn told(sentence: String, anomaly: &'static str, steps: (usize, usize), levels: Vec<EngineLevel>) -> RuleFound {
     let fix = "look at the row count, and stop if it is 0";
-    Found {
+    RuleFound {
         rule: LintRule::IgnoredRowCount,
         anomaly,
         steps,

@@ -1,14 +1,14 @@
 //! A value is looked at, then its row is locked, and the value is not looked at again: what was decided may be wrong by then.
 
 use super::protection::{OVERWRITING, protection};
-use super::reading::{Look, ProcedureReading, ProgramReading, is_change};
-use super::{Found, LintRule, listed};
+use super::reading::{ProcedureReading, ProgramReading, RowLook, is_change};
+use super::{LintRule, RuleFound, listed};
 use crate::finding::FixKind;
 use skew_sql::touched::TouchKind;
 use std::collections::BTreeSet;
 
-pub(super) fn find(program: &ProgramReading<'_>, procedure: &ProcedureReading) -> Vec<Found> {
-    let mut found: Vec<Found> = Vec::new();
+pub(super) fn find(program: &ProgramReading<'_>, procedure: &ProcedureReading) -> Vec<RuleFound> {
+    let mut found: Vec<RuleFound> = Vec::new();
     let looks = procedure.looks();
     for look in looks.iter().filter(|look| look.is_plain()) {
         let levels = protection(program, procedure, look).leaves(&OVERWRITING);
@@ -26,7 +26,7 @@ pub(super) fn find(program: &ProgramReading<'_>, procedure: &ProcedureReading) -
 }
 
 /// Whether something under the lock asks about these columns again: a branch, or the WHERE of a change.
-fn looks_again(procedure: &ProcedureReading, lock: &Look<'_>, columns: &BTreeSet<String>) -> bool {
+fn looks_again(procedure: &ProcedureReading, lock: &RowLook<'_>, columns: &BTreeSet<String>) -> bool {
     procedure.follow(lock).iter().any(|trail| {
         let asks = procedure.steps[trail.step].touches.tables.iter().any(|touch| {
             let asked = touch.condition.iter().any(|column| columns.contains(column));
@@ -42,9 +42,9 @@ fn told(
     table: &str,
     columns: &BTreeSet<String>,
     levels: Vec<skew_history::EngineLevel>,
-) -> Found {
+) -> RuleFound {
     let columns = listed(columns);
-    Found {
+    RuleFound {
         rule: LintRule::LateLock,
         anomaly: "lost-update",
         steps,

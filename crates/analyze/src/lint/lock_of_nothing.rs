@@ -4,7 +4,7 @@
 use super::check_then_insert::first_insert;
 use super::protection::protection;
 use super::reading::{ProcedureReading, ProgramReading};
-use super::{Found, LintRule, listed, serializable};
+use super::{LintRule, RuleFound, listed, serializable};
 use crate::finding::FixKind;
 use skew_history::EngineLevel;
 use skew_sql::touched::TouchKind;
@@ -12,7 +12,7 @@ use skew_sql::touched::TouchKind;
 const LEVELS: [EngineLevel; 3] =
     [EngineLevel::PostgresReadCommitted, EngineLevel::PostgresRepeatableRead, EngineLevel::MysqlReadCommitted];
 
-pub(super) fn find(program: &ProgramReading<'_>, procedure: &ProcedureReading) -> Vec<Found> {
+pub(super) fn find(program: &ProgramReading<'_>, procedure: &ProcedureReading) -> Vec<RuleFound> {
     let mut found = Vec::new();
     for look in procedure.looks().into_iter().filter(|look| look.is_search() && look.touch.kind == TouchKind::Lock) {
         let table = &look.touch.table;
@@ -21,7 +21,7 @@ pub(super) fn find(program: &ProgramReading<'_>, procedure: &ProcedureReading) -
             continue;
         }
         let columns = listed(&look.touch.condition);
-        found.push(Found {
+        found.push(RuleFound {
             rule: LintRule::LockOfNothing,
             anomaly: "write-skew",
             steps: (look.step, act),

@@ -96,7 +96,7 @@ pub struct LintFinding {
 }
 
 /// What a rule hands over.
-struct Found {
+struct RuleFound {
     rule: LintRule,
     anomaly: &'static str,
     /// The statement that looks, and the one that acts on it.
@@ -106,7 +106,7 @@ struct Found {
     fixes: Vec<(FixKind, usize, String)>,
 }
 
-type Rule = fn(&ProgramReading<'_>, &ProcedureReading) -> Vec<Found>;
+type Rule = fn(&ProgramReading<'_>, &ProcedureReading) -> Vec<RuleFound>;
 
 /// The more a rule has to see before it speaks, the earlier it is asked: of several that speak of the same two statements the first is heard.
 const RULES: [Rule; 9] = [
@@ -128,7 +128,7 @@ pub fn lint(program: &Program, text: &str) -> Vec<LintFinding> {
     for procedure in &reading.procedures {
         let mut told: BTreeSet<(usize, usize)> = BTreeSet::new();
         let all = RULES.iter().flat_map(|rule| rule(&reading, procedure));
-        let heard: Vec<Found> = all.filter(|found| !found.levels.is_empty() && told.insert(found.steps)).collect();
+        let heard: Vec<RuleFound> = all.filter(|found| !found.levels.is_empty() && told.insert(found.steps)).collect();
         findings.extend(heard.into_iter().map(|found| finding_of(procedure, found, &[procedure.name.clone()])));
     }
     for unit in unit::units(program, text) {
@@ -169,7 +169,7 @@ pub fn lint_answers(program: &Program, text: &str, levels: &[EngineLevel]) -> Ve
 }
 
 /// A finding about the transactions of one request: one procedure, or the one that looks and the one that acts.
-fn finding_of(procedure: &ProcedureReading, found: Found, names: &[String]) -> LintFinding {
+fn finding_of(procedure: &ProcedureReading, found: RuleFound, names: &[String]) -> LintFinding {
     let place = |step: usize| procedure.steps[step].place;
     let (look, act) = found.steps;
     let fix =

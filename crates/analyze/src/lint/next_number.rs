@@ -2,8 +2,8 @@
 //! part of a key the second INSERT is refused, and this rule is silent.
 
 use super::protection::{MISSING, protection};
-use super::reading::{Look, ProcedureReading, ProgramReading, Trail, variables_of};
-use super::{Found, LintRule, serializable};
+use super::reading::{ProcedureReading, ProgramReading, RowLook, Trail, variables_of};
+use super::{LintRule, RuleFound, serializable};
 use crate::finding::FixKind;
 use skew_history::EngineLevel;
 use skew_sql::touched::{RowsTouched, TouchKind, ValueOrigin, WhenTaken};
@@ -11,14 +11,14 @@ use skew_sql::touched::{RowsTouched, TouchKind, ValueOrigin, WhenTaken};
 /// Where a lock of the row with the highest number does not help: on InnoDB the search under a lock comes to the new row, too.
 const LOCKED: [EngineLevel; 2] = [EngineLevel::PostgresReadCommitted, EngineLevel::PostgresRepeatableRead];
 
-pub(super) fn find(program: &ProgramReading<'_>, procedure: &ProcedureReading) -> Vec<Found> {
+pub(super) fn find(program: &ProgramReading<'_>, procedure: &ProcedureReading) -> Vec<RuleFound> {
     let mut found = in_one_statement(program, procedure);
-    for look in procedure.looks().into_iter().filter(Look::is_search) {
+    for look in procedure.looks().into_iter().filter(RowLook::is_search) {
         let levels = protection(program, procedure, &look).leaves(if look.is_plain() { &MISSING } else { &LOCKED });
         for trail in procedure.follow(&look) {
             let Some(column) = numbered(program, procedure, &look, &trail) else { continue };
             let one = told(procedure, (look.step, trail.step), &look.touch.table, &column);
-            found.push(Found { levels: levels.clone(), ..one });
+            found.push(RuleFound { levels: levels.clone(), ..one });
         }
     }
     found
@@ -28,7 +28,7 @@ pub(super) fn find(program: &ProgramReading<'_>, procedure: &ProcedureReading) -
 fn numbered(
     program: &ProgramReading<'_>,
     procedure: &ProcedureReading,
-    look: &Look<'_>,
+    look: &RowLook<'_>,
     trail: &Trail,
 ) -> Option<String> {
     let aggregates = procedure.steps[look.step].touches.aggregates;
@@ -47,7 +47,7 @@ fn numbered(
 }
 
 /// `INSERT … VALUES ((SELECT MAX(n) + 1 FROM …))`.
-fn in_one_statement(program: &ProgramReading<'_>, procedure: &ProcedureReading) -> Vec<Found> {
+fn in_one_statement(program: &ProgramReading<'_>, procedure: &ProcedureReading) -> Vec<RuleFound> {
     let mut found = Vec::new();
     for (step, touch) in procedure.touches() {
         let TouchKind::Insert(Some(rows), WhenTaken::Fails) = &touch.kind else { continue };
@@ -61,14 +61,14 @@ fn in_one_statement(program: &ProgramReading<'_>, procedure: &ProcedureReading) 
             .flatten()
             .find(|(column, value)| *value == ValueOrigin::Unknown && !program.is_unique(&touch.table, column));
         if let Some((column, _)) = unknown.filter(|_| looks && touches.aggregates) {
-            found.push(Found { levels: MISSING.to_vec(), ..told(procedure, (step, step), &touch.table, column) });
+            found.push(RuleFound { levels: MISSING.to_vec(), ..told(procedure, (step, step), &touch.table, column) });
         }
     }
     found
 }
 
-fn told(procedure: &ProcedureReading, steps: (usize, usize), table: &str, column: &str) -> Found {
-    Found {
+fn told(procedure: &ProcedureReading, steps: (usize, usize), table: &str, column: &str) -> RuleFound {
+    RuleFound {
         rule: LintRule::NextNumber,
         anomaly: "write-skew",
         steps,

@@ -9,8 +9,8 @@
 //! Two forms: the look after an INSERT that skips what is there (PostgreSQL refuses such an INSERT at repeatable read, InnoDB does not); and a
 //! loop that looks again and again for a change that it can never see.
 
-use super::reading::{Look, ProcedureReading, ProgramReading, variables_of};
-use super::{Found, LintRule};
+use super::reading::{ProcedureReading, ProgramReading, RowLook, variables_of};
+use super::{LintRule, RuleFound};
 use crate::finding::FixKind;
 use skew_history::EngineLevel;
 use skew_program::FlowAction;
@@ -19,9 +19,9 @@ use skew_sql::touched::{RowsTouched, TouchKind, WhenTaken};
 const IN_A_LOOP: [EngineLevel; 3] =
     [EngineLevel::PostgresRepeatableRead, EngineLevel::MysqlRepeatableRead, EngineLevel::MysqlSnapshotIsolation];
 
-pub(super) fn find(_: &ProgramReading<'_>, procedure: &ProcedureReading) -> Vec<Found> {
+pub(super) fn find(_: &ProgramReading<'_>, procedure: &ProcedureReading) -> Vec<RuleFound> {
     let mut found = Vec::new();
-    let by_key = |look: &Look<'_>| look.is_plain() && !look.is_search();
+    let by_key = |look: &RowLook<'_>| look.is_plain() && !look.is_search();
     for look in procedure.looks().into_iter().filter(by_key) {
         let table = &look.touch.table;
         if let Some(insert) = skipping_insert(procedure, &look) {
@@ -42,7 +42,7 @@ pub(super) fn find(_: &ProgramReading<'_>, procedure: &ProcedureReading) -> Vec<
 }
 
 /// An INSERT into the table that leaves a row alone which is there, between a plain look at anything and this one.
-fn skipping_insert(procedure: &ProcedureReading, look: &Look<'_>) -> Option<usize> {
+fn skipping_insert(procedure: &ProcedureReading, look: &RowLook<'_>) -> Option<usize> {
     let skips = |step: usize| {
         procedure.steps[step].touches.tables.iter().any(|touch| {
             touch.table == look.touch.table && matches!(touch.kind, TouchKind::Insert(_, WhenTaken::Skips))
@@ -57,7 +57,7 @@ fn skipping_insert(procedure: &ProcedureReading, look: &Look<'_>) -> Option<usiz
 }
 
 /// Whether the look is in a loop that goes on by what it finds, always with the same key, and nobody in the loop changes the table.
-fn waits(procedure: &ProcedureReading, look: &Look<'_>) -> bool {
+fn waits(procedure: &ProcedureReading, look: &RowLook<'_>) -> bool {
     let in_loop = |step: usize| procedure.follows(look.step, step) && procedure.follows(step, look.step);
     if !in_loop(look.step) {
         return false;
@@ -82,8 +82,8 @@ fn waits(procedure: &ProcedureReading, look: &Look<'_>) -> bool {
     stays && procedure.follow(look).iter().any(|trail| trail.check.is_some_and(in_loop))
 }
 
-fn told(sentence: String, steps: (usize, usize), levels: Vec<EngineLevel>) -> Found {
-    Found {
+fn told(sentence: String, steps: (usize, usize), levels: Vec<EngineLevel>) -> RuleFound {
+    RuleFound {
         rule: LintRule::OldSnapshot,
         anomaly: "stale-update",
         steps,

@@ -9,7 +9,7 @@
 //! before protects there, too: who changes it next is refused. A lock counts if its key follows from what the look speaks of, and if everybody
 //! who changes the table takes it first.
 
-use super::reading::{Look, ProcedureReading, ProgramReading, is_change, variables_of};
+use super::reading::{ProcedureReading, ProgramReading, RowLook, is_change, variables_of};
 use skew_history::EngineLevel;
 use skew_sql::touched::{RowsTouched, TableTouch, TouchKind};
 
@@ -56,7 +56,7 @@ impl Protection {
 }
 
 /// What protects a look.
-pub(super) fn protection(program: &ProgramReading<'_>, procedure: &ProcedureReading, look: &Look<'_>) -> Protection {
+pub(super) fn protection(program: &ProgramReading<'_>, procedure: &ProcedureReading, look: &RowLook<'_>) -> Protection {
     let holds = |step: usize| {
         let touches = &procedure.steps[step].touches;
         if touches.unsupported.iter().any(|construct| construct == "an advisory lock") {
@@ -82,7 +82,12 @@ fn plain_read_before(procedure: &ProcedureReading, step: usize) -> bool {
 }
 
 /// Whether the row of a touch is one that everybody takes before they change what the look is about.
-fn protects(program: &ProgramReading<'_>, procedure: &ProcedureReading, look: &Look<'_>, touch: &TableTouch) -> bool {
+fn protects(
+    program: &ProgramReading<'_>,
+    procedure: &ProcedureReading,
+    look: &RowLook<'_>,
+    touch: &TableTouch,
+) -> bool {
     if !takes_row(touch) {
         return false;
     }

@@ -8,11 +8,11 @@
 
 use super::protection::{OVERWRITING, protection};
 use super::reading::{ProcedureReading, ProgramReading, variables_of};
-use super::{Found, LintRule};
+use super::{LintRule, RuleFound};
 use crate::finding::FixKind;
 use skew_sql::touched::TouchKind;
 
-pub(super) fn find(program: &ProgramReading<'_>, procedure: &ProcedureReading) -> Vec<Found> {
+pub(super) fn find(program: &ProgramReading<'_>, procedure: &ProcedureReading) -> Vec<RuleFound> {
     let mut found = Vec::new();
     for look in procedure.all_looks().filter(|look| look.is_plain()) {
         let levels = protection(program, procedure, &look).leaves(&OVERWRITING);
@@ -40,8 +40,8 @@ fn told(
     table: &str,
     column: &str,
     levels: Vec<skew_history::EngineLevel>,
-) -> Found {
-    Found {
+) -> RuleFound {
+    RuleFound {
         rule: LintRule::ReadModifyWrite,
         anomaly: "lost-update",
         steps,

@@ -34,22 +34,22 @@ pub(super) struct ProcedureReading {
 }
 
 /// A statement that looks at rows of one table, and where what it finds goes.
-pub(super) struct Look<'a> {
+pub(super) struct RowLook<'a> {
     pub(super) step: usize,
     pub(super) touch: &'a TableTouch,
     /// Whether what it finds goes to a client, who may give it back as any value that was not used before: the statements of a log.
     pub(super) leaves: bool,
-    slots: Values,
+    slots: HeldValues,
 }
 
 /// Variables, and of which columns each holds something.
-type Values = BTreeMap<usize, BTreeSet<String>>;
+type HeldValues = BTreeMap<usize, BTreeSet<String>>;
 
 /// How far a look has come: what is known before a step.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Trail {
     pub(super) step: usize,
-    pub(super) values: Values,
+    pub(super) values: HeldValues,
     /// The columns whose values some branch on the way has looked at.
     pub(super) checked: BTreeSet<String>,
     /// The first branch that asked anything about it, if only whether there was a row.
@@ -129,16 +129,16 @@ impl ProcedureReading {
     }
 
     /// The statements whose only purpose is to look at rows of one table, for the procedure itself.
-    pub(super) fn looks(&self) -> Vec<Look<'_>> {
+    pub(super) fn looks(&self) -> Vec<RowLook<'_>> {
         self.all_looks().filter(|look| !look.leaves).collect()
     }
 
     /// The same, with those whose results leave the procedure.
-    pub(super) fn all_looks(&self) -> impl Iterator<Item = Look<'_>> {
+    pub(super) fn all_looks(&self) -> impl Iterator<Item = RowLook<'_>> {
         (0..self.steps.len()).filter_map(|step| self.look(step))
     }
 
-    fn look(&self, number: usize) -> Option<Look<'_>> {
+    fn look(&self, number: usize) -> Option<RowLook<'_>> {
         let step = &self.steps[number];
         let [touch] = step.touches.tables.as_slice() else { return None };
         if is_change(touch) {
@@ -153,14 +153,14 @@ impl ProcedureReading {
             (FlowAction::Run, Some(FlowAction::Next(slots, _))) => {
                 slots.clone().map(|slot| (slot, held(touch, None))).collect()
             }
-            (FlowAction::Branch(_), _) => Values::new(),
+            (FlowAction::Branch(_), _) => HeldValues::new(),
             (FlowAction::Run, _) => {
                 leaves = true;
                 self.unused(number).into_iter().map(|slot| (slot, held(touch, None))).collect()
             }
             _ => return None,
         };
-        Some(Look { step: number, touch, leaves, slots })
+        Some(RowLook { step: number, touch, leaves, slots })
     }
 
     /// The variables that no step up to this one uses.
@@ -173,7 +173,7 @@ impl ProcedureReading {
     }
 
     /// Every way that what was found can go.
-    pub(super) fn follow(&self, look: &Look<'_>) -> Vec<Trail> {
+    pub(super) fn follow(&self, look: &RowLook<'_>) -> Vec<Trail> {
         let mut start = Trail { step: look.step, values: look.slots.clone(), checked: BTreeSet::new(), check: None };
         match self.steps[look.step].action {
             FlowAction::Branch(_) => {
@@ -194,7 +194,7 @@ impl ProcedureReading {
         seen.into_iter().collect()
     }
 
-    fn moved(&self, look: &Look<'_>, trail: &Trail) -> Trail {
+    fn moved(&self, look: &RowLook<'_>, trail: &Trail) -> Trail {
         let step = &self.steps[trail.step];
         let mut moved = trail.clone();
         match &step.action {
@@ -255,7 +255,7 @@ impl Trail {
     }
 }
 
-impl Look<'_> {
+impl RowLook<'_> {
     /// Whether rows are read without any lock.
     pub(super) fn is_plain(&self) -> bool {
         self.touch.kind == TouchKind::Read

@@ -6,7 +6,7 @@
 use super::reading::ProgramReading;
 use super::unit::{Unit, joined};
 use super::{
-    Found, LintFinding, LintRule, Rule, check_then_insert, check_then_update, finding_of, late_lock, next_number,
+    LintFinding, LintRule, Rule, RuleFound, check_then_insert, check_then_update, finding_of, late_lock, next_number,
     read_modify_write,
 };
 use crate::finding::FixKind;
@@ -41,7 +41,8 @@ pub(super) fn find(program: &Program, reading: &ProgramReading<'_>, unit: &Unit)
             ),
             (FixKind::Other, found.steps.1, format!("look again in {act}, with FOR UPDATE")),
         ];
-        let found = Found { rule: LintRule::WrongScope, levels: EngineLevel::ALL.to_vec(), sentence, fixes, ..found };
+        let found =
+            RuleFound { rule: LintRule::WrongScope, levels: EngineLevel::ALL.to_vec(), sentence, fixes, ..found };
         findings.push(finding_of(&joined.reading, found, &[look, act]));
     }
     findings

@@ -26,7 +26,7 @@ const FEWEST_FIELDS: usize = 23;
 const SEVERITIES: [&str; 12] =
     ["DEBUG1", "DEBUG2", "DEBUG3", "DEBUG4", "DEBUG5", "LOG", "INFO", "NOTICE", "WARNING", "ERROR", "FATAL", "PANIC"];
 
-type Read = (Vec<LogEvent>, Vec<BadLine>);
+type ReadLog = (Vec<LogEvent>, Vec<BadLine>);
 
 /// Whether a text begins with a record of a csvlog.
 pub(super) fn is_csv(text: &str) -> bool {
@@ -43,7 +43,7 @@ pub(super) fn is_json(text: &str) -> bool {
     object.is_some_and(|object| object.get("error_severity").is_some() && object.get("timestamp").is_some())
 }
 
-pub(super) fn read_csv(text: &str) -> Read {
+pub(super) fn read_csv(text: &str) -> ReadLog {
     let (mut events, mut bad) = (Vec::new(), Vec::new());
     for record in records(text) {
         let line = record.line;
@@ -69,7 +69,7 @@ pub(super) fn read_csv(text: &str) -> Read {
     (events, bad)
 }
 
-pub(super) fn read_json(text: &str) -> Read {
+pub(super) fn read_json(text: &str) -> ReadLog {
     let (mut events, mut bad) = (Vec::new(), Vec::new());
     for (number, written) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let line = u32::try_from(number + 1).unwrap_or(u32::MAX);

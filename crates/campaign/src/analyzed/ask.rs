@@ -8,7 +8,7 @@
 use super::concrete::concrete_programs;
 use super::confirm::{Confirmed, confirm};
 use super::fix::Fixing;
-use super::rules::Rules;
+use super::rules::RuleAnswers;
 use super::text::AnalyzedText;
 use super::{AnalyzeSettings, Analyzed, KnownFinding, Question, suppress, template_level};
 use skew_analyze::{
@@ -45,7 +45,7 @@ pub(crate) fn everything(text: AnalyzedText, settings: AnalyzeSettings) -> Analy
     let procedures = transactions.procedures.iter().map(|one| one.name.clone()).collect();
     let analysis = RobustnessAnalysis::new(transactions, settings.options).map_err(|many| many.0);
     let asking = Asking { text: &text, settings: &settings, unsupported: &unsupported, analysis };
-    let rules = Rules::of(&text);
+    let rules = RuleAnswers::of(&text);
     let mut questions = Vec::new();
     for level in &settings.levels {
         let question = asking.question(*level);

@@ -15,14 +15,14 @@ use skew_history::IsolationLevel;
 const COVERS: &str = "the rules of the lint know patterns; where they are silent, nothing is proved";
 
 /// What the rules find in a text.
-pub(super) struct Rules {
+pub(super) struct RuleAnswers {
     found: Vec<LintFinding>,
 }
 
-impl Rules {
-    pub(super) fn of(text: &AnalyzedText) -> Rules {
+impl RuleAnswers {
+    pub(super) fn of(text: &AnalyzedText) -> RuleAnswers {
         let program = text.with_sessions().unwrap_or_else(|| text.program.clone());
-        Rules { found: lint(&program, &text.text) }
+        RuleAnswers { found: lint(&program, &text.text) }
     }
 
     /// What they say to a question, beside an answer.
