@@ -129,7 +129,8 @@ pub fn lint(program: &Program, text: &str) -> Vec<LintFinding> {
         let mut told: BTreeSet<(usize, usize)> = BTreeSet::new();
         let all = RULES.iter().flat_map(|rule| rule(&reading, procedure));
         let heard: Vec<RuleFound> = all.filter(|found| !found.levels.is_empty() && told.insert(found.steps)).collect();
-        findings.extend(heard.into_iter().map(|found| finding_of(procedure, found, &[procedure.name.clone()])));
+        findings
+            .extend(heard.into_iter().map(|found| finding_of(procedure, found, std::slice::from_ref(&procedure.name))));
     }
     for unit in unit::units(program, text) {
         let known = |one: &LintFinding| findings.iter().any(|other: &LintFinding| other.is_like(one));
