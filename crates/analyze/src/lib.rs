@@ -16,12 +16,16 @@
 //! | `closure`, `instance` | which terms must be equal once some are; what was found out about that |
 //! | `split`, `search` | the form of all counterexamples, and the search for one |
 //! | [`robustness`], [`witness`] | the questions and their answers |
+//! | [`lint`] | patterns in single transactions that are known to go wrong |
+//! | [`log`] | logs of servers, as programs |
 //! | [`finding`] | what every engine answers with |
 
 mod closure;
 pub mod effect;
 pub mod finding;
 mod instance;
+pub mod lint;
+pub mod log;
 #[cfg(test)]
 mod reference;
 pub mod robustness;

@@ -39,6 +39,14 @@ pub struct Call {
 }
 
 impl Call {
+    /// The variable of the session that is given to a parameter or takes its value, by number.
+    pub fn variable(&self, parameter: usize) -> Option<usize> {
+        match self.arguments.get(parameter)? {
+            Argument::Variable { variable, .. } => Some(*variable),
+            Argument::Constant(_) => None,
+        }
+    }
+
     /// The constant that is given to a parameter, by number.
     pub fn constant(&self, parameter: usize) -> Option<&Datum> {
         match self.arguments.get(parameter)? {

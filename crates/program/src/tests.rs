@@ -304,3 +304,34 @@ fn programs_that_cannot_run_are_refused_before_they_run() {
         assert!(!error.line.is_empty(), "{rest}");
     }
 }
+
+#[test]
+fn a_flow_tells_conditions_from_values_and_tests_for_null_from_uses() {
+    let text = "CREATE TABLE t (id INT PRIMARY KEY, n INT, most INT);
+        CREATE PROCEDURE p(IN x INT)
+        BEGIN
+          DECLARE a, b INT;
+          SELECT MAX(n), MIN(n) INTO a, b FROM t WHERE most > x;
+          UPDATE t SET n = n + a WHERE id = x AND n < most;
+          IF a IS NULL OR b > 3 THEN SIGNAL SQLSTATE '45000'; END IF;
+        END;";
+    let program = Program::parse(text).unwrap();
+    let flow = program.procedures()[0].flow();
+    let told = |statement: &str| flow.iter().find(|step| step.text.starts_with(statement)).expect("a step");
+    let sorted = |mut names: Vec<String>| {
+        names.sort();
+        names.join(" ")
+    };
+    let (select, update) = (&told("SELECT").touches, &told("UPDATE").touches);
+    assert!(select.aggregates && !update.aggregates);
+    assert_eq!(sorted(select.tables[0].condition.clone()), "most");
+    assert_eq!(sorted(update.tables[0].condition.clone()), "id most n");
+    let uses = |step: &FlowStep| -> Vec<(usize, bool)> {
+        let mut uses: Vec<_> = step.touches.variables.iter().map(|one| (one.slot, one.by_value())).collect();
+        uses.sort_unstable();
+        uses
+    };
+    // Slot 0 is the row count, then come x, a and b.
+    assert_eq!(uses(told("UPDATE")), [(1, true), (2, true)]);
+    assert_eq!(uses(told("a IS NULL")), [(2, false), (3, true)]);
+}

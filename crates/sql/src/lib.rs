@@ -62,4 +62,4 @@ pub use storage::{
     AdvisoryRequest, Columns, Fit, Fits, Granularity, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SequenceId,
     SequenceRule, SpaceId, Storage, Write,
 };
-pub use syntax::{Purpose, Statement};
+pub use syntax::{Lexeme, LexemeKind, Purpose, Statement, lexemes};

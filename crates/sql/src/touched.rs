@@ -35,6 +35,26 @@ pub struct Touches {
     pub outputs: Vec<ValueOrigin>,
     /// What it does that is not told here.
     pub unsupported: Vec<String>,
+    /// The variables of the program that it uses.
+    pub variables: Vec<VariableUse>,
+    /// Whether it makes one value of several rows: COUNT, MAX, SUM.
+    pub aggregates: bool,
+}
+
+/// How a statement uses a variable of the program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct VariableUse {
+    /// Which one.
+    pub slot: usize,
+    uses: usize,
+    null_tests: usize,
+}
+
+impl VariableUse {
+    /// Whether its value matters, rather than only whether it is NULL.
+    pub fn by_value(&self) -> bool {
+        self.uses > self.null_tests
+    }
 }
 
 /// One look at a table, or one change of it.
@@ -48,6 +68,8 @@ pub struct TableTouch {
     pub guarded: bool,
     /// The columns whose values matter: in WHERE, in the result, on the right sides of SET.
     pub reads: Vec<String>,
+    /// Those of them that decide which rows are meant: in WHERE.
+    pub condition: Vec<String>,
     /// What is done with the rows.
     pub kind: TouchKind,
 }
@@ -234,6 +256,7 @@ impl Touches {
                     let changes = with.definitions.iter().any(|(_, one)| matches!(one, Definition::Change(_)));
                     self.unsupported.extend(changes.then(|| "a change inside WITH".to_owned()));
                 }
+                Plan::Aggregate(_) => self.aggregates = true,
                 _ => {}
             }
         }
@@ -266,7 +289,8 @@ impl Touches {
             Columns::Some(places) => live_names(&read.table, places.iter().copied()),
         };
         let (rows, guarded) = rows_of(read);
-        self.tables.push(TableTouch { table: read.table.name.clone(), rows, guarded, reads, kind });
+        let condition = condition_of(read);
+        self.tables.push(TableTouch { table: read.table.name.clone(), rows, guarded, reads, condition, kind });
     }
 
     /// The rows of an UPDATE or DELETE, and whatever else decides about them.
@@ -283,11 +307,12 @@ impl Touches {
             Some((read, limited)) => {
                 read.condition.iter().for_each(|condition| self.subqueries(condition));
                 let (rows, guarded) = rows_of(read);
-                TableTouch { table, rows, guarded: guarded || limited, reads, kind }
+                TableTouch { table, rows, guarded: guarded || limited, reads, condition: condition_of(read), kind }
             }
             None => {
                 self.plan(&source.plan, needed);
-                TableTouch { table, rows: RowsTouched::Search, guarded: true, reads, kind }
+                let condition = reads.clone();
+                TableTouch { table, rows: RowsTouched::Search, guarded: true, reads, condition, kind }
             }
         };
         self.tables.push(touch);
@@ -329,6 +354,7 @@ impl Touches {
             rows: RowsTouched::Search,
             guarded: false,
             reads: Vec::new(),
+            condition: Vec::new(),
             kind: TouchKind::Insert(rows, taken),
         });
     }
@@ -340,6 +366,15 @@ impl Touches {
     }
 
     fn note_expression(&mut self, expression: &Expression) {
+        match &expression.node {
+            Node::Variable(slot) => self.variable(*slot).uses += 1,
+            Node::IsNull(operand) => {
+                if let Node::Variable(slot) = &operand.node {
+                    self.variable(*slot).null_tests += 1;
+                }
+            }
+            _ => {}
+        }
         let named = match &expression.node {
             Node::Sequence(call) if matches!(call.operation, SequenceOperation::Advisory(_)) => "an advisory lock",
             Node::UserVariable(_) => "a variable of the session",
@@ -347,6 +382,23 @@ impl Touches {
         };
         self.unsupported.push(named.to_owned());
     }
+}
+
+impl Touches {
+    fn variable(&mut self, slot: usize) -> &mut VariableUse {
+        let known = self.variables.iter().position(|variable| variable.slot == slot);
+        let place = known.unwrap_or_else(|| {
+            self.variables.push(VariableUse { slot, uses: 0, null_tests: 0 });
+            self.variables.len() - 1
+        });
+        &mut self.variables[place]
+    }
+}
+
+/// The columns of the table that its condition names.
+fn condition_of(read: &Read) -> Vec<String> {
+    let columns = read.condition.iter().flat_map(|condition| visit::columns(condition).own);
+    live_names(&read.table, columns)
 }
 
 fn read_of(plan: &Plan) -> Option<&Read> {

@@ -8,6 +8,7 @@
 use super::concrete::concrete_programs;
 use super::confirm::{Confirmed, confirm};
 use super::fix::Fixing;
+use super::rules::RuleAnswers;
 use super::text::AnalyzedText;
 use super::{AnalyzeSettings, Analyzed, AnsweredQuestion, KnownFinding, suppress, template_level};
 use skew_analyze::{
@@ -44,7 +45,13 @@ pub(crate) fn everything(text: AnalyzedText, settings: AnalyzeSettings) -> Analy
     let procedures = transactions.procedures.iter().map(|one| one.name.clone()).collect();
     let analysis = RobustnessAnalysis::new(transactions, settings.options).map_err(|many| many.0);
     let asking = Asking { text: &text, settings: &settings, unsupported: &unsupported, analysis };
-    let questions = settings.levels.iter().map(|level| asking.question(*level)).collect();
+    let rules = RuleAnswers::of(&text);
+    let mut questions = Vec::new();
+    for level in &settings.levels {
+        let question = asking.question(*level);
+        questions.extend(rules.beside(*level, &question));
+        questions.push(question);
+    }
     let lowest = asking.lowest();
     let known = asking.analysis.as_ref().ok();
     let conflicts = known.map(RobustnessAnalysis::conflicts).unwrap_or_default();
@@ -95,7 +102,8 @@ impl Asking<'_> {
         }
         match level.of_engine().and_then(template_level) {
             Some(Level::Serializable) => {
-                self.answer(level, AnalysisVerdict::Robust, vec![SERVER.to_owned()], Vec::new())
+                let covers = [SERVER.to_owned()].into_iter().chain(self.text.covers.iter().cloned()).collect();
+                self.answer(level, AnalysisVerdict::Robust, covers, Vec::new())
             }
             Some(known) => self.by_templates(level, known),
             None => self.unknown(level, format!("{level} is no level of PostgreSQL")),
@@ -169,6 +177,7 @@ impl Asking<'_> {
     fn covers(&self, analysis: &RobustnessAnalysis) -> Vec<String> {
         let mut covers = vec![INDEPENDENT.to_owned()];
         covers.extend(self.text.has_plain.then(|| PLAIN.to_owned()));
+        covers.extend(self.text.covers.iter().cloned());
         if self.settings.options.functional {
             covers.extend(
                 analysis.functions().iter().map(|column| format!("{column} never changes: no procedure writes it")),

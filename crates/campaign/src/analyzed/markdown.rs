@@ -50,7 +50,8 @@ impl Analyzed {
             let _ = writeln!(out, "| {} | {before}{text}{after}", number + 1);
         }
         if !finding.fixes.is_empty() {
-            out.push_str("\nFixes, each verified by another analysis:\n\n");
+            let verified = finding.fixes.iter().all(|fix| fix.verified);
+            out.push_str(if verified { "\nFixes, each verified by another analysis:\n\n" } else { "\nFixes:\n\n" });
         }
         for fix in &finding.fixes {
             let _ = writeln!(out, "- {}", fix.sentence);

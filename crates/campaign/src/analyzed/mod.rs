@@ -11,7 +11,8 @@
 //! | module | what it knows |
 //! |---|---|
 //! | `text` | several files as one program; which line is whose |
-//! | `ask` | the questions and who answers them; when an answer must be "unknown" |
+//! | `logs` | logs among the files, as procedures |
+//! | `ask`, `rules` | the questions and who answers them; when an answer must be "unknown" |
 //! | `concrete`, `confirm` | programs that show a witness; explored, and held against the serial orders |
 //! | `fix` | changes that help, verified |
 //! | `suppress` | what the author has accepted: in comments, in a baseline |
@@ -23,7 +24,9 @@ mod concrete;
 mod confirm;
 mod fix;
 mod json;
+mod logs;
 mod markdown;
+mod rules;
 mod sarif;
 mod suppress;
 mod tell;

@@ -13,7 +13,7 @@
 
 use super::{Analyzed, AnsweredQuestion, KnownFinding};
 use crate::counted;
-use skew_analyze::{AnalysisVerdict, Conflict, Finding, FindingStatus};
+use skew_analyze::{AnalysisEngine, AnalysisVerdict, Conflict, Finding, FindingStatus};
 use skew_view::Palette;
 use skew_view::terminals::{TerminalLine, TerminalText, terminals};
 use skew_view::words::{clean, wrap};
@@ -51,7 +51,12 @@ impl Analyzed {
     ) {
         let Palette { heading, faint, end, .. } = palette;
         let level = &question.answer.level;
-        let _ = writeln!(out, "\n{heading}{} at {level}{end}: {}", finding.anomaly, status(finding.status, palette));
+        let _ = writeln!(
+            out,
+            "\n{heading}{} at {level}{end}: {}",
+            finding.anomaly,
+            told_status(question, finding, palette)
+        );
         if let Some(reason) = &known.accepted {
             let _ = writeln!(out, "  accepted: {}", clean(reason));
             return;
@@ -65,7 +70,8 @@ impl Analyzed {
             let _ = writeln!(out, "  Gone with all of them at {}.", levels.join(" or "));
         }
         for fix in &finding.fixes {
-            paragraph(&format!("Fix, verified: {}.", fix.sentence), out);
+            let word = if fix.verified { "Fix, verified" } else { "Fix" };
+            paragraph(&format!("{word}: {}.", fix.sentence), out);
         }
         let _ = match known.replay(level) {
             Some(line) if known.kept.is_some() => writeln!(out, "  {faint}See it: {line}{end}"),
@@ -158,6 +164,15 @@ fn tell_run(known: &KnownFinding, out: &mut String) {
     }
 }
 
+/// How certain a finding is; nobody has looked for a run of what a rule has found.
+fn told_status(question: &Question, finding: &Finding, palette: Palette) -> String {
+    let Palette { doubtful, end, .. } = palette;
+    match question.answer.engine {
+        AnalysisEngine::Lint => format!("{doubtful}potential{end}: a pattern that is known to go wrong"),
+        _ => status(finding.status, palette),
+    }
+}
+
 pub(super) fn status(status: FindingStatus, palette: Palette) -> String {
     let Palette { good, bad, doubtful, end, .. } = palette;
     match status {
@@ -176,6 +191,9 @@ fn verdict(question: &AnsweredQuestion, palette: Palette) -> String {
         AnalysisVerdict::Robust => format!("{good}robust{end}: every execution is serializable"),
         AnalysisVerdict::NoneUpToK => format!("{good}none-up-to-k{end}: nothing with k = {}", answer.k.unwrap_or(0)),
         AnalysisVerdict::Unknown(reason) => format!("{doubtful}unknown{end}: {reason}"),
+        AnalysisVerdict::Anomaly if answer.engine == AnalysisEngine::Lint => {
+            format!("{doubtful}lint{end}: {}", counted(answer.findings.len() as u64, "pattern"))
+        }
         AnalysisVerdict::Anomaly => {
             let mut parts = Vec::new();
             for status in [FindingStatus::Confirmed, FindingStatus::Harmless, FindingStatus::Potential] {

@@ -3,15 +3,18 @@
 //! ```text
 //!   schema.sql    CREATE TABLE …;                        ──┐
 //!   queries.sql   -- name: take_out … (plain SQL)  procedures ├── one text ── Program
-//!   shop.sql      CREATE PROCEDURE …; SESSION …;          ──┘      └── line 40 is line 12 of queries.sql
+//!   shop.sql      CREATE PROCEDURE …; SESSION …;            │      └── line 40 is line 12 of queries.sql
+//!   server.csv    a log (`logs`)                          ──┘
 //! ```
 //!
 //! Sessions are no part of what is analysed, which is about all calls; they are kept because their arguments are good examples. What cannot be
 //! read because it is not supported becomes blank, and is on the list of what an answer does not cover.
 
+use super::logs::{self, LoggedText};
 use crate::Complaint;
 use crate::program_file::complaint;
 use skew_analyze::Unsupported;
+use skew_analyze::log::LogFormat;
 use skew_history::Place as LinePlace;
 use skew_program::{MadeLine, PartKind, Program, ProgramError, as_procedures, dialect_of, parts};
 use skew_sql::Session;
@@ -34,6 +37,8 @@ pub struct AnalyzedText {
     parameters: Vec<(String, String)>,
     /// Whether some transactions are no procedures.
     pub(crate) has_plain: bool,
+    /// What every answer rests on because of where transactions come from.
+    pub(crate) covers: Vec<String>,
     pub(crate) dialect: Dialect,
 }
 
@@ -51,19 +56,25 @@ pub struct FileLocation {
 impl AnalyzedText {
     /// Puts files together: names and texts.
     pub fn new(files: &[(String, String)]) -> Result<AnalyzedText, Complaint> {
-        let named = files.iter().find_map(|(_, text)| dialect_of(text));
+        let logs = files.iter().filter_map(|(_, text)| logs::format_of(text));
+        let named = files.iter().find_map(|(_, text)| dialect_of(text)).or(logs.map(LogFormat::dialect).next());
         let dialect = named.unwrap_or(Dialect::Postgres);
-        let session = schema_of(files, dialect);
+        let schema = schema_text(files, dialect);
+        let session = session_of(&schema, dialect);
         let mut joined = Joined::default();
         if let Some(dialect) = named {
             let word = if dialect == Dialect::MySql { "mysql" } else { "postgres" };
             joined.line(&format!("-- dialect: {word}"), (0, 1));
         }
-        for (number, (name, text)) in files.iter().enumerate() {
+        let is_log = |text: &str| logs::format_of(text).is_some();
+        for (number, (name, text)) in files.iter().enumerate().filter(|(_, (_, text))| !is_log(text)) {
             let made = as_procedures(text, name, &session).map_err(|error| complaint(name, &error))?;
             joined.parameters.extend(made.parameters);
             joined.has_plain |= made.has_plain;
             joined.file(number, name, made.lines, dialect)?;
+        }
+        for (number, (name, text)) in files.iter().enumerate().filter(|(_, (_, text))| is_log(text)) {
+            joined.log(number, logs::logged(name, text, &schema, &joined.procedure_names(dialect))?);
         }
         joined.program(files, dialect)
     }
@@ -115,17 +126,22 @@ impl AnalyzedText {
     }
 }
 
-/// A session that knows the tables of all files; one that knows nothing where they cannot be made, which is complained about later.
-fn schema_of(files: &[(String, String)], dialect: Dialect) -> Session {
+/// The statements of all files that make tables and first rows.
+fn schema_text(files: &[(String, String)], dialect: Dialect) -> String {
     let mut schema = String::new();
-    for (_, text) in files {
+    for (_, text) in files.iter().filter(|(_, text)| logs::format_of(text).is_none()) {
         let parts = parts(text, dialect).unwrap_or_default();
         for part in parts.iter().filter(|part| part.kind == PartKind::Schema) {
             schema.push_str(&text[part.bytes.clone()]);
             schema.push_str(";\n");
         }
     }
-    let program = Program::parse_in(&schema, skew_sql::by_place::EPOCH, dialect);
+    schema
+}
+
+/// A session that knows these tables; one that knows nothing where they cannot be made, which is complained about later.
+fn session_of(schema: &str, dialect: Dialect) -> Session {
+    let program = Program::parse_in(schema, skew_sql::by_place::EPOCH, dialect);
     program.map_or_else(|_| Session::new(dialect, std::sync::Arc::default()), |program| program.session())
 }
 
@@ -138,9 +154,32 @@ struct Joined {
     unsupported: Vec<Unsupported>,
     parameters: Vec<(String, String)>,
     has_plain: bool,
+    covers: Vec<String>,
 }
 
 impl Joined {
+    /// The procedures of a log, and what it has besides, on lines that say nothing.
+    fn log(&mut self, number: usize, logged: LoggedText) {
+        for (text, line) in &logged.lines {
+            self.line(text, (number, *line));
+        }
+        for (construct, line) in logged.unsupported {
+            self.line("--", (number, line));
+            let place = Place { line: self.lines.len() as u32, column: 1 };
+            self.unsupported.push(Unsupported { place, construct });
+        }
+        self.covers.push(logged.covers);
+    }
+
+    /// The names of all procedures so far.
+    fn procedure_names(&self, dialect: Dialect) -> Vec<String> {
+        let name = |kind: PartKind| match kind {
+            PartKind::Procedure(name) => Some(name),
+            _ => None,
+        };
+        parts(&self.text, dialect).unwrap_or_default().into_iter().filter_map(|part| name(part.kind)).collect()
+    }
+
     fn line(&mut self, text: &str, from: (usize, u32)) {
         self.text.push_str(text);
         self.text.push('\n');
@@ -193,8 +232,8 @@ impl Joined {
         }
         self.unsupported.sort_by_key(|one| (one.place.line, one.place.column));
         let files = files.iter().map(|(name, _)| name.clone()).collect();
-        let Joined { text, lines, sessions, unsupported, parameters, has_plain } = self;
-        Ok(AnalyzedText { files, text, lines, sessions, program, unsupported, parameters, has_plain, dialect })
+        let Joined { text, lines, sessions, unsupported, parameters, has_plain, covers } = self;
+        Ok(AnalyzedText { files, text, lines, sessions, program, unsupported, parameters, has_plain, covers, dialect })
     }
 
     /// A procedure that holds something unsupported becomes blank; whatever else is wrong is wrong.

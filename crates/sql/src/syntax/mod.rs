@@ -9,10 +9,12 @@
 
 mod copy;
 mod guard;
+mod lexemes;
 mod locks;
 mod place;
 mod purpose;
 
+pub use lexemes::{Lexeme, LexemeKind, lexemes};
 pub use purpose::Purpose;
 
 use place::Cursor;
@@ -71,16 +73,21 @@ impl Statement {
 /// The tokens of a text, none of them too deep.
 fn tokens(dialect: Dialect, text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     guard::check_size(text)?;
+    let tokens = tokenized(dialect, text)?;
+    guard::check_depth(&tokens)?;
+    Ok(locks::plain(without_bare_from(tokens)))
+}
+
+/// The tokens of a text, however deep.
+fn tokenized(dialect: Dialect, text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     let result = match dialect {
         Dialect::Postgres => Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location(),
         Dialect::MySql => Tokenizer::new(&MySqlDialect {}, text).tokenize_with_location(),
     };
-    let tokens = result.map_err(|error| {
+    result.map_err(|error| {
         let message = format!("syntax error: {}", error.message);
         SqlError::new(SqlState::SYNTAX_ERROR, message).at(place_of(error.location.line, error.location.column))
-    })?;
-    guard::check_depth(&tokens)?;
-    Ok(locks::plain(without_bare_from(tokens)))
+    })
 }
 
 /// `TRIM(BOTH FROM x)` is `TRIM(BOTH x)` to `sqlparser`, which expects characters before FROM.

@@ -17,6 +17,11 @@ pub struct PostgresServer {
 impl PostgresServer {
     /// Starts one and waits until it answers.
     pub fn start() -> Result<PostgresServer, ServerError> {
+        PostgresServer::start_with(&[])
+    }
+
+    /// The same with more settings, each as `name=value`.
+    pub fn start_with(more: &[&str]) -> Result<PostgresServer, ServerError> {
         let folders = folders();
         let initdb = program("initdb", "postgresql", &folders)?;
         let postgres = program("postgres", "postgresql", &folders)?;
@@ -30,7 +35,7 @@ impl PostgresServer {
         let sockets = format!("unix_socket_directories={}", folder.path.display());
         let settings =
             ["listen_addresses=127.0.0.1", "fsync=off", "deadlock_timeout=50ms", "max_connections=300", &sockets];
-        server.args(settings.iter().flat_map(|setting| ["-c", setting]));
+        server.args(settings.iter().chain(more).flat_map(|setting| ["-c", setting]));
         // An interrupt is PostgreSQL's fast shutdown: clients are sent away.
         let mut process = Process::spawn(server, "postgres", &folder, "-INT")?;
         let url = Url {

@@ -1,0 +1,64 @@
+//! What the rules of the lint say, beside the other engines: only what these have not shown already, and nothing that they have disproved.
+//!
+//! | the other engines say | told of the rules |
+//! |---|---|
+//! | robust | what goes wrong whatever the level: a row count that nobody looks at, the wrong scope |
+//! | anomaly | what is about other statements than their findings |
+//! | unknown | everything |
+
+use super::text::AnalyzedText;
+use super::{KnownFinding, Question, suppress};
+use skew_analyze::lint::{LintFinding, lint};
+use skew_analyze::{AnalysisEngine, AnalysisVerdict, Answer, Finding};
+use skew_history::IsolationLevel;
+
+const COVERS: &str = "the rules of the lint know patterns; where they are silent, nothing is proved";
+
+/// What the rules find in a text.
+pub(super) struct RuleAnswers {
+    found: Vec<LintFinding>,
+}
+
+impl RuleAnswers {
+    pub(super) fn of(text: &AnalyzedText) -> RuleAnswers {
+        let program = text.with_sessions().unwrap_or_else(|| text.program.clone());
+        RuleAnswers { found: lint(&program, &text.text) }
+    }
+
+    /// What they say to a question, beside an answer.
+    pub(super) fn beside(&self, level: IsolationLevel, other: &Question) -> Option<Question> {
+        let level = level.of_engine()?;
+        let here = self.found.iter().filter(|one| one.levels.contains(&level) && is_left(one, &other.answer));
+        let findings: Vec<Finding> = here.map(|one| one.finding.clone()).collect();
+        if findings.is_empty() {
+            return None;
+        }
+        let known = findings.iter().map(known).collect();
+        let covers = vec![COVERS.to_owned()];
+        let (verdict, engine) = (AnalysisVerdict::Anomaly, AnalysisEngine::Lint);
+        let answer = Answer { level: level.name().to_owned(), verdict, engine, k: None, findings, covers };
+        Some(Question { answer, known })
+    }
+}
+
+/// Whether another answer leaves something to say.
+fn is_left(found: &LintFinding, other: &Answer) -> bool {
+    let is_shown = |finding: &Finding| found.finding.locations.iter().all(|place| finding.locations.contains(place));
+    match other.verdict {
+        AnalysisVerdict::Robust | AnalysisVerdict::NoneUpToK => found.is_about_every_level(),
+        AnalysisVerdict::Anomaly => !other.findings.iter().any(is_shown),
+        AnalysisVerdict::Unknown(_) => true,
+    }
+}
+
+fn known(finding: &Finding) -> KnownFinding {
+    let call = |(number, name): (usize, &String)| format!("t{} {name}", number + 1);
+    KnownFinding {
+        run: None,
+        kept: None,
+        calls: finding.transactions.iter().enumerate().map(call).collect(),
+        safe_at: Vec::new(),
+        fingerprint: suppress::fingerprint(finding),
+        accepted: None,
+    }
+}
