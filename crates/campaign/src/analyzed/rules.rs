@@ -7,7 +7,7 @@
 //! | unknown | everything |
 
 use super::text::AnalyzedText;
-use super::{KnownFinding, Question, suppress};
+use super::{KnownFinding, AnsweredQuestion, suppress};
 use skew_analyze::lint::{LintFinding, lint};
 use skew_analyze::{AnalysisEngine, AnalysisVerdict, Answer, Finding};
 use skew_history::IsolationLevel;
@@ -26,7 +26,7 @@ impl RuleAnswers {
     }
 
     /// What they say to a question, beside an answer.
-    pub(super) fn beside(&self, level: IsolationLevel, other: &Question) -> Option<Question> {
+    pub(super) fn beside(&self, level: IsolationLevel, other: &AnsweredQuestion) -> Option<AnsweredQuestion> {
         let level = level.of_engine()?;
         let here = self.found.iter().filter(|one| one.levels.contains(&level) && is_left(one, &other.answer));
         let findings: Vec<Finding> = here.map(|one| one.finding.clone()).collect();
@@ -37,7 +37,7 @@ impl RuleAnswers {
         let covers = vec![COVERS.to_owned()];
         let (verdict, engine) = (AnalysisVerdict::Anomaly, AnalysisEngine::Lint);
         let answer = Answer { level: level.name().to_owned(), verdict, engine, k: None, findings, covers };
-        Some(Question { answer, known })
+        Some(AnsweredQuestion { answer, known })
     }
 }
 

@@ -165,7 +165,7 @@ fn tell_run(known: &KnownFinding, out: &mut String) {
 }
 
 /// How certain a finding is; nobody has looked for a run of what a rule has found.
-fn told_status(question: &Question, finding: &Finding, palette: Palette) -> String {
+fn told_status(question: &AnsweredQuestion, finding: &Finding, palette: Palette) -> String {
     let Palette { doubtful, end, .. } = palette;
     match question.answer.engine {
         AnalysisEngine::Lint => format!("{doubtful}potential{end}: a pattern that is known to go wrong"),
