@@ -18,6 +18,7 @@
 //! | [`robustness`], [`witness`] | the questions and their answers |
 //! | [`finding`] | what every engine answers with |
 
+pub mod anode;
 mod closure;
 pub mod effect;
 pub mod finding;
