@@ -61,6 +61,8 @@ pub struct TransactionStep {
     pub(crate) extremum: Option<Extremum>,
     /// Whether its result has exactly one row, whatever the tables hold.
     pub(crate) one_row: bool,
+    /// Whether its only result is how many rows it finds.
+    pub(crate) counts_rows: bool,
     /// What follows for variables where its condition is true.
     pub(crate) tested: TestedVariables,
     /// What comes next.
@@ -120,6 +122,7 @@ fn steps(procedure: &Procedure, effects: &mut Effects<'_>, unsupported: &mut Vec
             outputs: step.touches.outputs,
             extremum: step.touches.extremum,
             one_row: step.touches.one_row,
+            counts_rows: step.touches.counts_rows,
             tested: step.touches.tested,
             result_table: step.touches.tables.first().map(|touch| touch.table.clone()),
             action: step.action,

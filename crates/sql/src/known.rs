@@ -12,7 +12,7 @@
 
 use crate::touched::{Extremum, KnownOfRows, TestedVariables, ValueOrigin, origin};
 use crate::tree::expression::{Expression, Node};
-use crate::tree::plan::{AggregateKind, Plan};
+use crate::tree::plan::{AggregateCall, AggregateKind, Plan};
 use crate::tree::read::Read;
 use crate::tree::visit;
 use skew_value::Datum;
@@ -57,17 +57,7 @@ fn own_column(expression: &Expression) -> Option<usize> {
 
 /// A query that asks for the least or the greatest value of a column and for nothing else.
 pub(crate) fn extremum(plan: &Plan) -> Option<Extremum> {
-    let Plan::Project(input, expressions) = plan else { return None };
-    let (Plan::Aggregate(aggregation), [Expression { node: Node::Column { depth: 0, index: 0 }, .. }]) =
-        (&**input, expressions.as_slice())
-    else {
-        return None;
-    };
-    let (Plan::Read(read), [call], true) =
-        (&aggregation.input, aggregation.calls.as_slice(), aggregation.groups.is_empty())
-    else {
-        return None;
-    };
+    let (read, call) = only_aggregate(plan)?;
     let AggregateKind::Function(function) = &call.kind else { return None };
     let greatest = match function.name {
         "max" => true,
@@ -76,7 +66,28 @@ pub(crate) fn extremum(plan: &Plan) -> Option<Extremum> {
     };
     let [Expression { node: Node::Column { depth: 0, index }, .. }] = call.arguments.as_slice() else { return None };
     let column = read.table.columns.get(*index).filter(|column| !column.dropped)?.name.clone();
-    call.filter.is_none().then_some(Extremum { greatest, column })
+    Some(Extremum { greatest, column })
+}
+
+/// Whether a query asks how many rows there are, and for nothing else.
+pub(crate) fn counts_rows(plan: &Plan) -> bool {
+    only_aggregate(plan).is_some_and(|(_, call)| {
+        matches!(&call.kind, AggregateKind::Function(function) if function.name == "count") && call.arguments.is_empty()
+    })
+}
+
+/// The aggregate over rows of a table that is all that a query asks for.
+fn only_aggregate(plan: &Plan) -> Option<(&Read, &AggregateCall)> {
+    let Plan::Project(input, expressions) = plan else { return None };
+    let (Plan::Aggregate(aggregation), [Expression { node: Node::Column { depth: 0, index: 0 }, .. }]) =
+        (&**input, expressions.as_slice())
+    else {
+        return None;
+    };
+    match (&aggregation.input, aggregation.calls.as_slice(), aggregation.groups.is_empty()) {
+        (Plan::Read(read), [call], true) if call.filter.is_none() => Some((read, call)),
+        _ => None,
+    }
 }
 
 /// Whether a query has exactly one row, whatever the tables hold.
@@ -98,7 +109,7 @@ pub(crate) fn tested(plan: &Plan) -> TestedVariables {
     for condition in &conditions {
         test(condition, &mut tested);
     }
-    tested.exact = conditions.len() == 1 && is_null_test(&conditions[0]);
+    tested.exact = conditions.len() == 1 && (is_null_test(&conditions[0]) || zero_test(&conditions[0]).is_some());
     tested
 }
 
@@ -118,7 +129,25 @@ fn is_null_test(condition: &Expression) -> bool {
     }
 }
 
+/// A comparison of a variable with zero: the variable, and whether the comparison wants it to be zero. Negative values are not thought of.
+fn zero_test(condition: &Expression) -> Option<(usize, bool)> {
+    let Node::Call(call) = &condition.node else { return None };
+    let [first, second] = call.arguments.as_slice() else { return None };
+    let is_zero = |one: &Expression| matches!(one.node, Node::Constant(Datum::Integer(0)));
+    match (call.routine.name, variable(first), variable(second)) {
+        ("=", Some(number), None) if is_zero(second) => Some((number, true)),
+        ("=", None, Some(number)) if is_zero(first) => Some((number, true)),
+        ("<>" | ">", Some(number), None) if is_zero(second) => Some((number, false)),
+        _ => None,
+    }
+}
+
 fn test(condition: &Expression, tested: &mut TestedVariables) {
+    match zero_test(condition) {
+        Some((number, true)) => tested.zero.push(number),
+        Some((number, false)) => tested.not_zero.push(number),
+        None => {}
+    }
     match &condition.node {
         Node::IsNull(operand) => tested.null.extend(variable(operand)),
         Node::Not(inner) => match &inner.node {

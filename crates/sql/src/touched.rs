@@ -38,6 +38,8 @@ pub struct Touches {
     pub extremum: Option<Extremum>,
     /// Whether its result has exactly one row, whatever the tables hold.
     pub one_row: bool,
+    /// Whether its only result is how many rows it finds.
+    pub counts_rows: bool,
     /// What follows for variables where its only result is true.
     pub tested: TestedVariables,
     /// What it does that is not told here.
@@ -88,6 +90,10 @@ pub struct TestedVariables {
     pub not_null: Vec<usize>,
     /// Those that are NULL.
     pub null: Vec<usize>,
+    /// Those that are zero.
+    pub zero: Vec<usize>,
+    /// Those that are neither zero nor NULL.
+    pub not_zero: Vec<usize>,
     /// Whether the condition says nothing else, so that the opposite holds where it is not true.
     pub exact: bool,
 }
@@ -218,6 +224,7 @@ pub(crate) fn of_query(plan: &Plan) -> Touches {
     touches.plan(plan, (0..plan.width()).collect());
     touches.outputs = outputs(plan);
     (touches.extremum, touches.one_row) = (known::extremum(plan), known::has_one_row(plan));
+    touches.counts_rows = known::counts_rows(plan);
     touches.tested = known::tested(plan);
     touches
 }

@@ -71,6 +71,8 @@ pub(crate) struct SearchTarget {
     pub(crate) more: bool,
     /// Where only the least or greatest value of a part of the key is asked for.
     pub(crate) extremum: Option<ExtremumRead>,
+    /// Where rows are counted: there was none.
+    pub(crate) empty: Option<Claim>,
 }
 
 /// The least or greatest value of a part of a key.
@@ -89,7 +91,6 @@ pub(crate) struct ExtremumRead {
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     pub(crate) instance: usize,
-    pub(crate) procedure: usize,
     pub(crate) step: usize,
     /// Which of the rounds of its loop that are looked at; none outside of loops.
     pub(crate) round: Option<usize>,

@@ -168,11 +168,6 @@ impl Claims {
         !self.all(opposites)
     }
 
-    pub(crate) fn same(&mut self, first: Claim, second: Claim) -> Claim {
-        let (both, neither) = (self.all([first, second]), self.all([!first, !second]));
-        self.any([both, neither])
-    }
-
     /// At least one of these holds.
     pub(crate) fn require(&mut self, claims: impl IntoIterator<Item = Claim>) {
         let clause: Vec<Claim> = claims.into_iter().filter(|claim| *claim != self.no()).collect();

@@ -97,6 +97,12 @@ impl Ground<'_> {
         }
     }
 
+    /// A record that is there is among those that an access finds.
+    pub(crate) fn finds(&mut self, one: Numbered<'_>, record: RecordNumber) -> Claim {
+        let (meets, fits) = (self.meets(one.access, record), self.fits(one, record));
+        self.claims.all([meets, fits])
+    }
+
     /// An access writes a record.
     pub(crate) fn writes(&mut self, one: Numbered<'_>, record: RecordNumber) -> Claim {
         let meets = self.meets(one.access, record);

@@ -31,6 +31,7 @@ pub(crate) struct EdgeWay {
     /// The accesses by number, of the first instance and of the second.
     pub(crate) from: usize,
     pub(crate) to: usize,
+    pub(crate) record: RecordNumber,
 }
 
 /// A question on its way.
@@ -151,7 +152,7 @@ impl Encoding<'_> {
                     let holds = self.ground.dependency(one, two, kind, record);
                     if holds != self.ground.claims.no() {
                         self.is_later(one, two, kind, record, holds);
-                        ways.push(EdgeWay { holds, kind, from: one.number, to: two.number });
+                        ways.push(EdgeWay { holds, kind, from: one.number, to: two.number, record });
                     }
                 }
             }

@@ -5,6 +5,7 @@
 
 use super::access::{Access, AccessTarget, RecordNumber, Records};
 use super::claims::{Claim, Claims};
+use super::conflict::Numbered;
 use super::shape::Shape;
 use rustc_hash::FxHashMap;
 
@@ -84,6 +85,23 @@ impl<'a> Ground<'a> {
                 }
             }
             self.stays(*who, *record, *claim, accesses);
+        }
+        for (instance, all) in accesses.iter().enumerate() {
+            for (number, access) in all.iter().enumerate() {
+                self.counted(instance, Numbered { number, access });
+            }
+        }
+    }
+
+    /// Where rows are counted and a row is there, there is not none.
+    fn counted(&mut self, instance: usize, one: Numbered<'_>) {
+        let AccessTarget::Search(search) = &one.access.target else { return };
+        let Some(empty) = search.empty.filter(|_| !one.access.own_rows) else { return };
+        for ((who, record), alive) in self.lives(one.access.table) {
+            if who == instance || who == EVERYBODY {
+                let found = self.finds(one, record);
+                self.claims.imply([one.access.reached, alive, found], !empty);
+            }
         }
     }
 

@@ -29,6 +29,7 @@ mod conflict;
 mod counter;
 mod encoding;
 mod ground;
+mod prove;
 mod question;
 mod shape;
 mod smtlib;
@@ -37,6 +38,7 @@ mod specification;
 mod walk;
 
 pub use conflict::DependencyKind;
+pub use prove::{BoundedOptions, InductiveProof};
 pub use question::{BoundedAnalysis, FoundEdge, FoundInstances, Question, QuestionOutcome};
 pub use smtlib::SmtAnswer;
 pub use specification::{PAPER_LEVELS, Specification, SpecificationError};

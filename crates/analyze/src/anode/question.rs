@@ -56,6 +56,8 @@ pub struct FoundInstances {
     pub edges: Vec<FoundEdge>,
     /// The instances in the order of ar.
     pub order: Vec<usize>,
+    /// Whether all dependencies are about one row.
+    pub meets_twice: bool,
 }
 
 /// A dependency between two instances.
@@ -155,21 +157,22 @@ impl BoundedAnalysis {
         let run = |claims: &Vec<Option<Claim>>| {
             claims.iter().position(|claim| claim.is_some_and(|claim| model.is_true(claim))).unwrap_or_default()
         };
-        let mut edges = Vec::new();
+        let (mut edges, mut records) = (Vec::new(), Vec::new());
         for (first, second, ways) in &asked.edges {
             let Some(way) = ways.iter().find(|way| model.is_true(way.holds)) else { continue };
+            records.push(way.record);
             let (from, to) = (&encoding.accesses[*first][way.from], &encoding.accesses[*second][way.to]);
             let table = self.shape.tables[from.table].name.clone();
             edges.push(FoundEdge { from: (*first, from.step), to: (*second, to.step), table, kind: way.kind });
         }
         let mut claims = encoding.ground.claims.clone();
+        let known = claims.nodes.len();
+        let holds = |claim: Claim| claim.node < known && model.is_true(claim);
         let mut order: Vec<usize> = (0..size).collect();
-        let before = |claims: &mut super::claims::Claims, one: usize, two: usize| {
-            let claim = claims.before(one, two);
-            claim.node < encoding.ground.claims.nodes.len() && model.is_true(claim)
-        };
-        order.sort_by_key(|one| (0..size).filter(|other| before(&mut claims, *other, *one)).count());
-        FoundInstances { procedures: encoding.runs.iter().map(run).collect(), edges, order }
+        order.sort_by_key(|one| (0..size).filter(|other| holds(claims.before(*other, *one))).count());
+        let together = |pair: &[usize]| holds(encoding.ground.records.same(&mut claims, pair[0], pair[1]));
+        let meets_twice = records.windows(2).all(together);
+        FoundInstances { procedures: encoding.runs.iter().map(run).collect(), edges, order, meets_twice }
     }
 }
 

@@ -47,7 +47,9 @@ pub(crate) fn text(claims: &Claims) -> String {
         _ => None,
     });
     let instances = instances.max().unwrap_or_default();
-    (0..instances).for_each(|one| drop(writeln!(out, "(declare-const t{one} Int)")));
+    for one in 0..instances {
+        let _ = writeln!(out, "(declare-const t{one} Int)");
+    }
     if instances > 1 {
         let all: Vec<String> = (0..instances).map(|one| format!("t{one}")).collect();
         let _ = writeln!(out, "(assert (distinct {}))", all.join(" "));

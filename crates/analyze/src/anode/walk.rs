@@ -26,6 +26,8 @@ use std::collections::BTreeMap;
 struct Held {
     value: ValueNumber,
     null: Claim,
+    /// It is zero, where it is a number of rows.
+    zero: Option<Claim>,
 }
 
 /// What all variables are; those that are not there are NULL.
@@ -72,7 +74,7 @@ impl Walk<'_, '_> {
     }
 
     fn anything(&mut self) -> Held {
-        Held { value: self.fresh(), null: self.ground.claims.free() }
+        Held { value: self.fresh(), null: self.ground.claims.free(), zero: None }
     }
 }
 
@@ -256,18 +258,21 @@ impl Walk<'_, '_> {
         let holds = self.ground.claims.free();
         let tested = &self.flow.steps[at].tested;
         let null = |slot: &usize| variables.get(slot).map(|held| held.null);
-        let nulls: Vec<(Option<Claim>, bool)> = tested
-            .not_null
-            .iter()
-            .map(|slot| (null(slot), false))
-            .chain(tested.null.iter().map(|slot| (null(slot), true)))
-            .collect();
-        for (null, wanted) in nulls {
+        let always = self.ground.claims.yes();
+        let not_null = tested.not_null.iter().map(|slot| Some(!null(slot).unwrap_or(always)));
+        let is_null = tested.null.iter().map(|slot| Some(null(slot).unwrap_or(always)));
+        let zero = |slot: &usize| variables.get(slot).and_then(|held| held.zero);
+        let (is_zero, not_zero) = (tested.zero.iter().map(zero), tested.not_zero.iter().map(zero));
+        let counted: Vec<Claim> = is_zero.chain(not_zero.map(|zero| zero.map(|zero| !zero))).flatten().collect();
+        let exact = tested.exact && (tested.zero.is_empty() && tested.not_zero.is_empty() || !counted.is_empty());
+        let tests: Vec<Claim> = match counted.is_empty() {
+            true => not_null.chain(is_null).flatten().collect(),
+            false => counted,
+        };
+        for fact in tests {
             let claims = &mut self.ground.claims;
-            let null = null.unwrap_or(claims.yes());
-            let fact = if wanted { null } else { !null };
             claims.imply([reached, holds], fact);
-            if tested.exact {
+            if exact {
                 claims.imply([reached, fact], holds);
             }
         }
@@ -285,7 +290,7 @@ impl Walk<'_, '_> {
                     equal.unwrap_or_else(|| self.anything())
                 }
                 Some(origin) if found.reads_nothing => self.held(origin, variables),
-                _ => found.extremum.unwrap_or_else(|| self.anything()),
+                _ => found.aggregate.unwrap_or_else(|| self.anything()),
             };
             let Some(row) = found.row else {
                 variables.insert(*slot, new);
@@ -302,21 +307,21 @@ impl Walk<'_, '_> {
     /// What a value is; NULL is a value like any other, with its claim.
     fn held(&mut self, origin: &ValueOrigin, variables: &Variables) -> Held {
         match origin {
-            ValueOrigin::Constant(Datum::Null) => Held { value: self.fresh(), null: self.ground.claims.yes() },
+            ValueOrigin::Constant(Datum::Null) => Held { value: self.fresh(), null: self.ground.claims.yes(), zero: None },
             ValueOrigin::Constant(value) => {
                 let claims = &mut self.ground.claims;
-                Held { value: claims.constant(&format!("{value:?}")), null: claims.no() }
+                Held { value: claims.constant(&format!("{value:?}")), null: claims.no(), zero: None }
             }
             ValueOrigin::Variable(slot) if *slot > 0 => match variables.get(slot) {
                 Some(held) => *held,
-                None => Held { value: self.fresh(), null: self.ground.claims.yes() },
+                None => Held { value: self.fresh(), null: self.ground.claims.yes(), zero: None },
             },
             ValueOrigin::Computed(text, arguments) => {
                 let values: Vec<ValueNumber> = arguments.iter().map(|one| self.held(one, variables).value).collect();
                 // NULL among the arguments may make anything of it, and so does another call that is not known to be the same.
                 let known = arguments.iter().all(|one| matches!(one, ValueOrigin::Variable(_)));
                 match self.computed.get(&(text.clone(), values.clone())).filter(|_| known) {
-                    Some(value) => Held { value: *value, null: self.ground.claims.free() },
+                    Some(value) => Held { value: *value, null: self.ground.claims.free(), zero: None },
                     None => {
                         let held = self.anything();
                         self.computed.insert((text.clone(), values), held.value);
@@ -337,8 +342,8 @@ struct FoundRow {
     row: Option<Claim>,
     /// Columns whose value is known.
     equal: Vec<(String, Held)>,
-    /// The least or greatest value that was asked for.
-    extremum: Option<Held>,
+    /// The least or greatest value or the number of rows that was asked for.
+    aggregate: Option<Held>,
 }
 
 /// Statements.
@@ -348,7 +353,7 @@ impl Walk<'_, '_> {
         let step = &flow.steps[at];
         let reads_nothing = step.ways.iter().all(Vec::is_empty);
         let row = (!reads_nothing && !step.one_row).then(|| self.ground.claims.free());
-        let mut found = FoundRow { reads_nothing, row, equal: Vec::new(), extremum: None };
+        let mut found = FoundRow { reads_nothing, row, equal: Vec::new(), aggregate: None };
         let mut left = reached;
         for (number, way) in step.ways.iter().enumerate() {
             let mut taken = left;
@@ -392,7 +397,6 @@ impl Walk<'_, '_> {
         let is_blind = existence == Existence::Goes && !shape.counts[self.procedure];
         let access = Access {
             instance: self.instance,
-            procedure: self.procedure,
             step: at,
             round,
             reached,
@@ -437,8 +441,8 @@ impl Walk<'_, '_> {
         found: &mut FoundRow,
     ) -> SearchTarget {
         let shape = &self.ground.shape.tables[table];
-        let mut target = SearchTarget { key: vec![None; shape.width], others: Vec::new(), more: false, extremum: None };
-        target.more = effect.known.more;
+        let key = vec![None; shape.width];
+        let mut target = SearchTarget { key, others: Vec::new(), more: effect.known.more, extremum: None, empty: None };
         for (column, origin) in &effect.known.equal {
             let held = self.held(origin, variables);
             *reached = self.ground.claims.all([*reached, !held.null]);
@@ -455,7 +459,12 @@ impl Walk<'_, '_> {
             let held = self.anything();
             target.extremum =
                 Some(ExtremumRead { greatest: asked.greatest, part, found: held.value, none: held.null });
-            found.extremum = Some(held);
+            found.aggregate = Some(held);
+        }
+        if step.counts_rows && step.ways.iter().flatten().count() == 1 {
+            let (value, empty) = (self.fresh(), self.ground.claims.free());
+            target.empty = Some(empty);
+            found.aggregate = Some(Held { value, null: self.ground.claims.no(), zero: Some(empty) });
         }
         target
     }
@@ -492,6 +501,11 @@ impl Walk<'_, '_> {
                 if let Some(row) = found.row.filter(|_| is_row && !access.own_rows) {
                     let alive = ground.alive(access.instance, record);
                     ground.claims.imply([access.reached, row], alive);
+                    let key = &ground.shape.tables[access.table].key;
+                    let asks_more = effect.known.more || effect.known.equal.iter().any(|(name, _)| !key.contains(name));
+                    if !asks_more {
+                        ground.claims.imply([access.reached, alive], row);
+                    }
                 }
                 if access.existence == Existence::Comes && !access.own_rows {
                     let alive = ground.alive(access.instance, record);
