@@ -36,8 +36,8 @@ mod unfold;
 pub mod witness;
 
 pub use finding::{AnalysisEngine, AnalysisVerdict, Answer, Finding, FindingStatus, Fix, FixKind};
-pub use robustness::{Robustness, RobustnessAnalysis};
+pub use robustness::{Conflict, Robustness, RobustnessAnalysis};
 pub use split::Level;
 pub use transaction::{Transactions, Unsupported};
 pub use unfold::{TooMany, UnfoldOptions};
-pub use witness::Witness;
+pub use witness::{Dependency, DependencyKind, Witness, WitnessInstance, WitnessStatement};

@@ -24,6 +24,21 @@ use crate::witness::Witness;
 /// More procedures than this have too many subsets.
 const MOST_FOR_SUBSETS: usize = 14;
 
+/// So many counterexamples are told of one level.
+const MOST_TOLD: usize = 20;
+
+/// With more procedures than this only pairs of them are looked at one by one.
+const MOST_FOR_TRIPLES: usize = 12;
+
+/// Two procedures that touch the same, one of them changing it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Conflict {
+    /// The procedures, by number; twice the same where two instances of one meet.
+    pub between: (usize, usize),
+    /// The table.
+    pub table: String,
+}
+
 /// What is known of a program at some levels.
 #[derive(Clone, Debug)]
 pub enum Robustness {
@@ -86,6 +101,65 @@ impl RobustnessAnalysis {
         }
     }
 
+    /// Counterexamples with all procedures at one level: one for each set of up to three procedures that is not robust while all parts of it are;
+    /// none if all of them are robust. An error says why that is not known.
+    pub fn counterexamples(&self, level: Level) -> Result<Vec<Witness>, String> {
+        let count = self.transactions.procedures.len();
+        let searcher = Searcher::new(&self.templates, &self.graphs);
+        let whole = match self.answer(&searcher, &vec![Some(level); count]) {
+            Robustness::Robust => return Ok(Vec::new()),
+            Robustness::Unknown(reason) => return Err(reason),
+            Robustness::NotRobust(witness) => *witness,
+        };
+        let largest = if count > MOST_FOR_TRIPLES { 2 } else { 3 };
+        let mut broken: Vec<Vec<usize>> = Vec::new();
+        let mut told = Vec::new();
+        for set in small_sets(count, largest) {
+            if told.len() == MOST_TOLD || broken.iter().any(|part| part.iter().all(|one| set.contains(one))) {
+                continue;
+            }
+            let levels: Vec<Option<Level>> = (0..count).map(|one| set.contains(&one).then_some(level)).collect();
+            if let Robustness::NotRobust(witness) = self.answer(&searcher, &levels) {
+                told.push(*witness);
+                broken.push(set);
+            }
+        }
+        // A cycle of four different procedures that no smaller set has.
+        if told.is_empty() {
+            told.push(whole);
+        }
+        Ok(told)
+    }
+
+    /// A counterexample in which two different procedures take part, whatever each of them does alone.
+    pub fn counterexample_between(&self, one: usize, other: usize, level: Level) -> Option<Witness> {
+        let searcher = Searcher::new(&self.templates, &self.graphs);
+        let levels = vec![Some(level); self.transactions.procedures.len()];
+        [(one, other), (other, one)].into_iter().find_map(|(first, second)| {
+            match searcher.search_between(first, second, level) {
+                SearchOutcome::Found(found) => Some(self.witness(&found, &levels)),
+                SearchOutcome::Nothing | SearchOutcome::TooLong => None,
+            }
+        })
+    }
+
+    /// Which procedures meet in which tables, and one of them writes there: what an answer has looked at.
+    pub fn conflicts(&self) -> Vec<Conflict> {
+        let mut conflicts = std::collections::BTreeSet::new();
+        for (number, one) in self.templates.iter().enumerate() {
+            for other in &self.templates[number..] {
+                let between = (one.procedure.min(other.procedure), one.procedure.max(other.procedure));
+                for (_, mine) in one.operations() {
+                    let meets = other.operations().any(|(_, theirs)| mine.conflicts(theirs));
+                    // Entries of an index belong to their table.
+                    let table = self.tables[mine.table].split('@').next().unwrap_or_default().to_owned();
+                    conflicts.extend(meets.then_some(Conflict { between, table }));
+                }
+            }
+        }
+        conflicts.into_iter().collect()
+    }
+
     fn witness(&self, found: &SplitFound, levels: &[Option<Level>]) -> Witness {
         Witness::new((&self.transactions, &self.tables), &self.templates, found, levels)
     }
@@ -143,4 +217,21 @@ impl RobustnessAnalysis {
         }
         is_robust(&levels).then_some(levels)
     }
+}
+
+/// All sets of up to so many of the numbers below a count, small ones first.
+fn small_sets(count: usize, largest: usize) -> Vec<Vec<usize>> {
+    let mut sets: Vec<Vec<usize>> = (0..count).map(|one| vec![one]).collect();
+    let mut from = 0;
+    for _ in 1..largest {
+        let end = sets.len();
+        for place in from..end {
+            let longer = |next: usize| sets[place].iter().copied().chain([next]).collect();
+            let last = sets[place].last().copied().unwrap_or_default();
+            let more: Vec<Vec<usize>> = (last + 1..count).map(longer).collect();
+            sets.extend(more);
+        }
+        from = end;
+    }
+    sets
 }

@@ -95,6 +95,22 @@ impl<'a> Searcher<'a> {
         SearchOutcome::Nothing
     }
 
+    /// Looks for a counterexample in which one procedure is interrupted, and all others are instances of another one.
+    pub(crate) fn search_between(&self, first: usize, other: usize, level: Level) -> SearchOutcome {
+        let of = |procedure: usize| {
+            (0..self.templates.len()).filter(move |number| self.templates[*number].procedure == procedure)
+        };
+        let taking: Vec<(usize, Level)> = of(other).map(|number| (number, level)).collect();
+        let mut steps = 0;
+        for template in of(first) {
+            match self.search_from(template, level, &taking, &mut steps) {
+                SearchOutcome::Nothing => {}
+                outcome => return outcome,
+            }
+        }
+        SearchOutcome::Nothing
+    }
+
     /// Looks for one whose t1 is an instance of a template: as it is, and as others refine it.
     fn search_from(&self, first: usize, level: Level, taking: &[(usize, Level)], steps: &mut usize) -> SearchOutcome {
         let start = Labels::from_iter(0..self.graphs[first].len() as u32);

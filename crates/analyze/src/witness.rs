@@ -11,7 +11,7 @@
 use crate::closure::{Closure, Labels, TermGraph, TextNumbers};
 use crate::search::{OperationAt, SplitFound};
 use crate::split::Level;
-use crate::template::{Template, TermNode};
+use crate::template::{RowOperation, Template, TermNode};
 use crate::transaction::Transactions;
 use skew_value::Place;
 use std::collections::BTreeMap;
@@ -28,6 +28,8 @@ pub struct Witness {
     pub dependencies: Vec<Dependency>,
     /// Tables in which a row that the first one looks for is not there.
     pub missing: Vec<String>,
+    /// Which instances only read.
+    readers: Vec<bool>,
 }
 
 /// An instance of a procedure.
@@ -61,6 +63,33 @@ pub struct Dependency {
     pub from: (usize, Place),
     /// The later one, likewise.
     pub to: (usize, Place),
+    /// What joins them.
+    pub kind: DependencyKind,
+    /// The table in which they meet.
+    pub table: String,
+    /// The row, by number: equal numbers are one row. Nothing where rows are searched for.
+    row: Option<usize>,
+}
+
+/// What joins two transactions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DependencyKind {
+    /// The later one overwrites what the earlier one read.
+    Overwrites,
+    /// The later one reads what the earlier one wrote.
+    ReadsFrom,
+    /// The later one overwrites what the earlier one wrote.
+    Replaces,
+}
+
+impl DependencyKind {
+    fn of(from: &RowOperation, to: &RowOperation) -> DependencyKind {
+        match (from.reads & to.writes != 0, from.writes & to.reads != 0) {
+            (true, _) => DependencyKind::Overwrites,
+            (false, true) => DependencyKind::ReadsFrom,
+            (false, false) => DependencyKind::Replaces,
+        }
+    }
 }
 
 impl Witness {
@@ -95,7 +124,15 @@ impl Witness {
         };
         let dependency = |(number, (from, to)): (usize, &(OperationAt, OperationAt))| {
             let next = (number + 1) % count;
-            Dependency { from: (number, place(number, *from)), to: (next, place(next, *to)) }
+            let operation = |instance: usize, at: &OperationAt| &used[instance].chunks[at.0].operations[at.1];
+            let (one, other) = (operation(number, from), operation(next, to));
+            Dependency {
+                from: (number, place(number, *from)),
+                to: (next, place(next, *to)),
+                kind: DependencyKind::of(one, other),
+                table: tables.get(one.table).cloned().unwrap_or_default(),
+                row: one.row.filter(|_| other.row.is_some()).map(|row| values[number][row]),
+            }
         };
         let dependencies = found.links.iter().enumerate().map(dependency).collect();
         let table = |row: &usize| match used[0].terms[*row] {
@@ -103,7 +140,26 @@ impl Witness {
             _ => None,
         };
         let missing = found.missing.iter().filter_map(table).collect();
-        Witness { instances, statements: statements(transactions, &used, found.prefix), dependencies, missing }
+        let writes = |template: &&Template| template.operations().any(|(_, operation)| operation.writes != 0);
+        let readers = used.iter().map(|template| !writes(template)).collect();
+        let statements = statements(transactions, &used, found.prefix);
+        Witness { instances, statements, dependencies, missing, readers }
+    }
+
+    /// Its name, as far as the dependencies tell it: as `skew check` would call such a history.
+    pub fn anomaly(&self) -> &'static str {
+        let [first, .., last] = &self.dependencies[..] else { return "dependency-cycle" };
+        let is_one_row = first.row.is_some() && first.row == last.row;
+        let only_reads = self.readers.iter().any(|reads| *reads);
+        match (self.instances.len(), last.kind, is_one_row) {
+            (2, DependencyKind::Overwrites | DependencyKind::Replaces, true) => "lost-update",
+            (2, DependencyKind::ReadsFrom, true) => "non-repeatable-read",
+            (2, DependencyKind::ReadsFrom, false) => "fractured-read",
+            (2, DependencyKind::Replaces, false) => "stale-update",
+            (2, DependencyKind::Overwrites, false) => "write-skew",
+            (_, DependencyKind::Overwrites, _) if only_reads => "read-only-anomaly",
+            _ => "dependency-cycle",
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! [`predicted`] is the one that runs nothing: it asks what could have been instead of runs that are recorded. [`conformance`] leaves
-//! nothing to chance: it forces one interleaving after the other on a server.
+//! nothing to chance: it forces one interleaving after the other on a server. [`analyzed`] begins with no run at all, only with SQL.
 //!
 //! [`input`] makes histories of the bytes of recorded ones.
 //!
@@ -25,6 +25,7 @@
 //! The rest uses none of that. Clocks decide when to give up and what is told, never what a run does: that is the seed's. The user's files
 //! are behind [`recording::Archive`], Ctrl-C and time limits behind [`StopFlags`].
 
+pub mod analyzed;
 pub mod anomalies;
 mod checked;
 pub mod command;
@@ -59,7 +60,7 @@ pub use anomalies::counted;
 pub use checked::{Checked, each_once};
 pub use complaint::Complaint;
 pub use conclusion::Conclusion;
-pub use moment::Moment;
+pub use moment::{Moment, parse_duration};
 pub use program_file::ProgramFile;
 pub use seeds::RunProgress;
 pub use stop::StopFlags;

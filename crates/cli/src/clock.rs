@@ -3,6 +3,8 @@
 //! The checker counts steps and looks at a flag; here the flag is raised, by a sleeping thread or by a signal. It also tells which
 //! phase it is in; here somebody looks at the time when it does.
 
+pub(crate) use skew_campaign::parse_duration;
+
 use skew_campaign::{Moment, StopFlags};
 use skew_check::Progress;
 use skew_view::report::PhaseTime;
@@ -91,16 +93,6 @@ fn is_ignored(signal: i32) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
     mask.is_none_or(|mask| mask >> (signal - 1) & 1 == 1)
-}
-
-/// Reads `30s`, `500ms`, `2m`, `1h` or a number of seconds.
-pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
-    let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("", 1.0)];
-    let parsed = units.into_iter().find_map(|(unit, seconds)| {
-        let number: f64 = text.strip_suffix(unit)?.trim().parse().ok()?;
-        Duration::try_from_secs_f64(number * seconds).ok()
-    });
-    parsed.ok_or_else(|| format!("`{text}` is not a time; write it like 30s, 500ms, 2m or 1h"))
 }
 
 /// Now, by the clock of this machine, without the fraction of a second: it has to be written down.
@@ -255,17 +247,6 @@ fn draw_until_done((shown, woken): &(Mutex<Shown>, Condvar)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn durations_have_units() {
-        assert_eq!(parse_duration("30s"), Ok(Duration::from_secs(30)));
-        assert_eq!(parse_duration("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(parse_duration("1.5m"), Ok(Duration::from_secs(90)));
-        assert_eq!(parse_duration("2"), Ok(Duration::from_secs(2)));
-        for wrong in ["", "s", "-1s", "soon", "1e400h", "nans"] {
-            assert!(parse_duration(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn a_phase_that_comes_back_is_one_phase() {

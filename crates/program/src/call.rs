@@ -38,6 +38,16 @@ pub struct Call {
     pub(crate) arguments: Vec<Argument>,
 }
 
+impl Call {
+    /// The constant that is given to a parameter, by number.
+    pub fn constant(&self, parameter: usize) -> Option<&Datum> {
+        match self.arguments.get(parameter)? {
+            Argument::Constant(value) => Some(value),
+            Argument::Variable { .. } => None,
+        }
+    }
+}
+
 /// What is given to a parameter.
 #[derive(Clone, Debug)]
 pub(crate) enum Argument {

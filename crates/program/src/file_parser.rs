@@ -196,7 +196,7 @@ impl Parser<'_> {
     }
 
     /// CREATE [OR REPLACE] [DEFINER = …] PROCEDURE.
-    fn creates_procedure(&self) -> bool {
+    pub(super) fn creates_procedure(&self) -> bool {
         self.is_word("create")
             && (1..8)
                 .map(|count| self.ahead(count))
@@ -204,7 +204,7 @@ impl Parser<'_> {
                 .any(|spot| spot.is_word("procedure"))
     }
 
-    fn procedure(&mut self) -> Result<ProcedureText, SqlError> {
+    pub(super) fn procedure(&mut self) -> Result<ProcedureText, SqlError> {
         while !self.accept_word("procedure") {
             self.advance();
         }

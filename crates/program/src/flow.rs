@@ -13,7 +13,7 @@ use crate::instruction::{Instruction, Procedure, Query};
 use crate::syntax::ParameterMode;
 use skew_sql::Purpose;
 use skew_sql::touched::Touches;
-use skew_value::Place;
+use skew_value::{Place, SqlType};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -60,6 +60,11 @@ impl Procedure {
     pub fn given_slots(&self) -> Vec<usize> {
         let given = self.parameters.iter().filter(|parameter| parameter.mode != ParameterMode::Out);
         given.map(|parameter| parameter.slot).collect()
+    }
+
+    /// All parameters in order: the name, which way it goes, its type, its slot.
+    pub fn parameters(&self) -> impl Iterator<Item = (&str, ParameterMode, &SqlType, usize)> {
+        self.parameters.iter().map(|one| (one.name.as_str(), one.mode, &one.sql_type, one.slot))
     }
 
     /// The name of the parameter in a slot.

@@ -163,7 +163,11 @@ impl ExploredProgram<'_> {
 }
 
 /// Whether the transactions of a run that committed are what a level allows.
-fn compared<P: Explorable + ?Sized>(run: &Run<'_, P>, level: IsolationLevel, budget: Budget<'_>) -> RunAnswer {
+pub(crate) fn compared<P: Explorable + ?Sized>(
+    run: &Run<'_, P>,
+    level: IsolationLevel,
+    budget: Budget<'_>,
+) -> RunAnswer {
     let whole = run.answer_at(level, budget);
     let has_aborted = || run.order().len() > run.size().0;
     // Fewer transactions are never harder to allow.

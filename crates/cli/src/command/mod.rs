@@ -3,6 +3,7 @@
 //! A command is a struct of raw arguments that clap fills, and a `run` that turns them into checked settings, does the work and
 //! says how it ended. A new one is a module of its own and a line in each of the two lists below.
 
+mod analyze;
 mod check;
 mod conformance;
 mod convert;
@@ -24,6 +25,7 @@ use crate::exit::Exit;
 /// What can be done.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
+    Analyze(analyze::Arguments),
     Check(check::Arguments),
     Conformance(conformance::Arguments),
     Convert(convert::Arguments),
@@ -40,6 +42,7 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) fn run(self, console: &mut Console) -> Exit {
         match self {
+            Command::Analyze(arguments) => arguments.run(console),
             Command::Check(arguments) => arguments.run(console),
             Command::Conformance(arguments) => arguments.run(console),
             Command::Convert(arguments) => arguments.run(console),

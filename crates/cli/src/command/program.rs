@@ -21,7 +21,8 @@ pub(super) fn read(path: &Path, clock: Moment, levels: &[IsolationLevel]) -> Res
     ProgramFile::parse(name, text, clock, levels)
 }
 
-fn text_of(path: &Path, name: &str) -> Result<String, Complaint> {
+/// What is in a file of SQL.
+pub(super) fn text_of(path: &Path, name: &str) -> Result<String, Complaint> {
     let advice = "check the name; `-` is standard input";
     let complain = |error: std::io::Error| Complaint::new(name, cannot("read", &error), advice);
     note_input(path);

@@ -2,6 +2,7 @@
 //!
 //! One test binary, a module per subject. Here is only how to run it.
 
+mod analyze;
 mod anomalies;
 mod campaign;
 mod certificates;

@@ -1,0 +1,267 @@
+//! The questions, and who answers them.
+//!
+//! An answer is "robust" only if nothing that is not understood could matter. What is not supported may read, write or lock anything, so one
+//! such place makes "robust" into "unknown" and says so; an anomaly that was found stays one, because the statements that show it are
+//! understood. With every transaction at PostgreSQL's serializable nothing can matter: the database itself refuses what would not be
+//! serializable, whatever the statements are.
+
+use super::concrete::concrete_programs;
+use super::confirm::{Confirmed, confirm};
+use super::fix::Fixing;
+use super::text::AnalyzedText;
+use super::{AnalyzeSettings, Analyzed, KnownFinding, Question, suppress, template_level};
+use skew_analyze::{
+    AnalysisEngine, AnalysisVerdict, Answer, Finding, FindingStatus, Level, RobustnessAnalysis, Transactions,
+    Unsupported, Witness,
+};
+use skew_history::{Engine, EngineLevel, IsolationLevel};
+use skew_value::{Dialect, Place};
+
+const INDEPENDENT: &str =
+    "transactions are independent: nothing is known of which ones a session runs one after the other";
+const PLAIN: &str = "what stands between BEGIN and COMMIT, behind a name or alone in a file is one transaction, and runs all its statements";
+const SERVER: &str =
+    "PostgreSQL refuses what would not be serializable (40001): whoever is refused runs the transaction again";
+
+/// So many pairs of procedures are tried where one of them alone is not confirmed.
+const MOST_PAIRS: usize = 30;
+
+/// What all questions are about.
+struct Asking<'a> {
+    text: &'a AnalyzedText,
+    settings: &'a AnalyzeSettings,
+    unsupported: &'a [Unsupported],
+    /// Templates; or why there are none.
+    analysis: Result<RobustnessAnalysis, String>,
+}
+
+/// All answers about a text.
+pub(crate) fn everything(text: AnalyzedText, settings: AnalyzeSettings) -> Analyzed {
+    let transactions = Transactions::of(&text.program);
+    let mut unsupported = [text.unsupported.clone(), transactions.unsupported.clone()].concat();
+    unsupported.sort_by_key(|one| (one.place.line, one.place.column));
+    unsupported.dedup();
+    let procedures = transactions.procedures.iter().map(|one| one.name.clone()).collect();
+    let analysis = RobustnessAnalysis::new(transactions, settings.options).map_err(|many| many.0);
+    let asking = Asking { text: &text, settings: &settings, unsupported: &unsupported, analysis };
+    let questions = settings.levels.iter().map(|level| asking.question(*level)).collect();
+    let lowest = asking.lowest();
+    let known = asking.analysis.as_ref().ok();
+    let conflicts = known.map(RobustnessAnalysis::conflicts).unwrap_or_default();
+    Analyzed { text, settings, questions, lowest, unsupported, conflicts, procedures }
+}
+
+impl Asking<'_> {
+    fn question(&self, level: IsolationLevel) -> Question {
+        let mut question = self.asked(level);
+        for reason in self.not_covered(level) {
+            if question.answer.verdict == AnalysisVerdict::Robust {
+                question.answer.verdict = AnalysisVerdict::Unknown(reason);
+            }
+        }
+        question
+    }
+
+    /// Why "robust" would be too much, all reasons.
+    fn not_covered(&self, level: IsolationLevel) -> Vec<String> {
+        // Whatever it does, the database keeps it serializable.
+        if level.of_engine() == Some(EngineLevel::PostgresSerializable) {
+            return Vec::new();
+        }
+        let mut reasons = Vec::new();
+        if let Some(first) = self.unsupported.first() {
+            let more = match self.unsupported.len() - 1 {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let place = self.text.spot(first.place);
+            reasons.push(format!("{} at {place}{more} is not understood, and could matter", first.construct));
+        }
+        let meets = self.analysis.as_ref().is_ok_and(|analysis| !analysis.conflicts().is_empty());
+        if self.settings.sessions && meets {
+            let what = "two transactions of one session keep their order, which these conflicts might break";
+            reasons.push(format!("{what}; without --sessions, when they are independent, the answer is robust"));
+        }
+        reasons
+    }
+
+    /// What the engines say. Where templates do not know, nobody does yet.
+    fn asked(&self, level: IsolationLevel) -> Question {
+        let mysql = level.of_engine().is_some_and(|level| level.engine() == Engine::Mysql);
+        if mysql || self.text.dialect == Dialect::MySql {
+            let reason = "MySQL's repeatable read is not snapshot isolation, and its locks are not modelled here; explore the \
+                program at its levels with `skew explore`";
+            return self.unknown(level, reason.to_owned());
+        }
+        match level.of_engine().and_then(template_level) {
+            Some(Level::Serializable) => {
+                self.answer(level, AnalysisVerdict::Robust, vec![SERVER.to_owned()], Vec::new())
+            }
+            Some(known) => self.by_templates(level, known),
+            None => self.unknown(level, format!("{level} is no level of PostgreSQL")),
+        }
+    }
+
+    fn by_templates(&self, level: IsolationLevel, known: Level) -> Question {
+        let analysis = match &self.analysis {
+            Ok(analysis) => analysis,
+            Err(reason) => return self.unknown(level, reason.clone()),
+        };
+        match analysis.counterexamples(known) {
+            Err(reason) => self.unknown(level, reason),
+            Ok(witnesses) if witnesses.is_empty() => {
+                self.answer(level, AnalysisVerdict::Robust, self.covers(analysis), Vec::new())
+            }
+            Ok(witnesses) => {
+                let mut found: Vec<(Finding, KnownFinding)> =
+                    witnesses.iter().map(|witness| self.finding(analysis, known, witness)).collect();
+                found.extend(self.confirmed_pairs(analysis, known, &found));
+                self.answer(level, AnalysisVerdict::Anomaly, self.covers(analysis), found)
+            }
+        }
+    }
+
+    /// Where a procedure alone may go wrong and no run shows it, runs with another one may: those that do are told as well.
+    fn confirmed_pairs(
+        &self,
+        analysis: &RobustnessAnalysis,
+        level: Level,
+        found: &[(Finding, KnownFinding)],
+    ) -> Vec<(Finding, KnownFinding)> {
+        let procedures = &analysis.transactions().procedures;
+        let members = |finding: &Finding| {
+            let name = |one: &usize| finding.transactions.contains(&procedures[*one].name);
+            (0..procedures.len()).filter(name).collect::<Vec<usize>>()
+        };
+        let told: Vec<Vec<usize>> = found.iter().map(|(finding, _)| members(finding)).collect();
+        let is_alone = |place: usize| told[place].len() == 1 && found[place].0.status != FindingStatus::Confirmed;
+        let mut pairs: Vec<Vec<usize>> = Vec::new();
+        for one in (0..found.len()).filter(|place| is_alone(*place)).map(|place| told[place][0]) {
+            for other in (0..procedures.len()).filter(|other| *other != one) {
+                let pair = vec![one.min(other), one.max(other)];
+                let is_known = told.iter().any(|set| *set == pair || *set == [other]) && !pairs.contains(&pair);
+                let is_doubtful = (0..found.len()).any(|place| told[place] == [other] && is_alone(place));
+                pairs.extend((!pairs.contains(&pair) && (!is_known || is_doubtful)).then_some(pair));
+            }
+        }
+        let witness = |pair: &Vec<usize>| analysis.counterexample_between(pair[0], pair[1], level);
+        let tried = pairs.iter().take(MOST_PAIRS).filter_map(witness).map(|one| self.finding(analysis, level, &one));
+        tried.filter(|(finding, _)| finding.status == FindingStatus::Confirmed).collect()
+    }
+
+    fn unknown(&self, level: IsolationLevel, reason: String) -> Question {
+        self.answer(level, AnalysisVerdict::Unknown(reason), Vec::new(), Vec::new())
+    }
+
+    fn answer(
+        &self,
+        level: IsolationLevel,
+        verdict: AnalysisVerdict,
+        covers: Vec<String>,
+        found: Vec<(Finding, KnownFinding)>,
+    ) -> Question {
+        let (findings, known) = found.into_iter().unzip();
+        let (level, engine) = (level.to_string(), AnalysisEngine::Template);
+        Question { answer: Answer { level, verdict, engine, k: None, findings, covers }, known }
+    }
+
+    /// What an answer of templates rests on.
+    fn covers(&self, analysis: &RobustnessAnalysis) -> Vec<String> {
+        let mut covers = vec![INDEPENDENT.to_owned()];
+        covers.extend(self.text.has_plain.then(|| PLAIN.to_owned()));
+        if self.settings.options.functional {
+            covers.extend(
+                analysis.functions().iter().map(|column| format!("{column} never changes: no procedure writes it")),
+            );
+        }
+        covers
+    }
+
+    /// A witness, tried and with what helps.
+    fn finding(&self, analysis: &RobustnessAnalysis, level: Level, witness: &Witness) -> (Finding, KnownFinding) {
+        let Confirmed { status, shown } = confirm(concrete_programs(self.text, witness), level.of_engine());
+        let named = shown.as_ref().and_then(|run| run.anomaly).unwrap_or_else(|| witness.anomaly());
+        let fixing = Fixing { text: self.text, analysis, options: self.settings.options, level, witness };
+        let mut locations: Vec<Place> = witness.dependencies.iter().flat_map(|one| [one.from.1, one.to.1]).collect();
+        locations.dedup();
+        let mut each_once: Vec<Place> = Vec::new();
+        locations.into_iter().for_each(|place| each_once.extend((!each_once.contains(&place)).then_some(place)));
+        let finding = Finding {
+            anomaly: named.to_owned(),
+            status,
+            transactions: witness.instances.iter().map(|instance| instance.name.clone()).collect(),
+            locations: each_once,
+            interleaving: witness.statements.clone(),
+            fixes: fixing.fixes(),
+            sentence: sentence(witness),
+        };
+        let known = KnownFinding {
+            calls: calls(self.text, witness, shown.as_ref().map(|run| &run.calls[..])),
+            run: shown,
+            kept: None,
+            safe_at: self.safe_at(analysis, level, witness),
+            fingerprint: suppress::fingerprint(&finding),
+            accepted: None,
+        };
+        (finding, known)
+    }
+
+    /// The higher levels at which the procedures of a witness are safe.
+    fn safe_at(&self, analysis: &RobustnessAnalysis, level: Level, witness: &Witness) -> Vec<EngineLevel> {
+        let takes_part = |name: &str| witness.instances.iter().any(|one| one.name == name);
+        let safe = |higher: &Level| {
+            let of = |name: &str| takes_part(name).then_some(*higher);
+            let levels: Vec<Option<Level>> =
+                analysis.transactions().procedures.iter().map(|one| of(&one.name)).collect();
+            analysis.ask(&levels).is_robust()
+        };
+        let higher = Level::ALL.into_iter().filter(|other| *other > level);
+        higher.filter(safe).map(Level::of_engine).collect()
+    }
+
+    /// The lowest level of each procedure. Where something is not understood, or too much, serializable for all is all that is certain.
+    fn lowest(&self) -> Option<Vec<(String, EngineLevel)>> {
+        if self.text.dialect == Dialect::MySql {
+            return None;
+        }
+        let all: Vec<String> = self.text.program.procedures().iter().map(|one| one.name.clone()).collect();
+        let is_understood = self.unsupported.is_empty() && !self.settings.sessions;
+        let found = self.analysis.as_ref().ok().filter(|_| is_understood).and_then(RobustnessAnalysis::lowest);
+        let levels = found.unwrap_or_else(|| vec![Level::Serializable; all.len()]);
+        Some(all.into_iter().zip(levels.into_iter().map(Level::of_engine)).collect())
+    }
+}
+
+/// What goes wrong, in a sentence.
+fn sentence(witness: &Witness) -> String {
+    use skew_analyze::DependencyKind::{Overwrites, ReadsFrom, Replaces};
+    let name = |instance: usize| {
+        let numbered = format!("t{}", instance + 1);
+        witness.instances.get(instance).map_or(numbered.clone(), |one| format!("{numbered} ({})", one.name))
+    };
+    let told = |one: &skew_analyze::Dependency| {
+        let (from, to) = (name(one.from.0), name(one.to.0));
+        let table = one.table.split('@').next().unwrap_or_default();
+        match one.kind {
+            Overwrites => format!("{from} reads {table} before {to} changes it"),
+            ReadsFrom => format!("{to} sees what {from} wrote to {table}"),
+            Replaces => format!("{to} overwrites what {from} wrote to {table}"),
+        }
+    };
+    let parts: Vec<String> = witness.dependencies.iter().map(told).collect();
+    format!("{}: no serial order has all of that", parts.join("; "))
+}
+
+/// The calls with values; without a run, with names for values that have to be equal.
+fn calls(text: &AnalyzedText, witness: &Witness, concrete: Option<&[String]>) -> Vec<String> {
+    // A run may need more instances than the cycle has.
+    if let Some(calls) = concrete.filter(|calls| calls.len() == witness.instances.len()) {
+        return calls.iter().enumerate().map(|(number, call)| format!("t{} {call}", number + 1)).collect();
+    }
+    let call = |(number, instance): (usize, &skew_analyze::WitnessInstance)| {
+        let parameters: Vec<String> =
+            instance.parameters.iter().map(|(name, value)| format!("{} = v{value}", text.shown(name))).collect();
+        format!("t{} {}({})", number + 1, instance.name, parameters.join(", "))
+    };
+    witness.instances.iter().enumerate().map(call).collect()
+}

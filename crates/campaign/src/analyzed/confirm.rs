@@ -1,0 +1,288 @@
+//! Whether a finding is so: concrete programs explored at the level, and what they leave held against every serial order.
+//!
+//! ```text
+//!   ConcreteProgram ── Search: every run at the level ──┬── serializable: nothing to see
+//!                                                       └── not: rows and values at the end ── one serial order leaves the same? harmless
+//!                                                                                          └── none does: confirmed
+//! ```
+//!
+//! A call that the server refuses is not part of a run's outcome: its client tries again. What a call hands out are its OUT parameters and the
+//! rows of queries that go into no variable; local variables are nobody's business.
+
+use super::concrete::{ConcreteProgram, rows_of};
+use crate::explored::compared;
+use crate::judge;
+use skew_analyze::FindingStatus;
+use skew_check::Budget;
+use skew_explore::{
+    ExploreError, Movable, Options, Place as CallPlace, Playing, Run, RunAnswer, Search, SqlOptions, SqlProgram,
+};
+use skew_history::{EngineLevel, IsolationLevel};
+use skew_program::{CallOutcome, FlowAction, Heard, ParameterMode, Procedure, Spoken};
+use skew_value::{Datum, Place, output};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// So many runs of one program are looked at.
+const MOST_RUNS: usize = 3_000;
+
+/// So many runs of all programs for one finding.
+const MOST_RUNS_IN_ALL: usize = 12_000;
+
+/// More instances have too many serial orders.
+const MOST_INSTANCES: usize = 5;
+
+/// So many steps the checker may take for one question.
+const STEPS: u64 = 200_000;
+
+/// Rows and values at the end of a run, a line each.
+type RunOutcome = BTreeSet<String>;
+
+/// What exploring came to.
+pub(crate) struct Confirmed {
+    /// How certain the finding is now.
+    pub(crate) status: FindingStatus,
+    /// The run that shows it.
+    pub(crate) shown: Option<ConcreteRun>,
+}
+
+/// A run that is not serializable, of a program that was made for it.
+#[derive(Clone, Debug)]
+pub struct ConcreteRun {
+    /// What it is called, as `skew check` says.
+    pub(crate) anomaly: Option<&'static str>,
+    /// The program.
+    pub text: String,
+    /// The call of each instance.
+    pub(crate) calls: Vec<String>,
+    /// How to find the run again.
+    pub(crate) schedule: String,
+    /// What is at its end and at that of no serial order; or what all have in common.
+    pub(crate) end: Vec<String>,
+    /// What is at the end of serial orders instead: the order, and the lines.
+    pub(crate) serial: Vec<(String, Vec<String>)>,
+}
+
+/// Explores programs until one confirms the finding.
+pub(crate) fn confirm(programs: Vec<ConcreteProgram>, level: EngineLevel) -> Confirmed {
+    let mut left = MOST_RUNS_IN_ALL;
+    let mut harmless: Option<ConcreteRun> = None;
+    let mut is_complete = true;
+    for concrete in programs {
+        if left == 0 || concrete.calls.len() > MOST_INSTANCES {
+            is_complete = false;
+            break;
+        }
+        let tried = Tried::new(concrete, level);
+        match tried.explore(left.min(MOST_RUNS)) {
+            Err(_) => is_complete = false,
+            Ok(Explored { differing: Some(run), .. }) => {
+                return Confirmed { status: FindingStatus::Confirmed, shown: Some(run) };
+            }
+            Ok(Explored { harmless: found, runs, is_over, .. }) => {
+                left = left.saturating_sub(runs);
+                is_complete &= is_over;
+                harmless = harmless.or(found);
+            }
+        }
+    }
+    match harmless.filter(|_| is_complete) {
+        Some(run) => Confirmed { status: FindingStatus::Harmless, shown: Some(run) },
+        None => Confirmed { status: FindingStatus::Potential, shown: None },
+    }
+}
+
+/// A program that is explored.
+struct Tried {
+    concrete: ConcreteProgram,
+    level: IsolationLevel,
+    explorable: SqlProgram,
+}
+
+/// What was seen of its runs.
+struct Explored {
+    /// A run whose outcome no serial order has.
+    differing: Option<ConcreteRun>,
+    /// A run that is not serializable.
+    harmless: Option<ConcreteRun>,
+    runs: usize,
+    is_over: bool,
+}
+
+impl Tried {
+    fn new(concrete: ConcreteProgram, level: EngineLevel) -> Tried {
+        let explorable = SqlProgram::new(concrete.program.clone(), SqlOptions::default()).remembering();
+        Tried { concrete, level: IsolationLevel::Engine(level), explorable }
+    }
+
+    fn explore(&self, most: usize) -> Result<Explored, ExploreError> {
+        let mut serial: BTreeMap<BTreeSet<usize>, Vec<(String, RunOutcome)>> = BTreeMap::new();
+        let mut explored = Explored { differing: None, harmless: None, runs: 0, is_over: false };
+        let mut search = Search::new(&self.explorable, Options::new(self.level))?;
+        while explored.runs < most {
+            let Some(run) = search.next_run()? else {
+                explored.is_over = true;
+                break;
+            };
+            explored.runs += 1;
+            let is_broken = compared(&run, IsolationLevel::Serializable, Budget::steps(STEPS)) == RunAnswer::Fails
+                && run.answer(Budget::steps(STEPS)) == RunAnswer::Holds;
+            if !is_broken {
+                continue;
+            }
+            let (committed, outcome) = self.outcome(&run);
+            if !serial.contains_key(&committed) {
+                serial.insert(committed.clone(), self.serial(&committed)?);
+            }
+            let orders = serial.get(&committed).map(Vec::as_slice).unwrap_or_default();
+            if orders.iter().all(|(_, known)| *known != outcome) {
+                explored.differing = Some(self.shown(&run, &outcome, orders));
+                break;
+            }
+            explored.harmless = explored.harmless.or_else(|| Some(self.shown(&run, &outcome, orders)));
+        }
+        Ok(explored)
+    }
+
+    /// The instances that were not refused, and what is there at the end.
+    fn outcome(&self, run: &Run<'_, SqlProgram>) -> (BTreeSet<usize>, RunOutcome) {
+        let program = &self.concrete.program;
+        let mut outcome = RunOutcome::new();
+        let mut committed = BTreeSet::new();
+        for (place, left) in run.calls() {
+            if left.result.outcome == CallOutcome::Refused {
+                continue;
+            }
+            committed.insert(place.session);
+            let name = format!("t{}", place.session + 1);
+            if left.result.outcome != CallOutcome::Committed {
+                outcome.insert(format!("{name} is rolled back"));
+                continue;
+            }
+            let script = &program.scripts()[place.session];
+            let procedure = &program.procedures()[script.calls[place.number].procedure];
+            let handed: Vec<&str> =
+                procedure.parameters().filter(|one| one.1 != ParameterMode::In).map(|one| one.0).collect();
+            let fields = procedure.fields.iter().zip(&left.result.fields);
+            for (field, value) in fields.filter(|(field, _)| handed.contains(&field.name.as_str())) {
+                let value = crate::program_file::shown(value, field, program);
+                outcome.insert(format!("{name} returns {} = {value}", field.name));
+            }
+            let spoken = left.spoken.as_deref().unwrap_or_default();
+            let seen = returned(procedure, spoken).enumerate();
+            outcome.extend(seen.map(|(number, rows)| format!("{name} sees {rows} in query {}", number + 1)));
+        }
+        let state = run.final_states(1, Budget::steps(STEPS)).and_then(|states| states.into_iter().next());
+        outcome.extend(self.rows(state.unwrap_or_default()));
+        (committed, outcome)
+    }
+
+    /// All rows of a final state.
+    fn rows(&self, state: skew_explore::FinalState) -> Vec<String> {
+        let program = &self.concrete.program;
+        let mut storage = self.explorable.stored(state);
+        let mut told = Vec::new();
+        for table in program.initial().0.tables.keys() {
+            let Some((columns, rows)) = rows_of(program, &format!("SELECT * FROM \"{table}\""), &mut storage) else {
+                continue;
+            };
+            for row in rows {
+                let value = |(datum, (name, sql_type)): (&Datum, &(String, skew_value::SqlType))| match datum {
+                    Datum::Null => format!("{name} NULL"),
+                    datum => format!("{name} {}", output(datum, sql_type, program.dialect())),
+                };
+                let values: Vec<String> = row.iter().zip(&columns).map(value).collect();
+                let line = format!("{table}: {}", values.join(", "));
+                // Without a key there may be equal rows, and how many matters.
+                let again = told.iter().filter(|known: &&String| known.starts_with(&line)).count();
+                told.push(if again > 0 { format!("{line} ({})", again + 1) } else { line });
+            }
+        }
+        told
+    }
+
+    /// What every order of some instances leaves, one after the other.
+    fn serial(&self, members: &BTreeSet<usize>) -> Result<Vec<(String, RunOutcome)>, ExploreError> {
+        let others = (0..self.concrete.calls.len()).filter(|session| !members.contains(session));
+        let left_out = others.map(|session| CallPlace { session, number: 0 }).collect();
+        let alone = self.explorable.clone().without(left_out);
+        let level = IsolationLevel::Engine(EngineLevel::PostgresReadCommitted);
+        let mut playing = Playing::new(&alone, Options::new(level), 0)?;
+        let mut outcomes = Vec::new();
+        for order in orders(&members.iter().copied().collect::<Vec<usize>>()) {
+            let rank = |one: &Movable| order.iter().position(|known| *known == one.session).unwrap_or(usize::MAX);
+            let mut choose = |able: &[Movable]| {
+                let first = able.iter().enumerate().min_by_key(|(_, one)| rank(one));
+                first.map_or(0, |(place, _)| place)
+            };
+            let run = playing.run(&mut choose)?;
+            let names: Vec<String> = order.iter().map(|session| format!("t{}", session + 1)).collect();
+            outcomes.push((names.join(", "), self.outcome(&run).1));
+        }
+        Ok(outcomes)
+    }
+
+    fn shown(&self, run: &Run<'_, SqlProgram>, outcome: &RunOutcome, orders: &[(String, RunOutcome)]) -> ConcreteRun {
+        let is_common = |line: &&String| outcome.contains(*line) && orders.iter().all(|(_, one)| one.contains(*line));
+        let differing = |all: &RunOutcome| all.iter().filter(|line| !is_common(line)).cloned().collect();
+        let mut serial: Vec<(String, Vec<String>)> = Vec::new();
+        for (order, lines) in orders {
+            let lines: Vec<String> = differing(lines);
+            match serial.iter_mut().find(|(_, known)| *known == lines) {
+                Some((names, _)) => *names = format!("{names} or {order}"),
+                None => serial.push((order.clone(), lines)),
+            }
+        }
+        let found = run
+            .history()
+            .ok()
+            .map(|history| judge::compare(&history, IsolationLevel::Serializable, Budget::steps(STEPS)));
+        let anomaly = match found {
+            Some((judge::Judgement::Fails(found), _) | (_, Some(found))) => Some(found.kind.name()),
+            _ => None,
+        };
+        ConcreteRun {
+            anomaly,
+            text: self.concrete.text.clone(),
+            calls: self.concrete.calls.clone(),
+            schedule: run.subtree().to_string(),
+            end: differing(outcome),
+            serial,
+        }
+    }
+}
+
+/// The rows of queries whose rows go to the client: neither into variables nor into a loop.
+fn returned<'a>(procedure: &Procedure, spoken: &'a [Spoken]) -> impl Iterator<Item = String> + use<'a> {
+    let flow = procedure.flow();
+    let is_query = |number: &usize| {
+        let loops = matches!(flow.get(number + 1).map(|next| &next.action), Some(FlowAction::Next(..)));
+        flow[*number].action == FlowAction::Run && !loops
+    };
+    let places: Vec<Place> = (0..flow.len()).filter(is_query).map(|number| flow[number].place).collect();
+    spoken.iter().filter(move |one| places.contains(&one.place)).filter_map(|one| match &one.heard {
+        Heard::Rows(rows) => {
+            let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "NULL".to_owned());
+            let row = |row: &Vec<Option<String>>| row.iter().map(value).collect::<Vec<String>>().join(" | ");
+            Some(if rows.is_empty() {
+                "no row".to_owned()
+            } else {
+                rows.iter().map(row).collect::<Vec<String>>().join(" / ")
+            })
+        }
+        _ => None,
+    })
+}
+
+/// All orders.
+fn orders(members: &[usize]) -> Vec<Vec<usize>> {
+    if members.is_empty() {
+        return vec![Vec::new()];
+    }
+    let mut all = Vec::new();
+    for (place, first) in members.iter().enumerate() {
+        let rest: Vec<usize> =
+            members.iter().enumerate().filter(|(other, _)| *other != place).map(|(_, one)| *one).collect();
+        all.extend(orders(&rest).into_iter().map(|order| std::iter::once(*first).chain(order).collect::<Vec<usize>>()));
+    }
+    all
+}

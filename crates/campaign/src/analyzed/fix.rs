@@ -1,0 +1,270 @@
+//! What helps against a finding: changes that are made to the text, or levels, and kept only if the analysis of the result says that it is gone.
+//!
+//! ```text
+//!   SELECT n INTO have … ; UPDATE … SET n = have - k      UPDATE … SET n = stock.n - k         where `have` decides nothing else
+//!   SELECT … FROM t WHERE …;                              SELECT … FROM t WHERE … FOR UPDATE;
+//!                                                         UPDATE t SET c = t.c WHERE …; SELECT … FROM t WHERE …;
+//!   postgres:read-committed                               postgres:repeatable-read, for one procedure or for all that take part
+//! ```
+//!
+//! A lock is not a write: on a snapshot FOR UPDATE does not refuse somebody whose snapshot is older, an UPDATE that changes nothing does. So both
+//! are tried, and whichever is verified is told. The lines stay where they are, or a place would mean something else.
+
+use super::text::AnalyzedText;
+use skew_analyze::{Fix, FixKind, Level, RobustnessAnalysis, Transactions, UnfoldOptions, Witness};
+use skew_value::Place;
+use std::ops::Range;
+
+/// Who looks for fixes of one finding.
+pub(crate) struct Fixing<'a> {
+    pub(crate) text: &'a AnalyzedText,
+    pub(crate) analysis: &'a RobustnessAnalysis,
+    pub(crate) options: UnfoldOptions,
+    pub(crate) level: Level,
+    pub(crate) witness: &'a Witness,
+}
+
+/// A change of the text.
+struct Edit {
+    bytes: Range<usize>,
+    by: String,
+}
+
+impl Fixing<'_> {
+    /// All fixes that are verified, the smallest change of each kind.
+    pub(crate) fn fixes(&self) -> Vec<Fix> {
+        let mut fixes: Vec<Fix> = self.atomic_update().into_iter().collect();
+        fixes.extend(self.of_reads(FixKind::ForUpdate));
+        fixes.extend(self.of_reads(FixKind::IdentityUpdate));
+        fixes.extend(self.higher_level());
+        fixes
+    }
+
+    /// Whether the procedures of the finding are robust once the text is changed.
+    fn helps(&self, mut edits: Vec<Edit>) -> bool {
+        edits.sort_by_key(|edit| std::cmp::Reverse(edit.bytes.start));
+        let mut text = self.text.text.clone();
+        edits.into_iter().for_each(|edit| text.replace_range(edit.bytes, &edit.by));
+        let Some(changed) = self.text.changed(text) else { return false };
+        let transactions = Transactions::of(&changed.program);
+        if transactions.unsupported.len() > self.analysis.transactions().unsupported.len() {
+            return false;
+        }
+        let level = |name: &str| self.witness.instances.iter().any(|one| one.name == name).then_some(self.level);
+        let levels: Vec<Option<Level>> = transactions.procedures.iter().map(|one| level(&one.name)).collect();
+        RobustnessAnalysis::new(transactions, self.options).is_ok_and(|analysis| analysis.ask(&levels).is_robust())
+    }
+
+    /// The plain SELECTs that take part, in the order of the text.
+    fn reads(&self) -> Vec<Statement> {
+        let places = self.witness.dependencies.iter().flat_map(|one| [one.from.1, one.to.1]);
+        let mut places: Vec<Place> = places.collect();
+        places.sort_by_key(|place| (place.line, place.column));
+        places.dedup();
+        let plain = |place: Place| Statement::at(&self.text.text, place);
+        let is_read = |statement: &Statement| {
+            let words = statement.lower();
+            words.starts_with("select") && !words.contains(" for update") && !words.contains(" for share")
+        };
+        places.into_iter().filter_map(plain).filter(is_read).collect()
+    }
+
+    /// FOR UPDATE or an UPDATE that changes nothing, on one read if that is enough, else on all.
+    fn of_reads(&self, kind: FixKind) -> Option<Fix> {
+        let reads = self.reads();
+        let edit = |read: &Statement| match kind {
+            FixKind::ForUpdate => Some(Edit { bytes: read.bytes.end..read.bytes.end, by: " FOR UPDATE".to_owned() }),
+            _ => {
+                let update = self.identity_update(read)?;
+                Some(Edit { bytes: read.bytes.start..read.bytes.start, by: format!("{update}; ") })
+            }
+        };
+        let alone = reads.iter().map(std::slice::from_ref);
+        let all = (reads.len() > 1).then_some(&reads[..]);
+        for chosen in alone.chain(all) {
+            let Some(edits) = chosen.iter().map(edit).collect::<Option<Vec<Edit>>>() else { continue };
+            if self.helps(edits) {
+                let places: Vec<String> = chosen.iter().map(|read| self.text.spot(read.place)).collect();
+                let at = places.join(" and ");
+                let sentence = match (kind, self.identity_update(&chosen[0])) {
+                    (FixKind::IdentityUpdate, Some(update)) => {
+                        format!("write `{};` before the SELECT at {at}", self.text.shown(&update))
+                    }
+                    _ => format!("add FOR UPDATE to the SELECT at {at}"),
+                };
+                return Some(Fix { kind, place: chosen[0].place, verified: true, sentence });
+            }
+        }
+        None
+    }
+
+    /// `UPDATE t SET c = t.c WHERE …` for a `SELECT … FROM t WHERE …` of one table.
+    fn identity_update(&self, read: &Statement) -> Option<String> {
+        let lower = read.lower();
+        let from = word_at(&lower, "from")?;
+        let condition = word_at(&lower, "where")?;
+        let table = lower[from + 4..condition].trim();
+        let known = self.text.program.initial().0.tables.get(table)?;
+        let keys = known.key_columns();
+        let columns = known.column_names();
+        let mut others = columns.iter().filter(|column| !keys.contains(column));
+        let is_read = |column: &&String| word_at(&lower[..from], column).is_some();
+        let column = others.clone().find(is_read).or_else(|| others.next())?;
+        let condition = read.text[condition..].split_whitespace().collect::<Vec<&str>>().join(" ");
+        Some(format!("UPDATE {table} SET {column} = {table}.{column} {condition}"))
+    }
+
+    /// `SELECT c INTO v FROM t WHERE …; … UPDATE t SET c = … v …`, where v is for nothing else, as one UPDATE.
+    fn atomic_update(&self) -> Option<Fix> {
+        self.reads().iter().find_map(|read| self.computed_in_place(read))
+    }
+
+    fn computed_in_place(&self, read: &Statement) -> Option<Fix> {
+        let lower = read.lower();
+        let (into, from) = (word_at(&lower, "into")?, word_at(&lower, "from")?);
+        let column = lower.get("select".len()..into)?.trim();
+        let variable = lower.get(into + 4..from)?.trim();
+        let table = lower[from + 4..word_at(&lower, "where")?].trim();
+        let is_name =
+            |text: &str| !text.is_empty() && text.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+        if ![column, variable, table].into_iter().all(is_name) {
+            return None;
+        }
+        let is_same = |one: &Statement| one.condition().is_some() && one.condition() == read.condition();
+        let uses = |one: &Statement| word_at(&one.lower(), variable).is_some();
+        let update = self.updates_of(table).into_iter().find(|one| is_same(one) && uses(one))?;
+        let body = self.procedure_around(read)?;
+        let uses = words_at(&self.text.text[body.clone()].to_ascii_lowercase(), variable);
+        let others =
+            uses.iter().map(|at| at + body.start).filter(|at| !read.bytes.contains(at) && !update.bytes.contains(at));
+        // One more is its declaration.
+        if others.count() > 1 {
+            return None;
+        }
+        let instead = format!("{table}.{column}");
+        let mut edits: Vec<Edit> = words_at(&update.lower(), variable)
+            .into_iter()
+            .map(|at| at + update.bytes.start)
+            .map(|at| Edit { bytes: at..at + variable.len(), by: instead.clone() })
+            .collect();
+        let blank = self.text.text[read.bytes.start..read.bytes.end + 1].chars();
+        let by = blank.map(|letter| if letter == '\n' { '\n' } else { ' ' }).collect();
+        edits.push(Edit { bytes: read.bytes.start..read.bytes.end + 1, by });
+        let place = update.place;
+        let sentence = format!(
+            "let the UPDATE at {} compute with {column} itself, and drop the SELECT at {}",
+            self.text.spot(place),
+            self.text.spot(read.place)
+        );
+        self.helps(edits).then_some(Fix { kind: FixKind::AtomicUpdate, place, verified: true, sentence })
+    }
+
+    /// The UPDATEs of a table that take part.
+    fn updates_of(&self, table: &str) -> Vec<Statement> {
+        let places = self.witness.statements.iter().map(|statement| statement.place);
+        let found = places.filter_map(|place| Statement::at(&self.text.text, place));
+        let begins = format!("update {table} ");
+        found.filter(|statement| statement.lower().starts_with(&begins)).collect()
+    }
+
+    /// The bytes of the procedure that a statement stands in.
+    fn procedure_around(&self, statement: &Statement) -> Option<Range<usize>> {
+        let parts = skew_program::parts(&self.text.text, self.text.dialect).ok()?;
+        parts.into_iter().map(|part| part.bytes).find(|bytes| bytes.contains(&statement.bytes.start))
+    }
+
+    /// A higher level for one procedure if that is enough, else for all that take part.
+    fn higher_level(&self) -> Option<Fix> {
+        let procedures = &self.analysis.transactions().procedures;
+        let takes_part = |name: &str| self.witness.instances.iter().any(|one| one.name == name);
+        let members: Vec<usize> = (0..procedures.len()).filter(|one| takes_part(&procedures[*one].name)).collect();
+        let higher = Level::ALL.into_iter().filter(|level| *level > self.level);
+        let alone: Vec<Vec<usize>> = members.iter().map(|one| vec![*one]).collect();
+        for level in higher {
+            for chosen in alone.iter().chain([&members]) {
+                let of = |one: usize| if chosen.contains(&one) { level } else { self.level };
+                let levels: Vec<Option<Level>> =
+                    (0..procedures.len()).map(|one| members.contains(&one).then(|| of(one))).collect();
+                if self.analysis.ask(&levels).is_robust() {
+                    let names: Vec<&str> = chosen.iter().map(|one| procedures[*one].name.as_str()).collect();
+                    let sentence = format!(
+                        "run {} at {}, and again when it is refused with 40001",
+                        names.join(" and "),
+                        level.of_engine()
+                    );
+                    let place =
+                        procedures[chosen[0]].steps.first().map_or(Place { line: 1, column: 1 }, |step| step.place);
+                    return Some(Fix { kind: FixKind::HigherLevel, place, verified: true, sentence });
+                }
+            }
+        }
+        None
+    }
+}
+
+/// A statement where it stands.
+struct Statement {
+    place: Place,
+    /// Without its semicolon.
+    bytes: Range<usize>,
+    text: String,
+}
+
+impl Statement {
+    /// The statement at a place, up to its semicolon; nothing where a parenthesis or a word of a block ends it.
+    fn at(text: &str, place: Place) -> Option<Statement> {
+        let line = text.split_inclusive('\n').take(place.line.saturating_sub(1) as usize).map(str::len).sum::<usize>();
+        let rest = text.get(line..)?;
+        let column = rest.char_indices().nth(place.column.saturating_sub(1) as usize)?.0;
+        let start = line + column;
+        let (mut depth, mut quote) = (0_i32, None);
+        for (at, letter) in text[start..].char_indices() {
+            match (quote, letter) {
+                // A comment ends with its line.
+                (None, '-') if text[start + at..].starts_with("--") => quote = Some('\n'),
+                (Some(open), _) if letter == open => quote = None,
+                (Some(_), _) => {}
+                (None, '\'' | '"') => quote = Some(letter),
+                (None, '(') => depth += 1,
+                (None, ')') if depth == 0 => return None,
+                (None, ')') => depth -= 1,
+                (None, ';') => {
+                    let bytes = start..start + at;
+                    return Some(Statement { place, text: text[bytes.clone()].to_owned(), bytes });
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// What stands behind WHERE, without needless blanks.
+    fn condition(&self) -> Option<String> {
+        let lower = self.lower();
+        let condition = word_at(&lower, "where")?;
+        Some(lower[condition..].split_whitespace().collect::<Vec<&str>>().join(" "))
+    }
+
+    /// Its text in small letters, as long as it is.
+    fn lower(&self) -> String {
+        self.text.to_ascii_lowercase().replace('\n', " ")
+    }
+}
+
+/// Where a word stands first.
+fn word_at(text: &str, word: &str) -> Option<usize> {
+    words_at(text, word).first().copied()
+}
+
+/// Where a word stands.
+fn words_at(text: &str, word: &str) -> Vec<usize> {
+    let is_part =
+        |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_' || letter == '.');
+    let stands = |at: &usize| {
+        !is_part(text[..*at].chars().next_back()) && {
+            let next = text[at + word.len()..].chars().next();
+            !next.is_some_and(|letter| letter.is_alphanumeric() || letter == '_')
+        }
+    };
+    text.match_indices(word).map(|(at, _)| at).filter(stands).collect()
+}

@@ -1,0 +1,172 @@
+//! What could go wrong, from SQL alone: files in, an answer for each level out, each finding tried and each fix verified.
+//!
+//! ```text
+//!   files ── text: one program ── Transactions ──┬── ask: engines, per level ── Answer ── concrete, confirm: is it so?
+//!                                                │                                    └── fix: what helps
+//!                                                └── lowest: the level that each procedure needs
+//!                                                               │
+//!                                       Analyzed ── suppress, baseline ── tell · json · markdown · sarif
+//! ```
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | `text` | several files as one program; which line is whose |
+//! | `ask` | the questions and who answers them; when an answer must be "unknown" |
+//! | `concrete`, `confirm` | programs that show a witness; explored, and held against the serial orders |
+//! | `fix` | changes that help, verified |
+//! | `suppress` | what the author has accepted: in comments, in a baseline |
+//! | `verify` | what a change repairs |
+//! | `tell`, `json`, `markdown`, `sarif` | the report |
+
+mod ask;
+mod concrete;
+mod confirm;
+mod fix;
+mod json;
+mod markdown;
+mod sarif;
+mod suppress;
+mod tell;
+mod text;
+mod verify;
+
+pub use confirm::ConcreteRun;
+pub use suppress::Baseline;
+pub use text::{AnalyzedText, FileLocation};
+
+use crate::replay_line::quote;
+use crate::{Complaint, Conclusion};
+use skew_analyze::{AnalysisVerdict, Answer, Conflict, Finding, FindingStatus, Level, UnfoldOptions, Unsupported};
+use skew_history::{Engine, EngineLevel, IsolationLevel};
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct AnalyzeSettings {
+    /// The levels, in order.
+    pub levels: Vec<IsolationLevel>,
+    /// How statements become operations.
+    pub options: UnfoldOptions,
+    /// Whether several transactions may be of one session, which runs them one after the other.
+    pub sessions: bool,
+    /// Whether a finding that no run has shown is a failure, too.
+    pub fails_on_potential: bool,
+}
+
+impl AnalyzeSettings {
+    /// The levels that are asked about when nobody says which.
+    pub const USUAL: [IsolationLevel; 3] = [
+        IsolationLevel::Engine(EngineLevel::PostgresReadCommitted),
+        IsolationLevel::Engine(EngineLevel::PostgresRepeatableRead),
+        IsolationLevel::Engine(EngineLevel::PostgresSerializable),
+    ];
+
+    /// The levels that can be asked about.
+    pub fn possible_levels() -> impl Iterator<Item = IsolationLevel> {
+        AnalyzeSettings::USUAL.into_iter()
+    }
+
+    /// What is wrong with these settings, if anything is.
+    pub fn refusal(&self) -> Option<Complaint> {
+        let is_known = |level: &&IsolationLevel| match level.of_engine() {
+            Some(level) => level.engine() == Engine::Mysql || template_level(level).is_some(),
+            None => false,
+        };
+        let unknown = self.levels.iter().find(|level| !is_known(level))?;
+        let message = format!("{unknown} is no level that can be analysed");
+        let advice = "ask about postgres:read-committed, postgres:repeatable-read or postgres:serializable";
+        Some(Complaint::new("--level", message, advice))
+    }
+}
+
+/// The level as templates know it.
+pub(crate) fn template_level(level: EngineLevel) -> Option<Level> {
+    Level::ALL.into_iter().find(|known| known.of_engine() == level)
+}
+
+/// All answers about some files.
+pub struct Analyzed {
+    text: AnalyzedText,
+    settings: AnalyzeSettings,
+    questions: Vec<Question>,
+    /// The level that each procedure needs; nothing if that is not known.
+    lowest: Option<Vec<(String, EngineLevel)>>,
+    unsupported: Vec<Unsupported>,
+    conflicts: Vec<Conflict>,
+    procedures: Vec<String>,
+}
+
+/// A question with its answer.
+pub(crate) struct Question {
+    pub(crate) answer: Answer,
+    /// What is known of each finding of the answer, in its order.
+    pub(crate) known: Vec<KnownFinding>,
+}
+
+/// What is known of a finding beyond what an engine said.
+pub(crate) struct KnownFinding {
+    /// A run that shows it.
+    pub(crate) run: Option<ConcreteRun>,
+    /// The file that its program was kept in.
+    pub(crate) kept: Option<String>,
+    /// The values of parameters, where no run has some: `t1 balance(n = v1)`.
+    pub(crate) calls: Vec<String>,
+    /// The levels at which the same procedures are safe.
+    pub(crate) safe_at: Vec<EngineLevel>,
+    /// From the cycle: the same as long as its statements are.
+    pub(crate) fingerprint: String,
+    /// Why it does not count: the reason in a comment, or the baseline.
+    pub(crate) accepted: Option<String>,
+}
+
+impl KnownFinding {
+    /// The line that shows its run, where its program has a file; else that of its program on standard input.
+    pub(crate) fn replay(&self, level: &str) -> Option<String> {
+        let run = self.run.as_ref()?;
+        let file = self.kept.as_deref().map_or("-".to_owned(), quote);
+        Some(format!("skew explore {file} --level {level} --replay '{}'", run.schedule))
+    }
+}
+
+impl Analyzed {
+    /// Asks everything. Comments that accept findings without a reason are complained about.
+    pub fn new(text: AnalyzedText, settings: AnalyzeSettings, baseline: &Baseline) -> Result<Analyzed, Complaint> {
+        let mut analyzed = ask::everything(text, settings);
+        let suppressions = suppress::suppressions(&analyzed.text)?;
+        analyzed.accept(&suppressions, baseline);
+        Ok(analyzed)
+    }
+
+    fn findings(&self) -> impl Iterator<Item = (&Question, &Finding, &KnownFinding)> {
+        self.questions.iter().flat_map(|question| {
+            let told = question.answer.findings.iter().zip(&question.known);
+            told.map(move |(finding, known)| (question, finding, known))
+        })
+    }
+
+    /// The programs of runs that were found, each with a name for its file; `keep` says where it was put.
+    pub fn keep<E>(&mut self, mut keep: impl FnMut(&str, &str) -> Result<String, E>) -> Result<(), E> {
+        let mut number = 0;
+        for question in &mut self.questions {
+            for (finding, known) in question.answer.findings.iter().zip(&mut question.known) {
+                let Some(run) = &known.run else { continue };
+                number += 1;
+                known.kept = Some(keep(&format!("{number}-{}.sql", finding.anomaly), &run.text)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// How it ended: found, if a finding counts that is certain enough; inconclusive, if some answer is unknown.
+    pub fn conclusion(&self) -> Conclusion {
+        let counts = |finding: &Finding| match finding.status {
+            FindingStatus::Confirmed => true,
+            FindingStatus::Potential => self.settings.fails_on_potential,
+            FindingStatus::Harmless => false,
+        };
+        if self.findings().any(|(_, finding, known)| known.accepted.is_none() && counts(finding)) {
+            return Conclusion::Found;
+        }
+        let is_unknown = |question: &Question| matches!(question.answer.verdict, AnalysisVerdict::Unknown(_));
+        if self.questions.iter().any(is_unknown) { Conclusion::Inconclusive } else { Conclusion::Holds }
+    }
+}

@@ -1,0 +1,45 @@
+//! What a change of the text repairs: the findings before it, held against the answers after it.
+
+use super::Analyzed;
+use crate::Conclusion;
+use skew_analyze::{AnalysisVerdict, Finding};
+use skew_view::Palette;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+impl Analyzed {
+    /// In words what is gone, what is left and what is new, compared with an earlier text. It holds if no finding is left or new, and every
+    /// answer is known.
+    pub fn compared_with(&self, before: &Analyzed, palette: Palette) -> (String, Conclusion) {
+        let Palette { good, bad, doubtful, end, .. } = palette;
+        let (earlier, now) = (before.cycles(), self.cycles());
+        let mut out = String::new();
+        for (level, anomaly, names) in earlier.difference(&now) {
+            let _ = writeln!(out, "  {good}gone{end}  {anomaly} at {level}: {names}");
+        }
+        for (level, anomaly, names) in &now {
+            let is_old = earlier.iter().any(|(at, _, of)| at == level && of == names);
+            let word = if is_old { "left" } else { "new " };
+            let _ = writeln!(out, "  {bad}{word}{end}  {anomaly} at {level}: {names}");
+        }
+        let mut conclusion = if now.is_empty() { Conclusion::Holds } else { Conclusion::Found };
+        for question in &self.questions {
+            if let AnalysisVerdict::Unknown(reason) = &question.answer.verdict {
+                let _ = writeln!(out, "  {doubtful}unknown{end} at {}: {reason}", question.answer.level);
+                conclusion = if conclusion == Conclusion::Holds { Conclusion::Inconclusive } else { conclusion };
+            }
+        }
+        let names = |analyzed: &Analyzed| analyzed.text.files().join(", ");
+        (format!("{} after {}:\n{out}", names(self), names(before)), conclusion)
+    }
+
+    /// Level, anomaly and procedures of every finding.
+    fn cycles(&self) -> BTreeSet<(String, String, String)> {
+        let told = |level: &str, finding: &Finding| {
+            let mut names = finding.transactions.clone();
+            names.sort();
+            (level.to_owned(), finding.anomaly.clone(), names.join(", "))
+        };
+        self.findings().map(|(question, finding, _)| told(&question.answer.level, finding)).collect()
+    }
+}

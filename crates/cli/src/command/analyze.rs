@@ -1,0 +1,139 @@
+//! `skew analyze`: what could go wrong, from SQL alone. What is asked and told is in `skew_campaign::analyzed`.
+
+use super::program::{GranularityArgument, UpdatesArgument, text_of};
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::input::{self, Complaint};
+use crate::output::{unwritable, write_whole};
+use skew_analyze::UnfoldOptions;
+use skew_campaign::analyzed::{AnalyzeSettings, Analyzed, AnalyzedText, Baseline};
+use skew_campaign::each_once;
+use skew_history::level::{IsolationLevel, spellings};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Find what can go wrong between transactions, from their SQL alone, and the level that each one needs
+#[derive(clap::Args)]
+#[command(after_help = "Example (two people take money out of one account):\n  \
+    skew analyze examples/withdraw.sql\n  \
+    skew analyze schema.sql queries/ --level postgres:read-committed --format sarif\n\n\
+    Exit codes: 0 robust or nothing certain found, 1 an anomaly is confirmed, 2 bad usage or input, 3 unknown")]
+pub(crate) struct Arguments {
+    /// Schema and transactions: files and folders of .sql, put together; `-` is standard input
+    #[arg(required_unless_present = "verify_fix", value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[arg(short, long, value_name = "LEVEL,…", value_delimiter = ',',
+        help = format!("The levels to ask about: {} [default: all of them]", spellings(AnalyzeSettings::possible_levels())))]
+    level: Vec<IsolationLevel>,
+    /// What transactions conflict about: whole rows, or each cell of them
+    #[arg(long, value_enum, default_value_t = GranularityArgument::Cell)]
+    granularity: GranularityArgument,
+    /// Whether an UPDATE is one step, or a read and then a write
+    #[arg(long, value_enum, default_value_t = UpdatesArgument::Atomic)]
+    updates: UpdatesArgument,
+    /// Take each key that is looked up for any value, even where the column that it stands in never changes
+    #[arg(long, value_name = "WHAT", value_parser = ["independent-keys"])]
+    assume: Option<String>,
+    /// Let one session run several of the transactions, one after the other
+    #[arg(long)]
+    sessions: bool,
+    /// What makes the exit code 1: an anomaly that a run has shown, or one that no run has shown yet, too
+    #[arg(long, default_value = "confirmed", value_name = "STATUS", value_parser = ["confirmed", "potential"])]
+    fail_on: String,
+    /// Accept the findings in this file
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Write the findings to this file, to be accepted later
+    #[arg(long, value_name = "FILE")]
+    write_baseline: Option<PathBuf>,
+    /// Keep the programs that show findings in this folder, for `skew explore`
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    /// Say what a change repairs: two files or folders, before and after
+    #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["files", "keep", "baseline", "write_baseline", "format"])]
+    verify_fix: Vec<PathBuf>,
+    /// How to show the results
+    #[arg(long, default_value = "human", value_name = "FORMAT", value_parser = ["human", "json", "markdown", "sarif"])]
+    format: String,
+}
+
+impl Arguments {
+    pub(crate) fn run(self, console: &mut Console) -> Exit {
+        let outcome = match &self.verify_fix[..] {
+            [before, after] => self.verify(before, after, console),
+            _ => self.analyze(console),
+        };
+        console.conclude(outcome)
+    }
+
+    fn settings(&self) -> AnalyzeSettings {
+        let levels = if self.level.is_empty() { &AnalyzeSettings::USUAL[..] } else { &self.level };
+        let options = UnfoldOptions {
+            cells: self.granularity == GranularityArgument::Cell,
+            atomic: self.updates == UpdatesArgument::Atomic,
+            functional: self.assume.is_none(),
+        };
+        let levels = each_once(levels.iter().copied());
+        AnalyzeSettings { levels, options, sessions: self.sessions, fails_on_potential: self.fail_on == "potential" }
+    }
+
+    /// The answers about some files.
+    fn ask(&self, files: &[PathBuf], baseline: &Baseline) -> Result<Analyzed, Complaint> {
+        let settings = self.settings();
+        settings.refusal().map_or(Ok(()), Err)?;
+        Analyzed::new(AnalyzedText::new(&texts(files)?)?, settings, baseline)
+    }
+
+    fn analyze(&self, console: &mut Console) -> Result<Exit, Complaint> {
+        let read = |path: &PathBuf| {
+            let name = path.to_string_lossy();
+            Baseline::read(&name, &text_of(path, &name)?)
+        };
+        let mut analyzed = self.ask(&self.files, &self.baseline.as_ref().map_or(Ok(Baseline::default()), read)?)?;
+        if let Some(folder) = &self.keep {
+            fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+            analyzed.keep(|name, text| {
+                let path = folder.join(name);
+                write(&path, text).map(|()| path.to_string_lossy().into_owned())
+            })?;
+        }
+        self.write_baseline.as_ref().map_or(Ok(()), |path| write(path, &analyzed.baseline()))?;
+        match self.format.as_str() {
+            "json" => console.result(&analyzed.json()),
+            "markdown" => console.result(&analyzed.markdown()),
+            "sarif" => console.result(&analyzed.sarif()),
+            _ => console.say(&analyzed.human(console.palette)),
+        }
+        Ok(analyzed.conclusion().into())
+    }
+
+    /// `--verify-fix`.
+    fn verify(&self, before: &Path, after: &Path, console: &mut Console) -> Result<Exit, Complaint> {
+        let before = self.ask(&[before.to_owned()], &Baseline::default())?;
+        let after = self.ask(&[after.to_owned()], &Baseline::default())?;
+        let (text, conclusion) = after.compared_with(&before, console.palette);
+        console.say(&text);
+        Ok(conclusion.into())
+    }
+}
+
+/// The texts of all files that are named, of folders those that end in .sql.
+fn texts(files: &[PathBuf]) -> Result<Vec<(String, String)>, Complaint> {
+    let mut texts = Vec::new();
+    for file in files {
+        let is_folder = file.is_dir();
+        let names = input::locate(file)?.into_iter().map(|location| location.name());
+        for name in names.filter(|name| !is_folder || name.ends_with(".sql")) {
+            let text = text_of(Path::new(&name), &name)?;
+            texts.push((name, text));
+        }
+    }
+    match texts.is_empty() {
+        true => Err(Complaint::new("skew analyze", "the folder holds no .sql files".to_owned(), "name a file")),
+        false => Ok(texts),
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Complaint> {
+    write_whole(path, text).map_err(|error| unwritable(path, &error))
+}

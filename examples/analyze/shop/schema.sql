@@ -1,0 +1,2 @@
+CREATE TABLE product (id INT PRIMARY KEY, name TEXT NOT NULL, stock INT NOT NULL);
+CREATE TABLE purchase (id INT PRIMARY KEY, product INT NOT NULL REFERENCES product (id), amount INT NOT NULL);
