@@ -244,9 +244,8 @@ pub(crate) fn of_change(definitions: &[(usize, Definition)], change: &Change) ->
             };
             let kind = TouchKind::Update(update.assignments.iter().filter_map(told).collect());
             touches.changed(&update.source, &used, kind);
-            let raised = |(place, value): &(usize, Expression)| {
-                Some((names(table, &[*place]).pop()?, known::raised(value)?))
-            };
+            let raised =
+                |(place, value): &(usize, Expression)| Some((names(table, &[*place]).pop()?, known::raised(value)?));
             if let Some(touch) = touches.tables.last_mut() {
                 touch.known.raised = update.assignments.iter().filter_map(raised).collect();
             }

@@ -18,17 +18,7 @@ use super::access::{Access, AccessTarget, ExtremumRead, RecordNumber};
 use super::claims::Claim;
 use super::ground::{About, Ground};
 use super::shape::{EXISTS, Existence};
-
-/// Kinds of dependencies.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum DependencyKind {
-    /// The second reads what the first wrote.
-    Read,
-    /// The second writes over what the first wrote.
-    Write,
-    /// The second writes over what the first read.
-    AntiDependency,
-}
+use crate::witness::DependencyKind;
 
 /// An access with its number among those of its instance.
 #[derive(Clone, Copy)]
@@ -49,9 +39,9 @@ pub(crate) fn may_conflict(first: &Access, second: &Access, kind: DependencyKind
         return false;
     }
     match kind {
-        DependencyKind::Read => matters(second, first),
-        DependencyKind::Write => first.writes & second.writes != 0,
-        DependencyKind::AntiDependency => matters(first, second),
+        DependencyKind::ReadsFrom => matters(second, first),
+        DependencyKind::Replaces => first.writes & second.writes != 0,
+        DependencyKind::Overwrites => matters(first, second),
     }
 }
 
@@ -211,15 +201,15 @@ impl Ground<'_> {
     ) -> Claim {
         let (one, two) = (first.access.instance, second.access.instance);
         let parts = match kind {
-            DependencyKind::Read => {
+            DependencyKind::ReadsFrom => {
                 let (writes, reads) = (self.writes(first, record), self.reads(second, first, record, false));
                 [writes, reads, self.claims.sees(one, two)]
             }
-            DependencyKind::Write => {
+            DependencyKind::Replaces => {
                 let (writes, over) = (self.writes(first, record), self.writes(second, record));
                 [writes, over, self.claims.before(one, two)]
             }
-            DependencyKind::AntiDependency => {
+            DependencyKind::Overwrites => {
                 let (reads, writes) = (self.reads(first, second, record, true), self.writes(second, record));
                 [reads, writes, !self.claims.sees(two, one)]
             }
@@ -235,4 +225,3 @@ impl Ground<'_> {
         }
     }
 }
-

@@ -143,7 +143,8 @@ fn is_kept(transactions: &Transactions, shape: &Shape, counter: &Counter) -> boo
         let draws = draws(flow, shape);
         let own = || draws.iter().filter(|draw| draw.source == counter.source && draw.column == counter.column);
         let effects = || flow.steps.iter().flat_map(|step| step.ways.iter().flatten());
-        let writes = effects().filter(|effect| effect.table == counter.source && effect.writes.contains(&counter.column));
+        let writes =
+            effects().filter(|effect| effect.table == counter.source && effect.writes.contains(&counter.column));
         let of_table = effects().filter(|effect| shape.table(&effect.table) == counter.table);
         let mut comes = of_table.filter(|effect| matches!(existence(effect), Existence::Comes | Existence::Changes));
         let fits = |effect: &RowEffect| own().any(|draw| numbered(effect, draw, shape).as_ref() == Some(counter));

@@ -6,12 +6,13 @@
 
 use super::access::{Access, Record, RecordNumber};
 use super::claims::Claim;
-use super::conflict::{DependencyKind, Numbered, may_conflict};
+use super::conflict::{Numbered, may_conflict};
 use super::ground::Ground;
 use super::shape::Shape;
 use super::specification::{RuleAtom, Specification, SpecificationRule};
 use super::walk::Walk;
 use crate::transaction::Transactions;
+use crate::witness::DependencyKind;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -20,8 +21,7 @@ const ROUND_IN: usize = 0;
 const ROUND_OUT: usize = 1;
 const ROUNDS: usize = 2;
 
-const KINDS: [DependencyKind; 3] =
-    [DependencyKind::Read, DependencyKind::Write, DependencyKind::AntiDependency];
+const KINDS: [DependencyKind; 3] = [DependencyKind::ReadsFrom, DependencyKind::Replaces, DependencyKind::Overwrites];
 
 /// A way in which an edge can be there.
 #[derive(Clone, Debug)]
@@ -163,9 +163,16 @@ impl Encoding<'_> {
     }
 
     /// Who writes over what somebody read comes after all that was seen of it.
-    fn is_later(&mut self, one: Numbered<'_>, two: Numbered<'_>, kind: DependencyKind, record: RecordNumber, holds: Claim) {
+    fn is_later(
+        &mut self,
+        one: Numbered<'_>,
+        two: Numbered<'_>,
+        kind: DependencyKind,
+        record: RecordNumber,
+        holds: Claim,
+    ) {
         let reader = one.access.instance;
-        if kind != DependencyKind::AntiDependency || self.exact[reader] == self.ground.claims.yes() {
+        if kind != DependencyKind::Overwrites || self.exact[reader] == self.ground.claims.yes() {
             return;
         }
         let bits = match two.access.existence {
@@ -195,7 +202,7 @@ impl Encoding<'_> {
                     for record in self.common(one.access, two.access) {
                         let holds = self.ground.dependency(one, two, kind, record);
                         let certain = match kind {
-                            DependencyKind::AntiDependency => self.exact[first],
+                            DependencyKind::Overwrites => self.exact[first],
                             _ => self.ground.claims.yes(),
                         };
                         self.ground.claims.require([!holds, !certain]);
@@ -225,7 +232,7 @@ impl Encoding<'_> {
             let one = Numbered { number: *number, access };
             for (number, access) in &to {
                 let two = Numbered { number: *number, access };
-                if may_conflict(one.access, two.access, DependencyKind::Write) {
+                if may_conflict(one.access, two.access, DependencyKind::Replaces) {
                     for record in self.common(one.access, two.access) {
                         let (writes, over) = (self.ground.writes(one, record), self.ground.writes(two, record));
                         ways.push(self.ground.claims.all([writes, over]));

@@ -74,7 +74,8 @@ impl<'a> Ground<'a> {
 
     /// Says what follows for who is there from which records are one row, and from which inserts are seen.
     pub(crate) fn finish(&mut self, accesses: &[Vec<Access>]) {
-        let mut lives: Vec<((usize, RecordNumber), Claim)> = self.alive.iter().map(|(key, claim)| (*key, *claim)).collect();
+        let mut lives: Vec<((usize, RecordNumber), Claim)> =
+            self.alive.iter().map(|(key, claim)| (*key, *claim)).collect();
         lives.sort_unstable();
         for (place, ((who, record), claim)) in lives.iter().enumerate() {
             for ((other, twin), same) in &lives[place + 1..] {

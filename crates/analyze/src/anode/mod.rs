@@ -37,7 +37,6 @@ mod solve;
 mod specification;
 mod walk;
 
-pub use conflict::DependencyKind;
 pub use prove::{BoundedOptions, InductiveProof};
 pub use question::{BoundedAnalysis, FoundEdge, FoundInstances, Question, QuestionOutcome};
 pub use smtlib::SmtAnswer;

@@ -7,10 +7,9 @@
 //!                                            └── none-up-to-k
 //! ```
 
-use super::conflict::DependencyKind;
 use super::question::{BoundedAnalysis, FoundEdge, FoundInstances, Question, QuestionOutcome};
 use crate::finding::{AnalysisEngine, AnalysisVerdict, Answer, Finding, FindingStatus};
-use crate::witness::WitnessStatement;
+use crate::witness::{DependencyKind, WitnessStatement};
 use skew_check::Budget;
 
 /// How far a program is looked at.
@@ -85,7 +84,9 @@ impl BoundedAnalysis {
         let mut answers = Vec::new();
         let verdict = match (&found, looked_at) {
             (Some(_), _) => AnalysisVerdict::Anomaly,
-            (None, 0 | 1) => AnalysisVerdict::Unknown("the solver's budget ended before two instances were looked at".to_owned()),
+            (None, 0 | 1) => {
+                AnalysisVerdict::Unknown("the solver's budget ended before two instances were looked at".to_owned())
+            }
             _ => AnalysisVerdict::NoneUpToK,
         };
         let findings: Vec<Finding> = found.iter().map(|found| self.finding(found)).collect();
@@ -137,9 +138,8 @@ impl BoundedAnalysis {
 impl BoundedAnalysis {
     fn finding(&self, found: &FoundInstances) -> Finding {
         let name = |one: &usize| self.transactions.procedures[*one].name.clone();
-        let step = |(instance, step): (usize, usize)| {
-            &self.transactions.procedures[found.procedures[instance]].steps[step]
-        };
+        let step =
+            |(instance, step): (usize, usize)| &self.transactions.procedures[found.procedures[instance]].steps[step];
         let mut locations = Vec::new();
         let mut statements: Vec<((usize, usize), WitnessStatement)> = Vec::new();
         for edge in &found.edges {
@@ -175,9 +175,9 @@ impl BoundedAnalysis {
         let told = |edge: &FoundEdge| {
             let (from, to) = (name(edge.from.0), name(edge.to.0));
             match edge.kind {
-                DependencyKind::Read => format!("{to} sees what {from} writes in {}", edge.table),
-                DependencyKind::Write => format!("{to} writes over {from} in {}", edge.table),
-                DependencyKind::AntiDependency => format!("{from} does not see what {to} writes in {}", edge.table),
+                DependencyKind::ReadsFrom => format!("{to} sees what {from} writes in {}", edge.table),
+                DependencyKind::Replaces => format!("{to} writes over {from} in {}", edge.table),
+                DependencyKind::Overwrites => format!("{from} does not see what {to} writes in {}", edge.table),
             }
         };
         found.edges.iter().map(told).collect::<Vec<String>>().join("; ")
@@ -186,16 +186,16 @@ impl BoundedAnalysis {
 
 /// The name of a cycle by its form.
 fn anomaly(found: &FoundInstances) -> &'static str {
-    use DependencyKind::{AntiDependency, Read, Write};
+    use DependencyKind::{Overwrites, ReadsFrom, Replaces};
     let kinds: Vec<DependencyKind> = found.edges.iter().map(|edge| edge.kind).collect();
-    let is_split = |kinds: &[DependencyKind]| kinds.chunks(2).all(|pair| *pair == [Read, AntiDependency]);
+    let is_split = |kinds: &[DependencyKind]| kinds.chunks(2).all(|pair| *pair == [ReadsFrom, Overwrites]);
     let turned: Vec<DependencyKind> = kinds.iter().cycle().skip(1).take(kinds.len()).copied().collect();
     match kinds.as_slice() {
-        [AntiDependency, Write] | [Write, AntiDependency] => "lost-update",
-        [AntiDependency, AntiDependency] if found.meets_twice => "lost-update",
-        [AntiDependency, AntiDependency] => "write-skew",
+        [Overwrites, Replaces] | [Replaces, Overwrites] => "lost-update",
+        [Overwrites, Overwrites] if found.meets_twice => "lost-update",
+        [Overwrites, Overwrites] => "write-skew",
         [_, _, _, _] if is_split(&kinds) || is_split(&turned) => "long-fork",
-        _ if kinds.iter().filter(|kind| **kind == AntiDependency).count() == 1 => "causality-violation",
+        _ if kinds.iter().filter(|kind| **kind == Overwrites).count() == 1 => "causality-violation",
         _ => "dependency-cycle",
     }
 }

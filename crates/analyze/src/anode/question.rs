@@ -13,7 +13,6 @@
 //! this one are a triple. So no triple alone is no cycle; the sets say by which procedures that is.)
 
 use super::claims::Claim;
-use super::conflict::DependencyKind;
 use super::counter::{self, Counter};
 use super::encoding::{EdgeWay, Encoding};
 use super::shape::Shape;
@@ -21,6 +20,7 @@ use super::smtlib;
 use super::solve::{ClaimModel, Outcome, solve};
 use super::specification::Specification;
 use crate::transaction::Transactions;
+use crate::witness::DependencyKind;
 use skew_check::Budget;
 
 /// A question about instances of some of the procedures, which are told by number.

@@ -81,14 +81,7 @@ impl Walk<'_, '_> {
 /// Regions and loops.
 impl Walk<'_, '_> {
     /// Walks over steps that stand together; `head` is the loop that they are the body of.
-    fn region(
-        &mut self,
-        from: usize,
-        to: usize,
-        head: Option<usize>,
-        start: (Claim, Variables),
-        round: Option<usize>,
-    ) {
+    fn region(&mut self, from: usize, to: usize, head: Option<usize>, start: (Claim, Variables), round: Option<usize>) {
         let mut coming: BTreeMap<usize, Vec<(Claim, Variables)>> = BTreeMap::from([(from, vec![start])]);
         let mut at = from;
         while at <= to {
@@ -307,7 +300,9 @@ impl Walk<'_, '_> {
     /// What a value is; NULL is a value like any other, with its claim.
     fn held(&mut self, origin: &ValueOrigin, variables: &Variables) -> Held {
         match origin {
-            ValueOrigin::Constant(Datum::Null) => Held { value: self.fresh(), null: self.ground.claims.yes(), zero: None },
+            ValueOrigin::Constant(Datum::Null) => {
+                Held { value: self.fresh(), null: self.ground.claims.yes(), zero: None }
+            }
             ValueOrigin::Constant(value) => {
                 let claims = &mut self.ground.claims;
                 Held { value: claims.constant(&format!("{value:?}")), null: claims.no(), zero: None }
@@ -457,8 +452,7 @@ impl Walk<'_, '_> {
             && step.ways.iter().flatten().count() == 1
         {
             let held = self.anything();
-            target.extremum =
-                Some(ExtremumRead { greatest: asked.greatest, part, found: held.value, none: held.null });
+            target.extremum = Some(ExtremumRead { greatest: asked.greatest, part, found: held.value, none: held.null });
             found.aggregate = Some(held);
         }
         if step.counts_rows && step.ways.iter().flatten().count() == 1 {
@@ -530,4 +524,3 @@ impl Walk<'_, '_> {
         }
     }
 }
-

@@ -116,8 +116,7 @@ fn outcomes(text: &str, level: IsolationLevel, granularity: Granularity) -> BTre
 /// Whether some outcome at each level is not serial; nothing where not all serial runs were seen.
 fn violations(text: &str, granularity: Granularity) -> Vec<bool> {
     let serial = outcomes(text, IsolationLevel::Serializable, granularity);
-    let is_violated =
-        |(_, level): &(&str, IsolationLevel)| !outcomes(text, *level, granularity).is_subset(&serial);
+    let is_violated = |(_, level): &(&str, IsolationLevel)| !outcomes(text, *level, granularity).is_subset(&serial);
     LEVELS.iter().map(is_violated).collect()
 }
 

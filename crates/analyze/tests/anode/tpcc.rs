@@ -45,10 +45,7 @@ fn snapshot_has_no_cycle_and_the_proof_takes_new_order_and_payment_away_first() 
         numbers
     };
     // Stock levels depend on none of those that are left with them, so they go with the deliveries.
-    assert_eq!(
-        proof.stages,
-        [numbers(&names[..2]), numbers(&["delivery", "stock_level"]), numbers(&["order_status"])]
-    );
+    assert_eq!(proof.stages, [numbers(&names[..2]), numbers(&["delivery", "stock_level"]), numbers(&["order_status"])]);
     assert!(proof.rest.is_empty());
     let left = numbers(&names[2..]);
     let against = |first: &[usize], all: &[usize]| {

@@ -43,10 +43,7 @@ fn withdrawals_are_robust_under_psi_by_shortest_path_and_by_induction() {
     let told: Vec<_> = answers.iter().map(|answer| (answer.engine, answer.verdict.clone())).collect();
     assert_eq!(
         told,
-        [
-            (AnalysisEngine::Bounded, AnalysisVerdict::NoneUpToK),
-            (AnalysisEngine::Inductive, AnalysisVerdict::Robust)
-        ]
+        [(AnalysisEngine::Bounded, AnalysisVerdict::NoneUpToK), (AnalysisEngine::Inductive, AnalysisVerdict::Robust)]
     );
 }
 
