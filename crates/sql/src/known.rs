@@ -13,14 +13,14 @@
 use crate::touched::{Extremum, KnownOfRows, TestedVariables, ValueOrigin, origin};
 use crate::tree::expression::{Expression, Node};
 use crate::tree::plan::{AggregateCall, AggregateKind, Plan};
-use crate::tree::read::Read;
+use crate::tree::read::{Access, Read};
 use crate::tree::visit;
 use skew_value::Datum;
 
 /// What every row that a read finds fulfils.
 pub(crate) fn of_read(read: &Read) -> KnownOfRows {
     let conditions = read.condition.clone().map(Expression::conjuncts).unwrap_or_default();
-    let mut known = KnownOfRows::default();
+    let mut known = KnownOfRows { more: is_limited(&read.access), ..KnownOfRows::default() };
     for condition in &conditions {
         match equality(read, condition) {
             Some(equal) => known.equal.push(equal),
@@ -28,6 +28,15 @@ pub(crate) fn of_read(read: &Read) -> KnownOfRows {
         }
     }
     known
+}
+
+/// Whether a read stops before it has seen all rows.
+fn is_limited(access: &Access) -> bool {
+    match access {
+        Access::Scan(order) => order.limit.is_some(),
+        Access::KeyRange(bounds) | Access::IndexRange(_, bounds) => bounds.order.limit.is_some(),
+        Access::Points(_) | Access::UniquePoints(..) => false,
+    }
 }
 
 fn equality(read: &Read, condition: &Expression) -> Option<(String, ValueOrigin)> {
@@ -85,7 +94,7 @@ fn only_aggregate(plan: &Plan) -> Option<(&Read, &AggregateCall)> {
         return None;
     };
     match (&aggregation.input, aggregation.calls.as_slice(), aggregation.groups.is_empty()) {
-        (Plan::Read(read), [call], true) if call.filter.is_none() => Some((read, call)),
+        (Plan::Read(read), [call], true) if call.filter.is_none() && !is_limited(&read.access) => Some((read, call)),
         _ => None,
     }
 }

@@ -89,7 +89,7 @@ pub(crate) struct ExtremumRead {
 
 /// What a statement of an instance does to rows.
 #[derive(Clone, Debug)]
-pub(crate) struct Access {
+pub(crate) struct RowAccess {
     pub(crate) instance: usize,
     pub(crate) step: usize,
     /// Which of the rounds of its loop that are looked at; none outside of loops.

@@ -104,13 +104,13 @@ impl Claims {
         self.values.len() - 1
     }
 
-    /// Whether two values are certainly two: constants of one kind with different texts.
+    /// Whether two values are certainly two: whole numbers, truth values, or texts that differ in more than case and spaces at the end.
     pub(crate) fn are_apart(&self, first: ValueNumber, second: ValueNumber) -> bool {
+        let (Some(one), Some(two)) = (&self.values[first], &self.values[second]) else { return false };
         let kind = |text: &str| text.split('(').next().unwrap_or_default().to_owned();
-        match (&self.values[first], &self.values[second]) {
-            (Some(one), Some(two)) => one != two && kind(one) == kind(two),
-            _ => false,
-        }
+        let plain = |text: &str| text.to_lowercase().replace([' ', '"', ')'], "");
+        let is_plain = ["Integer", "Boolean", "Text"].contains(&kind(one).as_str());
+        is_plain && kind(one) == kind(two) && plain(one) != plain(two)
     }
 
     pub(crate) fn equal(&mut self, first: ValueNumber, second: ValueNumber) -> Claim {

@@ -14,7 +14,7 @@
 //! The reader depends on *all* writers that it sees, not on the last one alone. That adds nothing that was not a path already: earlier
 //! writers come before the last one. It makes the dependency certain wherever both accesses are.
 
-use super::access::{Access, AccessTarget, ExtremumRead, RecordNumber};
+use super::access::{AccessTarget, ExtremumRead, RecordNumber, RowAccess};
 use super::claims::Claim;
 use super::ground::{About, Ground};
 use super::shape::{EXISTS, Existence};
@@ -24,7 +24,7 @@ use crate::witness::DependencyKind;
 #[derive(Clone, Copy)]
 pub(crate) struct Numbered<'x> {
     pub(crate) number: usize,
-    pub(crate) access: &'x Access,
+    pub(crate) access: &'x RowAccess,
 }
 
 impl Numbered<'_> {
@@ -34,7 +34,7 @@ impl Numbered<'_> {
 }
 
 /// Whether two accesses can be in conflict at all.
-pub(crate) fn may_conflict(first: &Access, second: &Access, kind: DependencyKind) -> bool {
+pub(crate) fn may_conflict(first: &RowAccess, second: &RowAccess, kind: DependencyKind) -> bool {
     if first.table != second.table || first.instance == second.instance {
         return false;
     }
@@ -46,7 +46,7 @@ pub(crate) fn may_conflict(first: &Access, second: &Access, kind: DependencyKind
 }
 
 /// Whether a read can be about a write.
-fn matters(reader: &Access, writer: &Access) -> bool {
+fn matters(reader: &RowAccess, writer: &RowAccess) -> bool {
     match writer.existence {
         Existence::Stays => reader.reads & writer.writes & !EXISTS != 0,
         _ => reader.reads & EXISTS != 0,
@@ -55,7 +55,7 @@ fn matters(reader: &Access, writer: &Access) -> bool {
 
 impl Ground<'_> {
     /// The record is one of those that an access is on.
-    fn meets(&mut self, access: &Access, record: RecordNumber) -> Claim {
+    fn meets(&mut self, access: &RowAccess, record: RecordNumber) -> Claim {
         match &access.target {
             AccessTarget::Key(own) => self.records.same(&mut self.claims, *own, record),
             AccessTarget::Search(search) => {
@@ -67,8 +67,17 @@ impl Ground<'_> {
         }
     }
 
+    /// The record under the name that an access has for it, where it has one.
+    fn named(access: &RowAccess, record: RecordNumber) -> RecordNumber {
+        match access.target {
+            AccessTarget::Key(own) => own,
+            AccessTarget::Search(_) => record,
+        }
+    }
+
     /// The record is there for an access.
     fn present(&mut self, one: Numbered<'_>, record: RecordNumber) -> Claim {
+        let record = Ground::named(one.access, record);
         match one.access.own_rows {
             true => self.about(About::There(one.access.instance, one.number, record)),
             false => self.alive(one.access.instance, record),
@@ -81,6 +90,7 @@ impl Ground<'_> {
             AccessTarget::Key(_) => one.access.guarded,
             AccessTarget::Search(search) => search.more || !search.others.is_empty(),
         };
+        let record = Ground::named(one.access, record);
         match asks {
             true => self.about(About::Fits(one.access.instance, one.number, record)),
             false => self.claims.yes(),
@@ -112,6 +122,7 @@ impl Ground<'_> {
 
     /// What a reader reads of a record was written by others.
     fn from_others(&mut self, one: Numbered<'_>, record: RecordNumber) -> Claim {
+        let record = Ground::named(one.access, record);
         match one.access.own_columns {
             true => self.about(About::FromOthers(one.access.instance, one.number, record)),
             false => self.claims.yes(),
@@ -218,7 +229,7 @@ impl Ground<'_> {
     }
 
     /// The records by which two accesses can meet: the key of one of them, where one has a key.
-    pub(crate) fn meeting(&self, first: &Access, second: &Access) -> Option<RecordNumber> {
+    pub(crate) fn meeting(&self, first: &RowAccess, second: &RowAccess) -> Option<RecordNumber> {
         match (&first.target, &second.target) {
             (AccessTarget::Key(record), _) | (_, AccessTarget::Key(record)) => Some(*record),
             _ => None,

@@ -11,10 +11,10 @@
 //! that the other one's number is greater: its draw came later, else it would be seen. Rows that were there at the start have to be
 //! below the counter; that is said with every answer that rests on it.
 
-use super::access::{Access, AccessTarget};
+use super::access::{AccessTarget, RowAccess};
 use super::claims::Claim;
 use super::ground::Ground;
-use super::shape::{Existence, Shape, existence};
+use super::shape::{Existence, ProgramShape, existence};
 use crate::effect::{EffectTarget, Happens, RowEffect};
 use crate::transaction::{TransactionFlow, Transactions};
 use skew_program::FlowAction;
@@ -37,7 +37,7 @@ pub(crate) struct Counter {
 
 impl Counter {
     /// What has to be true at the start.
-    pub(crate) fn assumption(&self, shape: &Shape) -> String {
+    pub(crate) fn assumption(&self, shape: &ProgramShape) -> String {
         let table = &shape.tables[self.table];
         let part = table.key.get(self.part).map_or("key", String::as_str);
         format!("no row of {} starts with a {part} at or above {}.{}", table.name, self.source, self.column)
@@ -53,7 +53,7 @@ struct Draw<'t> {
 }
 
 /// The counters of a program.
-pub(crate) fn counters(transactions: &Transactions, shape: &Shape) -> Vec<Counter> {
+pub(crate) fn counters(transactions: &Transactions, shape: &ProgramShape) -> Vec<Counter> {
     let mut found: Vec<Counter> = Vec::new();
     for flow in &transactions.procedures {
         for draw in draws(flow, shape) {
@@ -70,7 +70,7 @@ pub(crate) fn counters(transactions: &Transactions, shape: &Shape) -> Vec<Counte
 }
 
 /// The row that an effect makes has a number of a draw.
-fn numbered(effect: &RowEffect, draw: &Draw<'_>, shape: &Shape) -> Option<Counter> {
+fn numbered(effect: &RowEffect, draw: &Draw<'_>, shape: &ProgramShape) -> Option<Counter> {
     let EffectTarget::Key(None, key) = &effect.target else { return None };
     if existence(effect) != Existence::Comes || effect.table.contains('@') {
         return None;
@@ -83,7 +83,7 @@ fn numbered(effect: &RowEffect, draw: &Draw<'_>, shape: &Shape) -> Option<Counte
 }
 
 /// The draws of a procedure that happen in each of its runs.
-fn draws<'t>(flow: &'t TransactionFlow, shape: &Shape) -> Vec<Draw<'t>> {
+fn draws<'t>(flow: &'t TransactionFlow, shape: &ProgramShape) -> Vec<Draw<'t>> {
     let goes_on = |action: &FlowAction| {
         matches!(action, FlowAction::Run | FlowAction::Into(_) | FlowAction::Clear(_) | FlowAction::Count(_))
     };
@@ -138,7 +138,7 @@ fn is_drawn(flow: &TransactionFlow, at: usize, draw: &Draw<'_>) -> bool {
 }
 
 /// Whether everybody keeps to a counter: who writes its column draws, and every row of its table has a number of a draw.
-fn is_kept(transactions: &Transactions, shape: &Shape, counter: &Counter) -> bool {
+fn is_kept(transactions: &Transactions, shape: &ProgramShape, counter: &Counter) -> bool {
     transactions.procedures.iter().all(|flow| {
         let draws = draws(flow, shape);
         let own = || draws.iter().filter(|draw| draw.source == counter.source && draw.column == counter.column);
@@ -153,9 +153,9 @@ fn is_kept(transactions: &Transactions, shape: &Shape, counter: &Counter) -> boo
 }
 
 /// Says of all instances what a counter makes certain.
-pub(crate) fn say(ground: &mut Ground<'_>, accesses: &[Vec<Access>], counter: &Counter) {
-    let is_insert = |access: &&Access| access.table == counter.table && access.existence == Existence::Comes;
-    let inserts: Vec<&Access> = accesses.iter().flatten().filter(is_insert).collect();
+pub(crate) fn say(ground: &mut Ground<'_>, accesses: &[Vec<RowAccess>], counter: &Counter) {
+    let is_insert = |access: &&RowAccess| access.table == counter.table && access.existence == Existence::Comes;
+    let inserts: Vec<&RowAccess> = accesses.iter().flatten().filter(is_insert).collect();
     for insert in &inserts {
         let AccessTarget::Key(made) = insert.target else { continue };
         for other in inserts.iter().filter(|other| other.instance != insert.instance) {

@@ -4,11 +4,11 @@
 //! its row. An edge that must *not* be there is refused for every pair of statements and every record that is known by name, which is less
 //! than for all rows: what is missing makes a question easier to satisfy, never harder.
 
-use super::access::{Access, Record, RecordNumber};
+use super::access::{Record, RecordNumber, RowAccess};
 use super::claims::Claim;
 use super::conflict::{Numbered, may_conflict};
 use super::ground::Ground;
-use super::shape::Shape;
+use super::shape::ProgramShape;
 use super::specification::{RuleAtom, Specification, SpecificationRule};
 use super::walk::Walk;
 use crate::transaction::Transactions;
@@ -37,7 +37,7 @@ pub(crate) struct EdgeWay {
 /// A question on its way.
 pub(crate) struct Encoding<'a> {
     pub(crate) ground: Ground<'a>,
-    pub(crate) accesses: Vec<Vec<Access>>,
+    pub(crate) accesses: Vec<Vec<RowAccess>>,
     /// Per instance and procedure whether it runs it; nothing where it may not.
     pub(crate) runs: Vec<Vec<Option<Claim>>>,
     /// The records of edges, per table.
@@ -50,7 +50,7 @@ pub(crate) struct Encoding<'a> {
 impl<'a> Encoding<'a> {
     /// Instances that may each run one of some procedures.
     pub(crate) fn new(
-        shape: &'a Shape,
+        shape: &'a ProgramShape,
         transactions: &Transactions,
         specification: &Specification,
         allowed: &[Vec<usize>],
@@ -122,7 +122,7 @@ fn choose(ground: &mut Ground<'_>, procedures: usize, allowed: &[usize]) -> Vec<
 
 /// Edges.
 impl Encoding<'_> {
-    fn numbered(&self, instance: usize) -> Vec<(usize, Access)> {
+    fn numbered(&self, instance: usize) -> Vec<(usize, RowAccess)> {
         self.accesses[instance].iter().cloned().enumerate().collect()
     }
 
@@ -213,7 +213,7 @@ impl Encoding<'_> {
     }
 
     /// The records by which two accesses are known to meet.
-    fn common(&self, one: &Access, two: &Access) -> Vec<RecordNumber> {
+    fn common(&self, one: &RowAccess, two: &RowAccess) -> Vec<RecordNumber> {
         match self.ground.meeting(one, two) {
             Some(record) => vec![record],
             None => self.free_records.get(&one.table).cloned().unwrap_or_default(),

@@ -3,10 +3,10 @@
 //! Whether a row is there for an instance when it begins is one claim per instance and record; in a table whose rows neither come nor
 //! go, one claim per record. Two records that are one row are there together, which [`Ground::finish`] says of all of them in the end.
 
-use super::access::{Access, AccessTarget, RecordNumber, Records};
+use super::access::{AccessTarget, RecordNumber, Records, RowAccess};
 use super::claims::{Claim, Claims};
 use super::conflict::Numbered;
-use super::shape::Shape;
+use super::shape::ProgramShape;
 use rustc_hash::FxHashMap;
 
 /// Everybody, where a row is there for all or for nobody.
@@ -16,7 +16,7 @@ const EVERYBODY: usize = usize::MAX;
 pub(crate) struct Ground<'a> {
     pub(crate) claims: Claims,
     pub(crate) records: Records,
-    pub(crate) shape: &'a Shape,
+    pub(crate) shape: &'a ProgramShape,
     alive: FxHashMap<(usize, RecordNumber), Claim>,
     /// Claims of which nothing is known, by what they are about.
     about: FxHashMap<About, Claim>,
@@ -38,7 +38,7 @@ pub(crate) enum About {
 }
 
 impl<'a> Ground<'a> {
-    pub(crate) fn new(shape: &'a Shape) -> Ground<'a> {
+    pub(crate) fn new(shape: &'a ProgramShape) -> Ground<'a> {
         let (claims, records) = (Claims::new(), Records::default());
         Ground { claims, records, shape, alive: FxHashMap::default(), about: FxHashMap::default() }
     }
@@ -73,7 +73,7 @@ impl<'a> Ground<'a> {
     }
 
     /// Says what follows for who is there from which records are one row, and from which inserts are seen.
-    pub(crate) fn finish(&mut self, accesses: &[Vec<Access>]) {
+    pub(crate) fn finish(&mut self, accesses: &[Vec<RowAccess>]) {
         let mut lives: Vec<((usize, RecordNumber), Claim)> =
             self.alive.iter().map(|(key, claim)| (*key, *claim)).collect();
         lives.sort_unstable();
@@ -107,7 +107,7 @@ impl<'a> Ground<'a> {
     }
 
     /// Where rows never go, whoever sees an INSERT sees its row.
-    fn stays(&mut self, who: usize, record: RecordNumber, alive: Claim, accesses: &[Vec<Access>]) {
+    fn stays(&mut self, who: usize, record: RecordNumber, alive: Claim, accesses: &[Vec<RowAccess>]) {
         let table = self.records.all[record].table;
         if who == EVERYBODY || !self.shape.tables[table].keeps_rows {
             return;

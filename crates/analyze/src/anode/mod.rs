@@ -38,6 +38,6 @@ mod specification;
 mod walk;
 
 pub use prove::{BoundedOptions, InductiveProof};
-pub use question::{BoundedAnalysis, FoundEdge, FoundInstances, Question, QuestionOutcome};
+pub use question::{BoundedAnalysis, BoundedQuestion, FoundEdge, FoundInstances, QuestionOutcome};
 pub use smtlib::SmtAnswer;
 pub use specification::{PAPER_LEVELS, Specification, SpecificationError};

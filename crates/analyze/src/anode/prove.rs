@@ -7,7 +7,7 @@
 //!                                            └── none-up-to-k
 //! ```
 
-use super::question::{BoundedAnalysis, FoundEdge, FoundInstances, Question, QuestionOutcome};
+use super::question::{BoundedAnalysis, BoundedQuestion, FoundEdge, FoundInstances, QuestionOutcome};
 use crate::finding::{AnalysisEngine, AnalysisVerdict, Answer, Finding, FindingStatus};
 use crate::witness::{DependencyKind, WitnessStatement};
 use skew_check::Budget;
@@ -40,7 +40,7 @@ impl BoundedAnalysis {
     /// The smallest cycle of up to so many instances, if one is found; how many were looked at to the end.
     pub fn smallest_cycle(&self, options: BoundedOptions) -> (Option<FoundInstances>, usize) {
         for size in 2..=options.up_to {
-            match self.ask(&Question::Cycle(vec![self.everything(); size]), Budget::steps(options.steps)) {
+            match self.ask(&BoundedQuestion::Cycle(vec![self.everything(); size]), Budget::steps(options.steps)) {
                 QuestionOutcome::Found(found) => return (Some(found), size),
                 QuestionOutcome::None => {}
                 QuestionOutcome::Unknown => return (None, size - 1),
@@ -52,14 +52,14 @@ impl BoundedAnalysis {
     /// A proof that there is no cycle at all, by induction along ar.
     pub fn inductive(&self, steps: u64) -> Option<InductiveProof> {
         let all = self.everything();
-        let is_none = |question: Question| self.ask(&question, Budget::steps(steps)) == QuestionOutcome::None;
-        let (pair, triple) = (Question::Cycle(vec![all.clone(); 2]), Question::Triple(all.clone()));
+        let is_none = |question: BoundedQuestion| self.ask(&question, Budget::steps(steps)) == QuestionOutcome::None;
+        let (pair, triple) = (BoundedQuestion::Cycle(vec![all.clone(); 2]), BoundedQuestion::Triple(all.clone()));
         if !is_none(pair) || !is_none(triple) {
             return None;
         }
         let mut proof = InductiveProof { stages: Vec::new(), rest: all };
         while !proof.rest.is_empty() {
-            let forward = |one: &usize| is_none(Question::Against(vec![*one], proof.rest.clone()));
+            let forward = |one: &usize| is_none(BoundedQuestion::Against(vec![*one], proof.rest.clone()));
             let (stage, rest): (Vec<usize>, Vec<usize>) = proof.rest.iter().copied().partition(forward);
             if stage.is_empty() {
                 break;
@@ -73,7 +73,7 @@ impl BoundedAnalysis {
     /// The smallest k up to a limit such that no path of k dependencies is without chords; cycles of up to k are another question.
     pub fn shortest_path(&self, options: BoundedOptions) -> Option<usize> {
         (2..=options.up_to).find(|length| {
-            let question = Question::Path(*length, self.everything());
+            let question = BoundedQuestion::Path(*length, self.everything());
             self.ask(&question, Budget::steps(options.steps)) == QuestionOutcome::None
         })
     }

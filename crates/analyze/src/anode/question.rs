@@ -15,9 +15,9 @@
 use super::claims::Claim;
 use super::counter::{self, Counter};
 use super::encoding::{EdgeWay, Encoding};
-use super::shape::Shape;
+use super::shape::ProgramShape;
 use super::smtlib;
-use super::solve::{ClaimModel, Outcome, solve};
+use super::solve::{ClaimModel, ClaimOutcome, solve};
 use super::specification::Specification;
 use crate::transaction::Transactions;
 use crate::witness::DependencyKind;
@@ -25,7 +25,7 @@ use skew_check::Budget;
 
 /// A question about instances of some of the procedures, which are told by number.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Question {
+pub enum BoundedQuestion {
     /// Is there a cycle of as many instances, each of which runs one of these procedures?
     Cycle(Vec<Vec<usize>>),
     /// Is there a path of as many dependencies as the number says that no dependency makes shorter, among instances of these procedures?
@@ -74,7 +74,7 @@ pub struct FoundEdge {
 }
 
 /// A question with its edges, as claims.
-pub(crate) struct Asked<'a> {
+pub(crate) struct PosedQuestion<'a> {
     encoding: Encoding<'a>,
     edges: Vec<(usize, usize, Vec<EdgeWay>)>,
 }
@@ -84,7 +84,7 @@ pub(crate) struct Asked<'a> {
 pub struct BoundedAnalysis {
     pub(crate) transactions: Transactions,
     pub(crate) specification: Specification,
-    pub(crate) shape: Shape,
+    pub(crate) shape: ProgramShape,
     pub(crate) counters: Vec<Counter>,
 }
 
@@ -98,7 +98,7 @@ impl BoundedAnalysis {
         if let Some(name) = specification.procedures().find(|name| !known(name)) {
             return Err(format!("the specification names {name}, which is no procedure of the program"));
         }
-        let shape = Shape::of(&transactions)?;
+        let shape = ProgramShape::of(&transactions)?;
         let seen = specification.has("psi") || specification.has("snapshot");
         let counters = if seen { counter::counters(&transactions, &shape) } else { Vec::new() };
         Ok(BoundedAnalysis { transactions, specification, shape, counters })
@@ -115,30 +115,30 @@ impl BoundedAnalysis {
     }
 
     /// Asks the solver of this project.
-    pub fn ask(&self, question: &Question, budget: Budget<'_>) -> QuestionOutcome {
+    pub fn ask(&self, question: &BoundedQuestion, budget: Budget<'_>) -> QuestionOutcome {
         let asked = self.encode(question);
         match solve(&asked.encoding.ground.claims, budget) {
-            Outcome::Satisfied(model) => QuestionOutcome::Found(self.told(&asked, &model)),
-            Outcome::Impossible => QuestionOutcome::None,
-            Outcome::Exhausted => QuestionOutcome::Unknown,
+            ClaimOutcome::Satisfied(model) => QuestionOutcome::Found(self.told(&asked, &model)),
+            ClaimOutcome::Impossible => QuestionOutcome::None,
+            ClaimOutcome::Exhausted => QuestionOutcome::Unknown,
         }
     }
 
     /// The question as a text for a solver that speaks SMT-LIB.
-    pub fn text(&self, question: &Question) -> String {
+    pub fn text(&self, question: &BoundedQuestion) -> String {
         smtlib::text(&self.encode(question).encoding.ground.claims)
     }
 
-    fn encode(&self, question: &Question) -> Asked<'_> {
+    fn encode(&self, question: &BoundedQuestion) -> PosedQuestion<'_> {
         let (allowed, edges): (Vec<Vec<usize>>, Vec<(usize, usize)>) = match question {
-            Question::Cycle(allowed) => {
+            BoundedQuestion::Cycle(allowed) => {
                 (allowed.clone(), (0..allowed.len()).map(|one| (one, (one + 1) % allowed.len())).collect())
             }
-            Question::Path(length, pool) => {
+            BoundedQuestion::Path(length, pool) => {
                 (vec![pool.clone(); length + 1], (0..*length).map(|one| (one, one + 1)).collect())
             }
-            Question::Against(first, second) => (vec![first.clone(), second.clone()], vec![(0, 1)]),
-            Question::Triple(pool) => (vec![pool.clone(); 3], vec![(0, 1), (1, 2)]),
+            BoundedQuestion::Against(first, second) => (vec![first.clone(), second.clone()], vec![(0, 1)]),
+            BoundedQuestion::Triple(pool) => (vec![pool.clone(); 3], vec![(0, 1), (1, 2)]),
         };
         let mut encoding = Encoding::new(&self.shape, &self.transactions, &self.specification, &allowed);
         let told = edges.into_iter().map(|(first, second)| (first, second, encoding.edge(first, second)));
@@ -148,10 +148,10 @@ impl BoundedAnalysis {
         let Encoding { ground, accesses, .. } = &mut encoding;
         self.counters.iter().for_each(|counter| counter::say(ground, accesses, counter));
         ground.finish(accesses);
-        Asked { encoding, edges }
+        PosedQuestion { encoding, edges }
     }
 
-    fn told(&self, asked: &Asked<'_>, model: &ClaimModel) -> FoundInstances {
+    fn told(&self, asked: &PosedQuestion<'_>, model: &ClaimModel) -> FoundInstances {
         let encoding = &asked.encoding;
         let size = encoding.size();
         let run = |claims: &Vec<Option<Claim>>| {
@@ -177,10 +177,10 @@ impl BoundedAnalysis {
 }
 
 /// What a question asks beyond its edges.
-fn constrain(encoding: &mut Encoding<'_>, question: &Question) {
+fn constrain(encoding: &mut Encoding<'_>, question: &BoundedQuestion) {
     let size = encoding.size();
     match question {
-        Question::Cycle(allowed) => {
+        BoundedQuestion::Cycle(allowed) => {
             // Some instance is the first one in ar; where all may run the same procedures, it may as well be number 0.
             if allowed.iter().all(|one| *one == allowed[0]) {
                 for other in 1..size {
@@ -189,16 +189,16 @@ fn constrain(encoding: &mut Encoding<'_>, question: &Question) {
                 }
             }
         }
-        Question::Path(..) => {
+        BoundedQuestion::Path(..) => {
             for first in 0..size {
                 (first + 2..size).for_each(|second| encoding.no_edge(first, second));
             }
         }
-        Question::Against(..) => {
+        BoundedQuestion::Against(..) => {
             let before = encoding.ground.claims.before(1, 0);
             encoding.ground.claims.require([before]);
         }
-        Question::Triple(_) => {
+        BoundedQuestion::Triple(_) => {
             for other in 0..2 {
                 let before = encoding.ground.claims.before(2, other);
                 encoding.ground.claims.require([before]);

@@ -51,14 +51,14 @@ pub(crate) struct TableShape {
 
 /// The tables of a program, and which procedures look at how many rows they changed.
 #[derive(Clone, Debug)]
-pub(crate) struct Shape {
+pub(crate) struct ProgramShape {
     pub(crate) tables: Vec<TableShape>,
     pub(crate) counts: Vec<bool>,
 }
 
-impl Shape {
+impl ProgramShape {
     /// What the procedures have in common; or why they cannot be looked at.
-    pub(crate) fn of(transactions: &Transactions) -> Result<Shape, String> {
+    pub(crate) fn of(transactions: &Transactions) -> Result<ProgramShape, String> {
         let mut writers: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         let mut widths: BTreeMap<String, usize> = BTreeMap::new();
         for effect in effects(transactions) {
@@ -83,7 +83,7 @@ impl Shape {
             let (is_stable, keeps_rows) = (kinds.is_empty(), !kinds.contains("goes"));
             tables.push(TableShape { name, columns, key, width, is_stable, keeps_rows });
         }
-        Ok(Shape { tables, counts: transactions.procedures.iter().map(looks_at_counts).collect() })
+        Ok(ProgramShape { tables, counts: transactions.procedures.iter().map(looks_at_counts).collect() })
     }
 
     pub(crate) fn table(&self, name: &str) -> usize {

@@ -9,7 +9,7 @@ use skew_check::{Budget, Formula, Model, Solution, Term};
 use std::collections::VecDeque;
 
 /// What a question comes to.
-pub(crate) enum Outcome {
+pub(crate) enum ClaimOutcome {
     /// It holds in this model.
     Satisfied(ClaimModel),
     /// It holds in none.
@@ -31,7 +31,7 @@ impl ClaimModel {
 }
 
 /// Answers a question.
-pub(crate) fn solve(claims: &Claims, budget: Budget<'_>) -> Outcome {
+pub(crate) fn solve(claims: &Claims, budget: Budget<'_>) -> ClaimOutcome {
     let mut formula = Formula::new();
     let terms: Vec<Term> = claims.nodes.iter().map(|_| formula.variable()).collect();
     let term = |claim: &Claim| if claim.negated { !terms[claim.node] } else { terms[claim.node] };
@@ -41,13 +41,13 @@ pub(crate) fn solve(claims: &Claims, budget: Budget<'_>) -> Outcome {
     for clause in &claims.required {
         formula.require(clause.iter().map(term));
     }
-    let values = Values::of(claims, &terms);
+    let values = ValueClaims::of(claims, &terms);
     values.compare(&mut formula);
     values.close_triangles(&mut formula);
     match formula.search(budget, &mut |model| values.refuse(model)) {
-        Solution::Model(model) => Outcome::Satisfied(ClaimModel { terms, model }),
-        Solution::Impossible => Outcome::Impossible,
-        Solution::Unknown => Outcome::Exhausted,
+        Solution::Model(model) => ClaimOutcome::Satisfied(ClaimModel { terms, model }),
+        Solution::Impossible => ClaimOutcome::Impossible,
+        Solution::Unknown => ClaimOutcome::Exhausted,
     }
 }
 
@@ -67,7 +67,7 @@ fn define(formula: &mut Formula, node: &ClaimNode, own: Term, term: &dyn Fn(&Cla
 }
 
 /// What is said about values.
-struct Values<'a> {
+struct ValueClaims<'a> {
     claims: &'a Claims,
     equal: FxHashMap<(ValueNumber, ValueNumber), Term>,
     less: FxHashMap<(ValueNumber, ValueNumber), Term>,
@@ -79,8 +79,8 @@ struct Values<'a> {
 /// How many triangles are closed before the search; the others when a model lacks them.
 const MOST_TRIANGLES: usize = 400_000;
 
-impl<'a> Values<'a> {
-    fn of(claims: &'a Claims, terms: &[Term]) -> Values<'a> {
+impl<'a> ValueClaims<'a> {
+    fn of(claims: &'a Claims, terms: &[Term]) -> ValueClaims<'a> {
         let (mut equal, mut less) = (FxHashMap::default(), FxHashMap::default());
         let mut partners = vec![Vec::new(); claims.values.len()];
         for (number, node) in claims.nodes.iter().enumerate() {
@@ -98,7 +98,7 @@ impl<'a> Values<'a> {
         }
         partners.iter_mut().for_each(|all| all.sort_unstable());
         let constants = (0..claims.values.len()).filter(|value| claims.values[*value].is_some()).collect();
-        Values { claims, equal, less, partners, constants }
+        ValueClaims { claims, equal, less, partners, constants }
     }
 
     fn term(&self, first: ValueNumber, second: ValueNumber) -> Option<Term> {
@@ -209,7 +209,7 @@ impl<'a> Values<'a> {
         terms
     }
 
-    /// Values that are each less than the next, and the last less than the first.
+    /// ValueClaims that are each less than the next, and the last less than the first.
     fn round(&self, model: &Model, classes: &[usize]) -> Option<Vec<Term>> {
         let mut edges: Vec<(ValueNumber, ValueNumber)> =
             self.less.iter().filter(|(_, term)| model.is_true(**term)).map(|(pair, _)| *pair).collect();

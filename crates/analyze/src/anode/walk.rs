@@ -10,7 +10,7 @@
 //! A dependency on another instance needs one round, and an instance of a cycle has two dependencies that matter, so two rounds stand for any
 //! number: each is the round that its dependency comes from, and if that was the same one, both are that one.
 
-use super::access::{Access, AccessTarget, ExtremumRead, Record, SearchTarget};
+use super::access::{AccessTarget, ExtremumRead, Record, RowAccess, SearchTarget};
 use super::claims::{Claim, ValueNumber};
 use super::ground::Ground;
 use super::shape::{Existence, existence};
@@ -47,13 +47,13 @@ pub(crate) struct Walk<'w, 'a> {
     /// The values of this instance: a procedure that it does not run leaves them to others.
     pub(crate) pool: &'w mut Vec<ValueNumber>,
     pub(crate) used: usize,
-    pub(crate) accesses: Vec<Access>,
+    pub(crate) accesses: Vec<RowAccess>,
     pub(crate) computed: BTreeMap<(String, Vec<ValueNumber>), usize>,
 }
 
 impl Walk<'_, '_> {
     /// All accesses of the instance where it runs the procedure.
-    pub(crate) fn run(mut self, is_run: Claim) -> Vec<Access> {
+    pub(crate) fn run(mut self, is_run: Claim) -> Vec<RowAccess> {
         let mut variables = Variables::new();
         for (slot, _) in &self.flow.given {
             let given = self.anything();
@@ -390,7 +390,7 @@ impl Walk<'_, '_> {
             values.map(|(name, origin)| (name.clone(), self.held(origin, variables).value)).collect();
         let (own_rows, own_columns) = self.own(at, table, reads);
         let is_blind = existence == Existence::Goes && !shape.counts[self.procedure];
-        let access = Access {
+        let access = RowAccess {
             instance: self.instance,
             step: at,
             round,
@@ -484,7 +484,7 @@ impl Walk<'_, '_> {
     }
 
     /// What a read tells about the row that it is on.
-    fn found(&mut self, access: &Access, effect: &RowEffect, variables: &Variables, found: &mut FoundRow) {
+    fn found(&mut self, access: &RowAccess, effect: &RowEffect, variables: &Variables, found: &mut FoundRow) {
         let ground = &mut *self.ground;
         match &access.target {
             AccessTarget::Key(record) if !effect.table.contains('@') => {

@@ -1,7 +1,7 @@
 //! Courses and students: the second case of the paper, level by level as its authors raised them.
 
 use crate::{STEPS, analysis, cycle, cycle_of, example, is_found};
-use skew_analyze::anode::{BoundedAnalysis, Question};
+use skew_analyze::anode::{BoundedAnalysis, BoundedQuestion};
 use skew_check::Budget;
 
 const RAISED: &str = "serializable(add_course, add_course)
@@ -56,6 +56,6 @@ fn nothing_is_left_when_enroll_is_at_snapshot() {
 #[test]
 fn a_serial_run_has_a_path_of_eight_without_chords() {
     let analysis = courses("serializable");
-    assert!(is_found(&analysis.ask(&Question::Path(8, analysis.everything()), Budget::steps(STEPS))));
+    assert!(is_found(&analysis.ask(&BoundedQuestion::Path(8, analysis.everything()), Budget::steps(STEPS))));
     assert!(!is_found(&cycle(&analysis, 4)));
 }

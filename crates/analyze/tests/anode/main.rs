@@ -8,7 +8,7 @@ mod tpcc;
 mod withdraw;
 
 use skew_analyze::Transactions;
-use skew_analyze::anode::{BoundedAnalysis, Question, QuestionOutcome, Specification};
+use skew_analyze::anode::{BoundedAnalysis, BoundedQuestion, QuestionOutcome, Specification};
 use skew_check::Budget;
 use skew_program::Program;
 use std::path::PathBuf;
@@ -36,12 +36,12 @@ fn example(name: &str) -> String {
 fn cycle_of(analysis: &BoundedAnalysis, names: &[&str]) -> QuestionOutcome {
     let number = |name: &&str| analysis.procedure(name).unwrap_or_else(|| panic!("there is no {name}"));
     let allowed = names.iter().map(|name| vec![number(name)]).collect();
-    analysis.ask(&Question::Cycle(allowed), Budget::steps(STEPS))
+    analysis.ask(&BoundedQuestion::Cycle(allowed), Budget::steps(STEPS))
 }
 
 /// A cycle of so many instances of any procedures.
 fn cycle(analysis: &BoundedAnalysis, size: usize) -> QuestionOutcome {
-    analysis.ask(&Question::Cycle(vec![analysis.everything(); size]), Budget::steps(STEPS))
+    analysis.ask(&BoundedQuestion::Cycle(vec![analysis.everything(); size]), Budget::steps(STEPS))
 }
 
 fn is_found(outcome: &QuestionOutcome) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::withdraw::WITHDRAW;
 use crate::{STEPS, analysis, example, is_found};
-use skew_analyze::anode::{BoundedAnalysis, Question, SmtAnswer};
+use skew_analyze::anode::{BoundedAnalysis, BoundedQuestion, SmtAnswer};
 use skew_check::Budget;
 use std::io::Write;
 use std::path::PathBuf;
@@ -34,12 +34,13 @@ fn z3(python: &PathBuf, text: &str) -> SmtAnswer {
     SmtAnswer::read(&printed).unwrap_or_else(|| panic!("z3 said {printed:?}"))
 }
 
-fn questions(analysis: &BoundedAnalysis) -> Vec<Question> {
+fn questions(analysis: &BoundedAnalysis) -> Vec<BoundedQuestion> {
     let all = analysis.everything();
-    let mut questions: Vec<Question> = (2..=4).map(|size| Question::Cycle(vec![all.clone(); size])).collect();
-    questions.push(Question::Path(3, all.clone()));
-    questions.push(Question::Triple(all.clone()));
-    questions.extend(all.iter().map(|one| Question::Against(vec![*one], all.clone())));
+    let mut questions: Vec<BoundedQuestion> =
+        (2..=4).map(|size| BoundedQuestion::Cycle(vec![all.clone(); size])).collect();
+    questions.push(BoundedQuestion::Path(3, all.clone()));
+    questions.push(BoundedQuestion::Triple(all.clone()));
+    questions.extend(all.iter().map(|one| BoundedQuestion::Against(vec![*one], all.clone())));
     questions
 }
 

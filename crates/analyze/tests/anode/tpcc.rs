@@ -1,7 +1,7 @@
 //! TPC-C with its nine tables, loops, MIN and MAX, inserts and deletes: the results of the paper.
 
 use crate::{STEPS, analysis, cycle, cycle_of, example, is_found};
-use skew_analyze::anode::{BoundedOptions, Question};
+use skew_analyze::anode::{BoundedOptions, BoundedQuestion};
 use skew_check::Budget;
 
 fn shop(level: &str) -> skew_analyze::anode::BoundedAnalysis {
@@ -49,7 +49,7 @@ fn snapshot_has_no_cycle_and_the_proof_takes_new_order_and_payment_away_first() 
     assert!(proof.rest.is_empty());
     let left = numbers(&names[2..]);
     let against = |first: &[usize], all: &[usize]| {
-        is_found(&analysis.ask(&Question::Against(first.to_vec(), all.to_vec()), Budget::steps(STEPS)))
+        is_found(&analysis.ask(&BoundedQuestion::Against(first.to_vec(), all.to_vec()), Budget::steps(STEPS)))
     };
     assert!(against(&[number("delivery")], &analysis.everything()));
     assert!(!against(&[number("delivery")], &left));
@@ -62,7 +62,7 @@ fn snapshot_has_no_cycle_and_the_proof_takes_new_order_and_payment_away_first() 
 fn snapshot_has_paths_without_chords() {
     let analysis = shop("snapshot");
     for length in [4, 5] {
-        let question = Question::Path(length, analysis.everything());
+        let question = BoundedQuestion::Path(length, analysis.everything());
         assert!(is_found(&analysis.ask(&question, Budget::steps(STEPS))), "{length}");
     }
 }

@@ -1,7 +1,7 @@
 //! The first example of the paper: an account, and withdrawals that look before they take; and what a guard does to such an argument.
 
 use crate::{STEPS, analysis, cycle, is_found};
-use skew_analyze::anode::{BoundedOptions, Question, QuestionOutcome};
+use skew_analyze::anode::{BoundedOptions, BoundedQuestion, QuestionOutcome};
 use skew_analyze::finding::{AnalysisEngine, AnalysisVerdict};
 use skew_check::Budget;
 
@@ -35,7 +35,7 @@ fn withdrawals_are_robust_under_psi_by_shortest_path_and_by_induction() {
         assert!(!is_found(&cycle(&analysis, size)), "{size}");
     }
     // A path of two exists: two reads around a write. In the paper, where a read depends on its last writer alone, one of three does, too.
-    let path = |length: usize| analysis.ask(&Question::Path(length, vec![0]), Budget::steps(STEPS));
+    let path = |length: usize| analysis.ask(&BoundedQuestion::Path(length, vec![0]), Budget::steps(STEPS));
     assert!(is_found(&path(2)));
     assert_eq!((path(3), path(4)), (QuestionOutcome::None, QuestionOutcome::None));
     assert_eq!(analysis.shortest_path(OPTIONS), Some(3));
