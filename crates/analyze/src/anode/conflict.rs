@@ -121,7 +121,7 @@ impl Ground<'_> {
     }
 
     /// What a reader reads of a record was written by others.
-    fn from_others(&mut self, one: Numbered<'_>, record: RecordNumber) -> Claim {
+    fn is_of_others(&mut self, one: Numbered<'_>, record: RecordNumber) -> Claim {
         let record = Ground::named(one.access, record);
         match one.access.own_columns {
             true => self.about(About::FromOthers(one.access.instance, one.number, record)),
@@ -143,7 +143,7 @@ impl Ground<'_> {
             },
             _ => self.reads_existence(reader, writer, record, over),
         };
-        let others = self.from_others(reader, record);
+        let others = self.is_of_others(reader, record);
         self.claims.all([reader.access.reached, meets, what, others])
     }
 

@@ -17,7 +17,8 @@
 //! | module | holds |
 //! |---|---|
 //! | `claims`, `solve`, `smtlib` | what is said, and two ways to find out whether it can be true |
-//! | `shape`, `access`, `walk` | tables; what statements do to rows; how an instance goes through its procedure |
+//! | `shape`, `access` | tables; what statements do to rows |
+//! | `walk`, `statement` | how an instance goes through its procedure, and what it does there |
 //! | `ground`, `conflict` | who sees which rows; when two accesses are a dependency |
 //! | `counter` | numbers that only grow |
 //! | `specification` | levels, and a user's own |
@@ -35,6 +36,7 @@ mod shape;
 mod smtlib;
 mod solve;
 mod specification;
+mod statement;
 mod walk;
 
 pub use prove::{BoundedOptions, InductiveProof};
