@@ -469,14 +469,25 @@ impl OpenPath {
         Some(self)
     }
 
-    /// A statement that locks some rows and only looks at others may wait in between: it looks first, then it locks.
+    /// A statement that locks some rows and only looks at others may wait in between: it looks first, then it locks. A search that locks does both:
+    /// a row that did not fit is passed over as it was, and a row that was waited for is looked at once more.
     fn split_reads(&mut self) {
         let Some(chunk) = self.template.chunks.last_mut() else { return };
         let locks = |operation: &RowOperation| operation.writes != 0 || operation.lock != LockStrength::None;
-        if !chunk.operations.iter().any(locks) || chunk.operations.iter().all(locks) {
+        let searches = |operation: &&RowOperation| operation.row.is_none() && operation.reads != 0;
+        let (locking, mut looking): (Vec<RowOperation>, Vec<RowOperation>) =
+            std::mem::take(&mut chunk.operations).into_iter().partition(locks);
+        let looked = |one: &RowOperation| RowOperation {
+            writes: 0,
+            lock: LockStrength::None,
+            inserts_once: false,
+            ..one.clone()
+        };
+        looking.extend(locking.iter().filter(searches).map(looked));
+        if looking.is_empty() || locking.is_empty() {
+            chunk.operations = if looking.is_empty() { locking } else { looking };
             return;
         }
-        let (locking, looking) = std::mem::take(&mut chunk.operations).into_iter().partition(locks);
         chunk.operations = looking;
         let step = chunk.step;
         self.template.chunks.push(Chunk { step, operations: locking });

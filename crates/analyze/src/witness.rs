@@ -174,7 +174,11 @@ fn statements(transactions: &Transactions, used: &[&Template], prefix: usize) ->
         })
     };
     let others = (1..used.len()).flat_map(|instance| told(instance, 0..used[instance].chunks.len()));
-    told(0, 0..prefix).chain(others).chain(told(0, prefix..used[0].chunks.len())).collect()
+    let mut all: Vec<WitnessStatement> =
+        told(0, 0..prefix).chain(others).chain(told(0, prefix..used[0].chunks.len())).collect();
+    // Of a statement that looks and then locks, the two halves are one unless somebody comes between them.
+    all.dedup_by(|one, other| one.instance == other.instance && one.place == other.place);
+    all
 }
 
 /// A number for every term of every instance: equal where they must be.

@@ -262,3 +262,20 @@ END;";
     let loose = analysis(&text.replace(", FOREIGN KEY (shop) REFERENCES shop (id)", ""), CELLS);
     assert!(!loose.ask(&[Some(Level::ReadCommitted)]).is_robust());
 }
+
+#[test]
+fn a_search_that_locks_looks_once_more_after_its_wait() {
+    let hand_over = "UPDATE t SET v = 0 WHERE id = i; UPDATE t SET v = 1 WHERE id = j;";
+    // Found and locked by one condition: whoever is on call is missed when the duty changes hands in the middle of the statement.
+    let text = format!(
+        "CREATE TABLE t (id INT PRIMARY KEY, v INT NOT NULL, calls INT NOT NULL);
+CREATE PROCEDURE hand_over(IN i INT, IN j INT) BEGIN {hand_over} END;
+CREATE PROCEDURE page() BEGIN UPDATE t SET calls = 1 WHERE v = 1; END;"
+    );
+    let changing = analysis(&text, CELLS);
+    assert!(!changing.ask(&[Some(Level::ReadCommitted); 2]).is_robust());
+    let locking =
+        analysis(&text.replace("UPDATE t SET calls = 1 WHERE v = 1", "SELECT id FROM t WHERE v = 1 FOR UPDATE"), CELLS);
+    assert!(!locking.ask(&[Some(Level::ReadCommitted); 2]).is_robust());
+    assert!(locking.ask(&[Some(Level::Snapshot); 2]).is_robust());
+}
