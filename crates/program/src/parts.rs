@@ -12,7 +12,7 @@
 use crate::error::ProgramError;
 use crate::file_parser::Parser;
 use crate::source::{Source, named_dialect};
-use skew_value::{Dialect, Place, SqlError, SqlState};
+use skew_value::{Dialect, Place, SqlState};
 use sqlparser::tokenizer::Token;
 use std::ops::Range;
 
@@ -127,30 +127,25 @@ fn kind_of_statement(parser: &Parser<'_>) -> PartKind {
     if is("create") && parser.ahead(1).is_word("rule") {
         return PartKind::Code("CREATE RULE");
     }
+    let is_any = |words: &[&str]| words.iter().any(|word| is(word));
     let starts = is("start") && parser.ahead(1).is_word("transaction");
-    match () {
-        () if is("insert") => PartKind::Rows,
-        () if is("begin") || starts => PartKind::Begin,
-        () if is("commit") || is("end") => PartKind::Commit,
-        () if ["select", "update", "delete", "with", "values", "call", "rollback", "replace"]
-            .iter()
-            .any(|one| is(one)) =>
-        {
-            PartKind::Statement
-        }
-        () => PartKind::Schema,
+    if is("insert") {
+        PartKind::Rows
+    } else if is("begin") || starts {
+        PartKind::Begin
+    } else if is_any(&["commit", "end"]) {
+        PartKind::Commit
+    } else if is_any(&["select", "update", "delete", "with", "values", "call", "rollback", "replace"]) {
+        PartKind::Statement
+    } else {
+        PartKind::Schema
     }
 }
 
 impl ProgramError {
     /// Whether it is about something that is not supported, rather than wrong.
     pub fn is_unsupported(&self) -> bool {
-        self.state == SqlError::unsupported("").state || self.message.contains("not supported")
-    }
-
-    /// Whether it is about something that does not exist.
-    pub fn is_about_a_table(&self) -> bool {
-        self.state == SqlState::UNDEFINED_TABLE
+        self.state == SqlState::FEATURE_NOT_SUPPORTED || self.message.contains("not supported")
     }
 }
 

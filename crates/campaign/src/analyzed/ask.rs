@@ -10,7 +10,7 @@ use super::confirm::{Confirmed, confirm};
 use super::fix::Fixing;
 use super::instances::specification;
 use super::text::AnalyzedText;
-use super::{AnalyzeSettings, Analyzed, KnownFinding, Question, suppress, template_level};
+use super::{AnalyzeSettings, Analyzed, AnsweredQuestion, KnownFinding, suppress, template_level};
 use skew_analyze::{
     AnalysisEngine, AnalysisVerdict, Answer, Finding, FindingStatus, Level, RobustnessAnalysis, Transactions,
     Unsupported, Witness,
@@ -54,7 +54,7 @@ pub(crate) fn everything(text: AnalyzedText, settings: AnalyzeSettings) -> Analy
 }
 
 impl Asking<'_> {
-    fn question(&self, level: IsolationLevel) -> Question {
+    fn question(&self, level: IsolationLevel) -> AnsweredQuestion {
         let mut question = self.asked(level);
         for reason in self.not_covered(Some(level)) {
             if question.answer.verdict == AnalysisVerdict::Robust {
@@ -88,7 +88,7 @@ impl Asking<'_> {
     }
 
     /// What the engines say. Where templates do not know, nobody does yet.
-    fn asked(&self, level: IsolationLevel) -> Question {
+    fn asked(&self, level: IsolationLevel) -> AnsweredQuestion {
         let mysql = level.of_engine().is_some_and(|level| level.engine() == Engine::Mysql);
         if mysql || self.text.dialect == Dialect::MySql {
             let reason = "MySQL's repeatable read is not snapshot isolation, and its locks are not modelled here; explore the \
@@ -107,7 +107,7 @@ impl Asking<'_> {
         }
     }
 
-    fn by_templates(&self, level: IsolationLevel, known: Level) -> Question {
+    fn by_templates(&self, level: IsolationLevel, known: Level) -> AnsweredQuestion {
         let analysis = match &self.analysis {
             Ok(analysis) => analysis,
             Err(reason) => return self.unknown(level, reason.clone()),
@@ -154,7 +154,7 @@ impl Asking<'_> {
         tried.filter(|(finding, _)| finding.status == FindingStatus::Confirmed).collect()
     }
 
-    fn unknown(&self, level: IsolationLevel, reason: String) -> Question {
+    fn unknown(&self, level: IsolationLevel, reason: String) -> AnsweredQuestion {
         self.answer(level, AnalysisVerdict::Unknown(reason), Vec::new(), Vec::new())
     }
 
@@ -164,10 +164,10 @@ impl Asking<'_> {
         verdict: AnalysisVerdict,
         covers: Vec<String>,
         found: Vec<(Finding, KnownFinding)>,
-    ) -> Question {
+    ) -> AnsweredQuestion {
         let (findings, known) = found.into_iter().unzip();
         let (level, engine) = (level.to_string(), AnalysisEngine::Template);
-        Question { answer: Answer { level, verdict, engine, k: None, findings, covers }, known }
+        AnsweredQuestion { answer: Answer { level, verdict, engine, k: None, findings, covers }, known }
     }
 
     /// What an answer of templates rests on.

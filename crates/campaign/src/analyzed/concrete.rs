@@ -79,7 +79,7 @@ pub(crate) fn concrete_programs(text: &AnalyzedText, witness: &Witness) -> Vec<C
         }
         let setting = format!("{}\n{inserts}", text.text);
         let Ok(filled) = Program::parse_in(&setting, skew_sql::by_place::EPOCH, text.dialect) else { continue };
-        let values = Values { program: &filled, transactions: &transactions, sessions: with_sessions.as_ref() };
+        let values = ArgumentValues { program: &filled, transactions: &transactions, sessions: with_sessions.as_ref() };
         for shift in 0..SHIFTS {
             programs.extend(program_of(text, &inserts, values.calls(witness, shift)));
         }
@@ -157,13 +157,13 @@ fn all_calls(program: &Program, witness: &Witness) -> Option<Vec<(String, Vec<St
 }
 
 /// Where values come from.
-struct Values<'a> {
+struct ArgumentValues<'a> {
     program: &'a Program,
     transactions: &'a Transactions,
     sessions: Option<&'a Program>,
 }
 
-impl Values<'_> {
+impl ArgumentValues<'_> {
     fn procedure(&self, name: &str) -> Option<&Procedure> {
         self.program.procedures().iter().find(|procedure| procedure.name == name).map(|one| &**one)
     }

@@ -56,13 +56,13 @@ impl Fixing<'_> {
     }
 
     /// The plain SELECTs that take part, in the order of the text.
-    fn reads(&self) -> Vec<Statement> {
+    fn reads(&self) -> Vec<StatementText> {
         let places = self.witness.dependencies.iter().flat_map(|one| [one.from.1, one.to.1]);
         let mut places: Vec<Place> = places.collect();
         places.sort_by_key(|place| (place.line, place.column));
         places.dedup();
-        let plain = |place: Place| Statement::at(&self.text.text, place);
-        let is_read = |statement: &Statement| {
+        let plain = |place: Place| StatementText::at(&self.text.text, place);
+        let is_read = |statement: &StatementText| {
             let words = statement.lower();
             words.starts_with("select") && !words.contains(" for update") && !words.contains(" for share")
         };
@@ -72,7 +72,7 @@ impl Fixing<'_> {
     /// FOR UPDATE or an UPDATE that changes nothing, on one read if that is enough, else on all.
     fn of_reads(&self, kind: FixKind) -> Option<Fix> {
         let reads = self.reads();
-        let edit = |read: &Statement| match kind {
+        let edit = |read: &StatementText| match kind {
             FixKind::ForUpdate => Some(Edit { bytes: read.bytes.end..read.bytes.end, by: " FOR UPDATE".to_owned() }),
             _ => {
                 let update = self.identity_update(read)?;
@@ -99,7 +99,7 @@ impl Fixing<'_> {
     }
 
     /// `UPDATE t SET c = t.c WHERE …` for a `SELECT … FROM t WHERE …` of one table.
-    fn identity_update(&self, read: &Statement) -> Option<String> {
+    fn identity_update(&self, read: &StatementText) -> Option<String> {
         let lower = read.lower();
         let from = word_at(&lower, "from")?;
         let condition = word_at(&lower, "where")?;
@@ -119,7 +119,7 @@ impl Fixing<'_> {
         self.reads().iter().find_map(|read| self.computed_in_place(read))
     }
 
-    fn computed_in_place(&self, read: &Statement) -> Option<Fix> {
+    fn computed_in_place(&self, read: &StatementText) -> Option<Fix> {
         let lower = read.lower();
         let (into, from) = (word_at(&lower, "into")?, word_at(&lower, "from")?);
         let column = lower.get("select".len()..into)?.trim();
@@ -130,8 +130,8 @@ impl Fixing<'_> {
         if ![column, variable, table].into_iter().all(is_name) {
             return None;
         }
-        let is_same = |one: &Statement| one.condition().is_some() && one.condition() == read.condition();
-        let uses = |one: &Statement| word_at(&one.lower(), variable).is_some();
+        let is_same = |one: &StatementText| one.condition().is_some() && one.condition() == read.condition();
+        let uses = |one: &StatementText| word_at(&one.lower(), variable).is_some();
         let update = self.updates_of(table).into_iter().find(|one| is_same(one) && uses(one))?;
         let body = self.procedure_around(read)?;
         let uses = words_at(&self.text.text[body.clone()].to_ascii_lowercase(), variable);
@@ -160,15 +160,15 @@ impl Fixing<'_> {
     }
 
     /// The UPDATEs of a table that take part.
-    fn updates_of(&self, table: &str) -> Vec<Statement> {
+    fn updates_of(&self, table: &str) -> Vec<StatementText> {
         let places = self.witness.statements.iter().map(|statement| statement.place);
-        let found = places.filter_map(|place| Statement::at(&self.text.text, place));
+        let found = places.filter_map(|place| StatementText::at(&self.text.text, place));
         let begins = format!("update {table} ");
         found.filter(|statement| statement.lower().starts_with(&begins)).collect()
     }
 
     /// The bytes of the procedure that a statement stands in.
-    fn procedure_around(&self, statement: &Statement) -> Option<Range<usize>> {
+    fn procedure_around(&self, statement: &StatementText) -> Option<Range<usize>> {
         let parts = skew_program::parts(&self.text.text, self.text.dialect).ok()?;
         parts.into_iter().map(|part| part.bytes).find(|bytes| bytes.contains(&statement.bytes.start))
     }
@@ -203,16 +203,16 @@ impl Fixing<'_> {
 }
 
 /// A statement where it stands.
-struct Statement {
+struct StatementText {
     place: Place,
     /// Without its semicolon.
     bytes: Range<usize>,
     text: String,
 }
 
-impl Statement {
+impl StatementText {
     /// The statement at a place, up to its semicolon; nothing where a parenthesis or a word of a block ends it.
-    fn at(text: &str, place: Place) -> Option<Statement> {
+    fn at(text: &str, place: Place) -> Option<StatementText> {
         let line = text.split_inclusive('\n').take(place.line.saturating_sub(1) as usize).map(str::len).sum::<usize>();
         let rest = text.get(line..)?;
         let column = rest.char_indices().nth(place.column.saturating_sub(1) as usize)?.0;
@@ -230,7 +230,7 @@ impl Statement {
                 (None, ')') => depth -= 1,
                 (None, ';') => {
                     let bytes = start..start + at;
-                    return Some(Statement { place, text: text[bytes.clone()].to_owned(), bytes });
+                    return Some(StatementText { place, text: text[bytes.clone()].to_owned(), bytes });
                 }
                 _ => {}
             }

@@ -1,6 +1,6 @@
 //! The report for programs.
 
-use super::{Analyzed, FileLocation, KnownFinding, Question};
+use super::{Analyzed, AnsweredQuestion, FileLocation, KnownFinding};
 use serde_json::{Map, Value, json};
 use skew_analyze::{AnalysisVerdict, Finding, Fix};
 
@@ -26,7 +26,7 @@ impl Analyzed {
         )
     }
 
-    fn question(&self, question: &Question) -> Value {
+    fn question(&self, question: &AnsweredQuestion) -> Value {
         let answer = &question.answer;
         let reason = match &answer.verdict {
             AnalysisVerdict::Unknown(reason) => Some(reason),
@@ -40,7 +40,7 @@ impl Analyzed {
         })
     }
 
-    fn told(&self, question: &Question, finding: &Finding, known: &KnownFinding) -> Value {
+    fn told(&self, question: &AnsweredQuestion, finding: &Finding, known: &KnownFinding) -> Value {
         let locations: Vec<Value> = finding.locations.iter().map(|place| self.at(self.text.location(*place))).collect();
         let fixes: Vec<Value> = finding.fixes.iter().map(|fix| self.fix(fix)).collect();
         let statement = |one: &skew_analyze::WitnessStatement| {

@@ -1,6 +1,6 @@
 //! The report for a comment on a pull request.
 
-use super::{Analyzed, KnownFinding, Question};
+use super::{Analyzed, AnsweredQuestion, KnownFinding};
 use skew_analyze::{AnalysisVerdict, Finding};
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ impl Analyzed {
     /// The report as Markdown.
     pub fn markdown(&self) -> String {
         let mut out = "| level | verdict | engine |\n|---|---|---|\n".to_owned();
-        for Question { answer, .. } in &self.questions {
+        for AnsweredQuestion { answer, .. } in &self.questions {
             let verdict = match &answer.verdict {
                 AnalysisVerdict::Unknown(reason) => format!("unknown: {}", cell(reason)),
                 other => other.name().to_owned(),
@@ -30,7 +30,7 @@ impl Analyzed {
         out
     }
 
-    fn section(&self, question: &Question, finding: &Finding, known: &KnownFinding, out: &mut String) {
+    fn section(&self, question: &AnsweredQuestion, finding: &Finding, known: &KnownFinding, out: &mut String) {
         let _ = writeln!(out, "\n### {} at `{}`: {}\n", finding.anomaly, question.answer.level, finding.status.name());
         if let Some(reason) = &known.accepted {
             let _ = writeln!(out, "Accepted: {reason}");

@@ -29,6 +29,8 @@ mod markdown;
 mod sarif;
 mod suppress;
 mod tell;
+#[cfg(test)]
+mod tests;
 mod text;
 mod verify;
 
@@ -110,7 +112,7 @@ pub(crate) fn template_level(level: EngineLevel) -> Option<Level> {
 pub struct Analyzed {
     text: AnalyzedText,
     settings: AnalyzeSettings,
-    questions: Vec<Question>,
+    questions: Vec<AnsweredQuestion>,
     /// The level that each procedure needs; nothing if that is not known.
     lowest: Option<Vec<(String, EngineLevel)>>,
     unsupported: Vec<Unsupported>,
@@ -119,7 +121,7 @@ pub struct Analyzed {
 }
 
 /// A question with its answer.
-pub(crate) struct Question {
+pub(crate) struct AnsweredQuestion {
     pub(crate) answer: Answer,
     /// What is known of each finding of the answer, in its order.
     pub(crate) known: Vec<KnownFinding>,
@@ -159,7 +161,7 @@ impl Analyzed {
         Ok(analyzed)
     }
 
-    fn findings(&self) -> impl Iterator<Item = (&Question, &Finding, &KnownFinding)> {
+    fn findings(&self) -> impl Iterator<Item = (&AnsweredQuestion, &Finding, &KnownFinding)> {
         self.questions.iter().flat_map(|question| {
             let told = question.answer.findings.iter().zip(&question.known);
             told.map(move |(finding, known)| (question, finding, known))
@@ -189,7 +191,7 @@ impl Analyzed {
         if self.findings().any(|(_, finding, known)| known.accepted.is_none() && counts(finding)) {
             return Conclusion::Found;
         }
-        let is_unknown = |question: &Question| matches!(question.answer.verdict, AnalysisVerdict::Unknown(_));
+        let is_unknown = |question: &AnsweredQuestion| matches!(question.answer.verdict, AnalysisVerdict::Unknown(_));
         if self.questions.iter().any(is_unknown) { Conclusion::Inconclusive } else { Conclusion::Holds }
     }
 }

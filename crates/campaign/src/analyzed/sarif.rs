@@ -1,6 +1,6 @@
 //! The report as SARIF 2.1.0, from which code hosts make comments on the right lines.
 
-use super::{Analyzed, FileLocation, KnownFinding, Question};
+use super::{Analyzed, AnsweredQuestion, FileLocation, KnownFinding};
 use serde_json::{Value, json};
 use skew_analyze::{Finding, FindingStatus};
 use skew_value::Place;
@@ -21,7 +21,7 @@ impl Analyzed {
         format!("{}\n", json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] }))
     }
 
-    fn result(&self, question: &Question, finding: &Finding, known: &KnownFinding) -> Value {
+    fn result(&self, question: &AnsweredQuestion, finding: &Finding, known: &KnownFinding) -> Value {
         let fixes: String = finding.fixes.iter().map(|fix| format!(" Fix: {}.", fix.sentence)).collect();
         let level = &question.answer.level;
         let text = format!("{} at {level} ({}): {}.{fixes}", finding.anomaly, finding.status.name(), finding.sentence);

@@ -9,7 +9,7 @@
 //! procedures and the texts of their statements, and not from lines: it stays the same while other things are edited.
 
 use super::text::AnalyzedText;
-use super::{Analyzed, KnownFinding, Question};
+use super::{Analyzed, AnsweredQuestion, KnownFinding};
 use crate::Complaint;
 use sha2::{Digest, Sha256};
 use skew_analyze::Finding;
@@ -80,8 +80,8 @@ pub(super) fn suppressions(text: &AnalyzedText) -> Result<Vec<Suppression>, Comp
         if reason.trim().is_empty() {
             return Err(complain("a finding is ignored without a reason"));
         }
-        let is_code = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("--");
-        let below = lines[number..].iter().position(|line| is_code(&line)).map_or(number, |more| number + more);
+        let is_code = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with("--");
+        let below = lines[number..].iter().position(|line| is_code(line)).map_or(number, |more| number + more);
         let line = below as u32 + 1;
         let procedure = procedures.iter().find(|(first, _)| *first == line).map(|(_, name)| name.clone());
         let anomalies = names.split(',').map(|name| name.trim().to_owned()).collect();
@@ -92,7 +92,7 @@ pub(super) fn suppressions(text: &AnalyzedText) -> Result<Vec<Suppression>, Comp
 
 impl Suppression {
     fn is_about(&self, finding: &Finding) -> bool {
-        let is_named = self.anomalies.iter().any(|name| *name == finding.anomaly);
+        let is_named = self.anomalies.contains(&finding.anomaly);
         let takes_part = |name: &String| self.procedure.as_ref() == Some(name);
         let at = finding.locations.iter().any(|place| place.line == self.line);
         is_named && (at || finding.transactions.iter().any(takes_part))
@@ -113,7 +113,7 @@ pub(super) fn fingerprint(finding: &Finding) -> String {
 impl Analyzed {
     /// Marks what the author has accepted.
     pub(super) fn accept(&mut self, suppressions: &[Suppression], baseline: &Baseline) {
-        for Question { answer, known } in &mut self.questions {
+        for AnsweredQuestion { answer, known } in &mut self.questions {
             for (finding, known) in answer.findings.iter().zip(known) {
                 let comment = suppressions.iter().find(|one| one.is_about(finding)).map(|one| one.reason.clone());
                 let earlier = baseline.fingerprints.contains(&known.fingerprint).then(|| "in the baseline".to_owned());

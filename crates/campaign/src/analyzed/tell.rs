@@ -11,7 +11,7 @@
 //!     balance    postgres:serializable
 //! ```
 
-use super::{Analyzed, KnownFinding, Question};
+use super::{Analyzed, AnsweredQuestion, KnownFinding};
 use crate::counted;
 use skew_analyze::{AnalysisVerdict, Conflict, Finding, FindingStatus};
 use skew_view::Palette;
@@ -43,7 +43,7 @@ impl Analyzed {
 
     fn finding(
         &self,
-        question: &Question,
+        question: &AnsweredQuestion,
         finding: &Finding,
         known: &KnownFinding,
         palette: Palette,
@@ -109,7 +109,7 @@ impl Analyzed {
             out.push_str("\nassumes that\n");
         }
         grounds.iter().for_each(|ground| paragraph(&format!("- {ground}"), out));
-        let is_robust = |question: &Question| question.answer.verdict == AnalysisVerdict::Robust;
+        let is_robust = |question: &AnsweredQuestion| question.answer.verdict == AnalysisVerdict::Robust;
         if self.questions.iter().any(is_robust) && !self.conflicts.is_empty() {
             let told: Vec<String> = self.conflicts.iter().map(|conflict| self.conflict(conflict)).collect();
             out.push_str("\nconflicts that were considered\n");
@@ -169,7 +169,7 @@ pub(super) fn status(status: FindingStatus, palette: Palette) -> String {
     }
 }
 
-fn verdict(question: &Question, palette: Palette) -> String {
+fn verdict(question: &AnsweredQuestion, palette: Palette) -> String {
     let Palette { good, bad, doubtful, end, .. } = palette;
     let answer = &question.answer;
     match &answer.verdict {

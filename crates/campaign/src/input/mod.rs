@@ -159,11 +159,6 @@ mod tests {
         assert_ne!(one, input(&[("a/T0.log", "a"), ("a/T1.log", "bc")]).sha256());
         assert_ne!(one, input(&[("a/T0.log", "ab"), ("a/T2.log", "c")]).sha256());
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     #[test]
     fn sizes_have_units() {

@@ -12,15 +12,15 @@ const MOST: usize = 2;
 
 /// Names that more types have, and how many.
 const SHARED: [(&str, usize); 16] = [
-    ("Arguments", 13),
+    ("Arguments", 14),
     ("Options", 5),
     ("Cursor", 4),
-    ("Kind", 4),
     ("Outcome", 4),
     ("Place", 4),
     ("Action", 3),
     ("Bound", 3),
     ("Identity", 3),
+    ("Kind", 3),
     ("Name", 3),
     ("Progress", 3),
     ("Rows", 3),

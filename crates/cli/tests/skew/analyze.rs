@@ -87,13 +87,13 @@ const BUGS: [(&str, &str); 39] = [
     ("13-vote-limit/wrong-fix", "write-skew confirmed / write-skew confirmed"),
     (
         "14-nobody-on-call/buggy",
-        "write-skew potential + write-skew potential / write-skew potential + write-skew potential",
+        "write-skew potential + write-skew potential + fractured-read confirmed / write-skew potential + write-skew potential",
     ),
     (
         "14-nobody-on-call/fixed",
         "write-skew potential + write-skew potential / write-skew potential + write-skew potential",
     ),
-    ("14-nobody-on-call/wrong-fix", "write-skew potential / write-skew potential"),
+    ("14-nobody-on-call/wrong-fix", "write-skew potential + fractured-read confirmed / write-skew potential"),
 ];
 
 #[test]
