@@ -3,7 +3,7 @@
 //! What is found there is *potential*: the levels are those of papers, and the server that a user has may allow less.
 
 use super::ask::Asking;
-use super::{KnownFinding, Question, suppress};
+use super::{AnsweredQuestion, KnownFinding, suppress};
 use skew_analyze::anode::{BoundedAnalysis, BoundedOptions, Specification};
 use skew_analyze::{AnalysisEngine, AnalysisVerdict, Answer, Transactions};
 use skew_history::IsolationLevel;
@@ -28,12 +28,12 @@ pub(super) fn specification(level: IsolationLevel) -> Option<Specification> {
 
 impl Asking<'_> {
     /// The strongest answer about a level by its constraints.
-    pub(super) fn by_instances(&self, specification: Specification) -> Question {
+    pub(super) fn by_instances(&self, specification: Specification) -> AnsweredQuestion {
         let level = specification.name.clone();
         let unknown = |reason: String| {
             let verdict = AnalysisVerdict::Unknown(reason);
             let (engine, k, findings, covers) = (AnalysisEngine::Bounded, None, Vec::new(), Vec::new());
-            Question {
+            AnsweredQuestion {
                 answer: Answer { level: level.clone(), verdict, engine, k, findings, covers },
                 known: Vec::new(),
             }
@@ -61,6 +61,6 @@ impl Asking<'_> {
             }
         });
         let known = known.collect();
-        Question { answer, known }
+        AnsweredQuestion { answer, known }
     }
 }
