@@ -1,26 +1,26 @@
--- Courses and students, as in the paper on static serializability analysis (CONCUR 2018): both are added under a name of their own and
+-- Courses and students, as in the paper on static serializability analysis (CONCUR 2018): both are added under a name that nobody else has, and
 -- removed, and students enrol in courses that have room. Analysed for every number of clients; the sessions at the end are a small run.
-CREATE TABLE student (id INT PRIMARY KEY, name INT NOT NULL);
-CREATE TABLE course (id INT PRIMARY KEY, name INT NOT NULL, capacity INT NOT NULL);
+CREATE TABLE student (name INT PRIMARY KEY);
+CREATE TABLE course (name INT PRIMARY KEY, capacity INT NOT NULL);
 CREATE TABLE enrollment (student INT, course INT, PRIMARY KEY (student, course));
-INSERT INTO student VALUES (1, 1);
-INSERT INTO course VALUES (1, 1, 1);
+INSERT INTO student VALUES (1);
+INSERT INTO course VALUES (1, 1);
 
-CREATE PROCEDURE add_course(IN number INT, IN title INT, IN seats INT)
+CREATE PROCEDURE add_course(IN title INT, IN seats INT)
 BEGIN
-  DECLARE same INT;
-  SELECT COUNT(*) INTO same FROM course WHERE name = title;
-  IF same = 0 THEN
-    INSERT INTO course VALUES (number, title, seats);
+  DECLARE known INT;
+  SELECT name INTO known FROM course WHERE name = title;
+  IF known IS NULL THEN
+    INSERT INTO course VALUES (title, seats);
   END IF;
 END;
 
-CREATE PROCEDURE add_student(IN number INT, IN title INT)
+CREATE PROCEDURE add_student(IN who INT)
 BEGIN
-  DECLARE same INT;
-  SELECT COUNT(*) INTO same FROM student WHERE name = title;
-  IF same = 0 THEN
-    INSERT INTO student VALUES (number, title);
+  DECLARE known INT;
+  SELECT name INTO known FROM student WHERE name = who;
+  IF known IS NULL THEN
+    INSERT INTO student VALUES (who);
   END IF;
 END;
 
@@ -29,10 +29,10 @@ CREATE PROCEDURE enroll(IN who INT, IN wanted INT, OUT enrolled BOOLEAN)
 BEGIN
   DECLARE known, seats INT;
   SET enrolled = FALSE;
-  SELECT id INTO known FROM student WHERE id = who;
-  SELECT capacity INTO seats FROM course WHERE id = wanted;
+  SELECT name INTO known FROM student WHERE name = who;
+  SELECT capacity INTO seats FROM course WHERE name = wanted;
   IF known IS NOT NULL AND seats > 0 THEN
-    UPDATE course SET capacity = seats - 1 WHERE id = wanted;
+    UPDATE course SET capacity = seats - 1 WHERE name = wanted;
     INSERT INTO enrollment VALUES (who, wanted);
     SET enrolled = TRUE;
   END IF;
@@ -43,7 +43,7 @@ BEGIN
   DECLARE taken INT;
   SELECT COUNT(*) INTO taken FROM enrollment WHERE course = wanted;
   IF taken = 0 THEN
-    DELETE FROM course WHERE id = wanted;
+    DELETE FROM course WHERE name = wanted;
   END IF;
 END;
 
@@ -52,15 +52,15 @@ BEGIN
   DECLARE taken INT;
   SELECT COUNT(*) INTO taken FROM enrollment WHERE student = who;
   IF taken = 0 THEN
-    DELETE FROM student WHERE id = who;
+    DELETE FROM student WHERE name = who;
   END IF;
 END;
 
-SESSION office: CALL add_student(2, 2); CALL rem_course(1);
+SESSION office: CALL add_student(2); CALL rem_course(1);
 SESSION ann:    CALL enroll(1, 1, @mine);
 SESSION ben:    CALL enroll(2, 1, @his);
 
 ASSERT 'nobody is enrolled in a course that is gone':
-  NOT EXISTS (SELECT 1 FROM enrollment WHERE course NOT IN (SELECT id FROM course));
+  NOT EXISTS (SELECT 1 FROM enrollment WHERE course NOT IN (SELECT name FROM course));
 ASSERT 'no course is overfull':
   NOT EXISTS (SELECT 1 FROM course WHERE capacity < 0);

@@ -18,7 +18,7 @@
 use skew_sql::Catalog;
 use skew_sql::Purpose;
 use skew_sql::catalog::Table;
-use skew_sql::touched::{ParentKey, RowsTouched, TableTouch, TouchKind, ValueOrigin, WhenTaken};
+use skew_sql::touched::{KnownOfRows, ParentKey, RowsTouched, TableTouch, TouchKind, ValueOrigin, WhenTaken};
 use std::collections::BTreeSet;
 
 /// The column of whether a row is there.
@@ -76,6 +76,8 @@ pub struct RowEffect {
     pub inserts: bool,
     /// Whether what is read besides existence and key decides about something: a blind write by key reads nothing of its row.
     pub looks: bool,
+    /// What else is known of the rows: of those that are found, what the condition says; of those that come into being, all values.
+    pub known: KnownOfRows,
 }
 
 /// The ways that a statement can go, the usual one first: `ON CONFLICT` has two.
@@ -98,7 +100,8 @@ fn existence() -> BTreeSet<String> {
 impl RowEffect {
     fn read(table: String, target: EffectTarget, reads: BTreeSet<String>) -> RowEffect {
         let (writes, lock, happens) = (BTreeSet::new(), LockStrength::None, Happens::Always);
-        RowEffect { table, target, reads, writes, lock, happens, inserts: false, looks: true }
+        let known = KnownOfRows::default();
+        RowEffect { table, target, reads, writes, lock, happens, inserts: false, looks: true, known }
     }
 
     fn writing(self, writes: BTreeSet<String>) -> RowEffect {
@@ -151,7 +154,8 @@ impl Effects<'_> {
         let mut reads = set(&touch.reads);
         reads.insert(EXISTENCE.to_owned());
         let RowsTouched::Keys { index, keys } = &touch.rows else {
-            return vec![RowEffect::read(touch.table.clone(), EffectTarget::Search, reads)];
+            let effect = RowEffect::read(touch.table.clone(), EffectTarget::Search, reads);
+            return vec![RowEffect { known: touch.known.clone(), ..effect }];
         };
         let columns = match index {
             None => table.key_columns(),
@@ -165,7 +169,8 @@ impl Effects<'_> {
                 effects.push(RowEffect::read(entries(&touch.table, index), target, existence()));
             }
             let target = EffectTarget::Key(index.clone(), key.clone());
-            effects.push(RowEffect { looks, ..RowEffect::read(touch.table.clone(), target, reads.clone()) });
+            let effect = RowEffect::read(touch.table.clone(), target, reads.clone());
+            effects.push(RowEffect { looks, known: touch.known.clone(), ..effect });
         }
         effects
     }
@@ -259,7 +264,8 @@ impl Effects<'_> {
             let keys = table.key_columns();
             // Without a primary key the row gets one of its own.
             let key = if keys.is_empty() { vec![ValueOrigin::Unknown] } else { values(row, &keys) };
-            effects.push(new(table.name.clone(), EffectTarget::Key(None, key), all.clone()));
+            let known = KnownOfRows { equal: row.clone(), ..KnownOfRows::default() };
+            effects.push(RowEffect { known, ..new(table.name.clone(), EffectTarget::Key(None, key), all.clone()) });
             for (index, columns) in table.unique_keys() {
                 let target = match columns.is_empty() {
                     true => EffectTarget::Search,

@@ -20,6 +20,7 @@
 //! | [`log`] | logs of servers, as programs |
 //! | [`finding`] | what every engine answers with |
 
+pub mod anode;
 mod closure;
 pub mod effect;
 pub mod finding;

@@ -13,7 +13,7 @@ use crate::effect::{Effects, Ways};
 use skew_program::{FlowAction, Procedure, Program};
 use skew_sql::Catalog;
 use skew_sql::catalog::Table;
-use skew_sql::touched::{ParentKey, ValueOrigin};
+use skew_sql::touched::{Extremum, ParentKey, TestedVariables, ValueOrigin};
 use skew_value::Place;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,6 +27,8 @@ pub struct Transactions {
     pub unsupported: Vec<Unsupported>,
     /// The columns of each table by name.
     pub(crate) columns: BTreeMap<String, Vec<String>>,
+    /// The columns of each table's primary key.
+    pub(crate) keys: BTreeMap<String, Vec<String>>,
     /// Tables whose key has the key of a parent in it: the parent, and which parts of the child's key are the parent's.
     pub(crate) parents: BTreeMap<String, Vec<(String, Vec<usize>)>>,
 }
@@ -55,6 +57,14 @@ pub struct TransactionStep {
     pub(crate) outputs: Vec<ValueOrigin>,
     /// The rows that its result is made of: table and key.
     pub(crate) result_table: Option<String>,
+    /// The least or the greatest value of a column, where that is all it asks for.
+    pub(crate) extremum: Option<Extremum>,
+    /// Whether its result has exactly one row, whatever the tables hold.
+    pub(crate) one_row: bool,
+    /// Whether its only result is how many rows it finds.
+    pub(crate) counts_rows: bool,
+    /// What follows for variables where its condition is true.
+    pub(crate) tested: TestedVariables,
     /// What comes next.
     pub(crate) action: FlowAction,
 }
@@ -83,7 +93,8 @@ impl Transactions {
         }
         let columns = catalog.tables.iter().map(|(name, table)| (name.clone(), table.column_names())).collect();
         let parents = catalog.tables.iter().map(|(name, table)| (name.clone(), parents(catalog, table))).collect();
-        Transactions { procedures, unsupported, columns, parents }
+        let keys = catalog.tables.iter().map(|(name, table)| (name.clone(), table.key_columns())).collect();
+        Transactions { procedures, unsupported, columns, keys, parents }
     }
 }
 
@@ -109,6 +120,10 @@ fn steps(procedure: &Procedure, effects: &mut Effects<'_>, unsupported: &mut Vec
             text: step.text,
             ways,
             outputs: step.touches.outputs,
+            extremum: step.touches.extremum,
+            one_row: step.touches.one_row,
+            counts_rows: step.touches.counts_rows,
+            tested: step.touches.tested,
             result_table: step.touches.tables.first().map(|touch| touch.table.clone()),
             action: step.action,
         });

@@ -15,12 +15,8 @@ fn read(path: &str) -> (String, String) {
 
 fn analyzed(files: &[(String, String)], levels: &[&str]) -> Result<Analyzed, Complaint> {
     let level = |name: &&str| name.parse::<IsolationLevel>().expect("a level");
-    let settings = AnalyzeSettings {
-        levels: levels.iter().map(level).collect(),
-        options: UnfoldOptions::default(),
-        sessions: false,
-        fails_on_potential: false,
-    };
+    let levels = levels.iter().map(level).collect();
+    let settings = AnalyzeSettings::new(levels, UnfoldOptions::default(), false, false);
     Analyzed::new(AnalyzedText::new(files)?, settings, &Baseline::default())
 }
 

@@ -40,6 +40,7 @@ pub mod copy;
 mod define;
 mod execute;
 mod key;
+mod known;
 pub mod memory;
 mod no_storage;
 mod plan;

@@ -13,6 +13,7 @@
 //! [`Touches::unsupported`], never left out in silence.
 
 use crate::catalog::{Catalog, ReferentialAction, Table};
+use crate::known;
 use crate::plan::narrow_to;
 use crate::storage::{Columns, Lock, Patience};
 use crate::tree::change::{Change, Conflict, Insert, Returning, RowSource};
@@ -33,6 +34,14 @@ pub struct Touches {
     pub tables: Vec<TableTouch>,
     /// Where the values of its result columns come from.
     pub outputs: Vec<ValueOrigin>,
+    /// The least or the greatest value of a column, where that is all it asks for.
+    pub extremum: Option<Extremum>,
+    /// Whether its result has exactly one row, whatever the tables hold.
+    pub one_row: bool,
+    /// Whether its only result is how many rows it finds.
+    pub counts_rows: bool,
+    /// What follows for variables where its only result is true.
+    pub tested: TestedVariables,
     /// What it does that is not told here.
     pub unsupported: Vec<String>,
     /// The variables of the program that it uses.
@@ -66,12 +75,49 @@ pub struct TableTouch {
     pub rows: RowsTouched,
     /// Whether a row must fulfil more than being found so.
     pub guarded: bool,
+    /// What its condition says of single columns.
+    pub known: KnownOfRows,
     /// The columns whose values matter: in WHERE, in the result, on the right sides of SET.
     pub reads: Vec<String>,
     /// Those of them that decide which rows are meant: in WHERE.
     pub condition: Vec<String>,
     /// What is done with the rows.
     pub kind: TouchKind,
+}
+
+/// What is known of the rows that a statement finds or makes.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct KnownOfRows {
+    /// Columns that have a certain value.
+    pub equal: Vec<(String, ValueOrigin)>,
+    /// Whether rows must fulfil more than that.
+    pub more: bool,
+    /// Columns that become greater than a variable, by number.
+    pub raised: Vec<(String, usize)>,
+}
+
+/// The least or the greatest value of a column.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Extremum {
+    /// The greatest.
+    pub greatest: bool,
+    /// The column.
+    pub column: String,
+}
+
+/// What the truth of a condition says about variables, by number.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TestedVariables {
+    /// Those that are not NULL.
+    pub not_null: Vec<usize>,
+    /// Those that are NULL.
+    pub null: Vec<usize>,
+    /// Those that are zero.
+    pub zero: Vec<usize>,
+    /// Those that are neither zero nor NULL.
+    pub not_zero: Vec<usize>,
+    /// Whether the condition says nothing else, so that the opposite holds where it is not true.
+    pub exact: bool,
 }
 
 /// Which rows of a table.
@@ -199,6 +245,9 @@ pub(crate) fn of_query(plan: &Plan) -> Touches {
     let mut touches = Touches::default();
     touches.plan(plan, (0..plan.width()).collect());
     touches.outputs = outputs(plan);
+    (touches.extremum, touches.one_row) = (known::extremum(plan), known::has_one_row(plan));
+    touches.counts_rows = known::counts_rows(plan);
+    touches.tested = known::tested(plan);
     touches
 }
 
@@ -217,6 +266,11 @@ pub(crate) fn of_change(definitions: &[(usize, Definition)], change: &Change) ->
             };
             let kind = TouchKind::Update(update.assignments.iter().filter_map(told).collect());
             touches.changed(&update.source, &used, kind);
+            let raised =
+                |(place, value): &(usize, Expression)| Some((names(table, &[*place]).pop()?, known::raised(value)?));
+            if let Some(touch) = touches.tables.last_mut() {
+                touch.known.raised = update.assignments.iter().filter_map(raised).collect();
+            }
         }
         Change::Delete(delete) => {
             let used: Vec<&Expression> = returned(delete.returning.as_ref()).collect();
@@ -288,9 +342,9 @@ impl Touches {
             Columns::All => read.table.column_names(),
             Columns::Some(places) => live_names(&read.table, places.iter().copied()),
         };
-        let (rows, guarded) = rows_of(read);
-        let condition = condition_of(read);
-        self.tables.push(TableTouch { table: read.table.name.clone(), rows, guarded, reads, condition, kind });
+        let ((rows, guarded), known, condition) = (rows_of(read), known::of_read(read), condition_of(read));
+        let table = read.table.name.clone();
+        self.tables.push(TableTouch { table, rows, guarded, known, reads, condition, kind });
     }
 
     /// The rows of an UPDATE or DELETE, and whatever else decides about them.
@@ -307,12 +361,16 @@ impl Touches {
             Some((read, limited)) => {
                 read.condition.iter().for_each(|condition| self.subqueries(condition));
                 let (rows, guarded) = rows_of(read);
-                TableTouch { table, rows, guarded: guarded || limited, reads, condition: condition_of(read), kind }
+                let mut known = known::of_read(read);
+                known.more |= limited;
+                let condition = condition_of(read);
+                TableTouch { table, rows, guarded: guarded || limited, known, reads, condition, kind }
             }
             None => {
                 self.plan(&source.plan, needed);
+                let known = KnownOfRows { more: true, ..KnownOfRows::default() };
                 let condition = reads.clone();
-                TableTouch { table, rows: RowsTouched::Search, guarded: true, reads, condition, kind }
+                TableTouch { table, rows: RowsTouched::Search, guarded: true, known, reads, condition, kind }
             }
         };
         self.tables.push(touch);
@@ -353,6 +411,7 @@ impl Touches {
             table: insert.table.name.clone(),
             rows: RowsTouched::Search,
             guarded: false,
+            known: KnownOfRows::default(),
             reads: Vec::new(),
             condition: Vec::new(),
             kind: TouchKind::Insert(rows, taken),
@@ -513,7 +572,7 @@ fn outputs(plan: &Plan) -> Vec<ValueOrigin> {
 }
 
 /// What an expression is made of; `row` is the table whose row it may look at.
-fn origin(expression: &Expression, row: Option<&Table>) -> ValueOrigin {
+pub(crate) fn origin(expression: &Expression, row: Option<&Table>) -> ValueOrigin {
     match &expression.node {
         Node::Constant(value) => ValueOrigin::Constant(value.clone()),
         Node::Variable(number) => ValueOrigin::Variable(*number),

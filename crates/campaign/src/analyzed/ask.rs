@@ -8,6 +8,7 @@
 use super::concrete::concrete_programs;
 use super::confirm::{Confirmed, confirm};
 use super::fix::Fixing;
+use super::instances::specification;
 use super::rules::RuleAnswers;
 use super::text::AnalyzedText;
 use super::{AnalyzeSettings, Analyzed, AnsweredQuestion, KnownFinding, suppress, template_level};
@@ -28,9 +29,9 @@ const SERVER: &str =
 const MOST_PAIRS: usize = 30;
 
 /// What all questions are about.
-struct Asking<'a> {
-    text: &'a AnalyzedText,
-    settings: &'a AnalyzeSettings,
+pub(super) struct Asking<'a> {
+    pub(super) text: &'a AnalyzedText,
+    pub(super) settings: &'a AnalyzeSettings,
     unsupported: &'a [Unsupported],
     /// Templates; or why there are none.
     analysis: Result<RobustnessAnalysis, String>,
@@ -52,6 +53,7 @@ pub(crate) fn everything(text: AnalyzedText, settings: AnalyzeSettings) -> Analy
         questions.extend(rules.beside(*level, &question));
         questions.push(question);
     }
+    questions.extend(settings.specification.iter().map(|one| asking.by_instances(one.clone())));
     let lowest = asking.lowest();
     let known = asking.analysis.as_ref().ok();
     let conflicts = known.map(RobustnessAnalysis::conflicts).unwrap_or_default();
@@ -61,7 +63,7 @@ pub(crate) fn everything(text: AnalyzedText, settings: AnalyzeSettings) -> Analy
 impl Asking<'_> {
     fn question(&self, level: IsolationLevel) -> AnsweredQuestion {
         let mut question = self.asked(level);
-        for reason in self.not_covered(level) {
+        for reason in self.not_covered(Some(level)) {
             if question.answer.verdict == AnalysisVerdict::Robust {
                 question.answer.verdict = AnalysisVerdict::Unknown(reason);
             }
@@ -70,9 +72,9 @@ impl Asking<'_> {
     }
 
     /// Why "robust" would be too much, all reasons.
-    fn not_covered(&self, level: IsolationLevel) -> Vec<String> {
+    pub(super) fn not_covered(&self, level: Option<IsolationLevel>) -> Vec<String> {
         // Whatever it does, the database keeps it serializable.
-        if level.of_engine() == Some(EngineLevel::PostgresSerializable) {
+        if level.and_then(IsolationLevel::of_engine) == Some(EngineLevel::PostgresSerializable) {
             return Vec::new();
         }
         let mut reasons = Vec::new();
@@ -106,7 +108,10 @@ impl Asking<'_> {
                 self.answer(level, AnalysisVerdict::Robust, covers, Vec::new())
             }
             Some(known) => self.by_templates(level, known),
-            None => self.unknown(level, format!("{level} is no level of PostgreSQL")),
+            None => match specification(level) {
+                Some(specification) => self.by_instances(specification),
+                None => self.unknown(level, format!("{level} is no level that can be analysed")),
+            },
         }
     }
 

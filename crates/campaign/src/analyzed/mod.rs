@@ -13,6 +13,7 @@
 //! | `text` | several files as one program; which line is whose |
 //! | `logs` | logs among the files, as procedures |
 //! | `ask`, `rules` | the questions and who answers them; when an answer must be "unknown" |
+//! | `instances` | answers about the papers' levels, and about a user's own |
 //! | `concrete`, `confirm` | programs that show a witness; explored, and held against the serial orders |
 //! | `fix` | changes that help, verified |
 //! | `suppress` | what the author has accepted: in comments, in a baseline |
@@ -23,6 +24,7 @@ mod ask;
 mod concrete;
 mod confirm;
 mod fix;
+mod instances;
 mod json;
 mod logs;
 mod markdown;
@@ -41,6 +43,7 @@ pub use text::{AnalyzedText, FileLocation};
 
 use crate::replay_line::quote;
 use crate::{Complaint, Conclusion};
+use skew_analyze::anode::{BoundedOptions, Specification};
 use skew_analyze::{AnalysisVerdict, Answer, Conflict, Finding, FindingStatus, Level, UnfoldOptions, Unsupported};
 use skew_history::{Engine, EngineLevel, IsolationLevel};
 
@@ -55,6 +58,10 @@ pub struct AnalyzeSettings {
     pub sessions: bool,
     /// Whether a finding that no run has shown is a failure, too.
     pub fails_on_potential: bool,
+    /// The largest cycles that are looked for at the papers' levels.
+    up_to: usize,
+    /// A level of the user's own.
+    specification: Option<Specification>,
 }
 
 impl AnalyzeSettings {
@@ -67,18 +74,34 @@ impl AnalyzeSettings {
 
     /// The levels that can be asked about.
     pub fn possible_levels() -> impl Iterator<Item = IsolationLevel> {
-        AnalyzeSettings::USUAL.into_iter()
+        AnalyzeSettings::USUAL.into_iter().chain(instances::LEVELS.map(|(level, _)| level))
+    }
+
+    /// Some levels and how to look at them.
+    pub fn new(levels: Vec<IsolationLevel>, options: UnfoldOptions, sessions: bool, fails_on_potential: bool) -> Self {
+        let up_to = BoundedOptions::default().up_to;
+        AnalyzeSettings { levels, options, sessions, fails_on_potential, up_to, specification: None }
+    }
+
+    /// The same with cycles of up to so many transactions at the papers' levels, and with the text of a level of the user's own.
+    pub fn looking_at(mut self, up_to: u8, own: Option<&str>) -> Result<AnalyzeSettings, Complaint> {
+        self.up_to = usize::from(up_to);
+        let read = own.map(|text| Specification::parse("specification", text)).transpose();
+        let advice = "each line is a level, or `forall a b: … => …` over vis, ar, ww and procedures";
+        self.specification = read.map_err(|error| Complaint::new("--specification", error.to_string(), advice))?;
+        self.refusal().map_or(Ok(self), Err)
     }
 
     /// What is wrong with these settings, if anything is.
-    pub fn refusal(&self) -> Option<Complaint> {
+    fn refusal(&self) -> Option<Complaint> {
         let is_known = |level: &&IsolationLevel| match level.of_engine() {
             Some(level) => level.engine() == Engine::Mysql || template_level(level).is_some(),
-            None => false,
+            None => instances::specification(**level).is_some(),
         };
         let unknown = self.levels.iter().find(|level| !is_known(level))?;
         let message = format!("{unknown} is no level that can be analysed");
-        let advice = "ask about postgres:read-committed, postgres:repeatable-read or postgres:serializable";
+        let advice =
+            "ask about a level of PostgreSQL, or about read-atomic, causal, prefix, psi, snapshot or serializable";
         Some(Complaint::new("--level", message, advice))
     }
 }

@@ -7,7 +7,7 @@
 //! | unknown | everything |
 
 use super::text::AnalyzedText;
-use super::{KnownFinding, AnsweredQuestion, suppress};
+use super::{AnsweredQuestion, KnownFinding, suppress};
 use skew_analyze::lint::{LintFinding, lint};
 use skew_analyze::{AnalysisEngine, AnalysisVerdict, Answer, Finding};
 use skew_history::IsolationLevel;

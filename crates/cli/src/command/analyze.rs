@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
     #[arg(required_unless_present = "verify_fix", value_name = "FILE")]
     files: Vec<PathBuf>,
     #[arg(short, long, value_name = "LEVEL,…", value_delimiter = ',',
-        help = format!("The levels to ask about: {} [default: all of them]", spellings(AnalyzeSettings::possible_levels())))]
+        help = format!("The levels to ask about: {} [default: PostgreSQL's]", spellings(AnalyzeSettings::possible_levels())))]
     level: Vec<IsolationLevel>,
     /// What transactions conflict about: whole rows, or each cell of them
     #[arg(long, value_enum, default_value_t = GranularityArgument::Cell)]
@@ -34,6 +34,12 @@ pub(crate) struct Arguments {
     /// Take each key that is looked up for any value, even where the column that it stands in never changes
     #[arg(long, value_name = "WHAT", value_parser = ["independent-keys"])]
     assume: Option<String>,
+    /// At the papers' levels: look for cycles of up to so many transactions
+    #[arg(long, default_value_t = 4, value_name = "K", value_parser = clap::value_parser!(u8).range(2..=9))]
+    up_to: u8,
+    /// Ask about a level of your own as well: a file of constraints on who sees whom, and on one order of all
+    #[arg(long, value_name = "FILE")]
+    specification: Option<PathBuf>,
     /// Let one session run several of the transactions, one after the other
     #[arg(long)]
     sessions: bool,
@@ -74,13 +80,13 @@ impl Arguments {
             functional: self.assume.is_none(),
         };
         let levels = each_once(levels.iter().copied());
-        AnalyzeSettings { levels, options, sessions: self.sessions, fails_on_potential: self.fail_on == "potential" }
+        AnalyzeSettings::new(levels, options, self.sessions, self.fail_on == "potential")
     }
 
     /// The answers about some files.
     fn ask(&self, files: &[PathBuf], baseline: &Baseline) -> Result<Analyzed, Complaint> {
-        let settings = self.settings();
-        settings.refusal().map_or(Ok(()), Err)?;
+        let own = self.specification.as_ref().map(|path| text_of(path, &path.to_string_lossy())).transpose()?;
+        let settings = self.settings().looking_at(self.up_to, own.as_deref())?;
         Analyzed::new(AnalyzedText::new(&texts(files)?)?, settings, baseline)
     }
 

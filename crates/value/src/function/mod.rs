@@ -258,7 +258,7 @@ pub trait Accumulator {
 #[derive(Clone, Debug)]
 pub struct Aggregate {
     /// Its name.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// What the arguments are cast to.
     pub parameters: Vec<SqlType>,
     /// What it gives.

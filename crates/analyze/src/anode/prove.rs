@@ -1,0 +1,201 @@
+//! From questions to answers: search for a cycle, and where there is none up to some size, try to prove that there is none at all.
+//!
+//! ```text
+//!   cycles of 2, 3, … k ──┬── one: anomaly
+//!                         └── none up to k ──┬── no triple: robust, inductive
+//!                                            ├── no path of k: robust, by shortest path
+//!                                            └── none-up-to-k
+//! ```
+
+use super::question::{BoundedAnalysis, BoundedQuestion, FoundEdge, FoundInstances, QuestionOutcome};
+use crate::finding::{AnalysisEngine, AnalysisVerdict, Answer, Finding, FindingStatus};
+use crate::witness::{DependencyKind, WitnessStatement};
+use skew_check::Budget;
+
+/// How far a program is looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BoundedOptions {
+    /// The largest number of instances in a cycle.
+    pub up_to: usize,
+    /// Steps of the solver for one question.
+    pub steps: u64,
+}
+
+impl Default for BoundedOptions {
+    fn default() -> BoundedOptions {
+        BoundedOptions { up_to: 4, steps: 20_000_000 }
+    }
+}
+
+/// A proof by taking procedures away.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InductiveProof {
+    /// The procedures that no cycle can pass, then those that no cycle of the others can pass, and so on.
+    pub stages: Vec<Vec<usize>>,
+    /// The procedures that are left; what is not there for all of them together is not there for these.
+    pub rest: Vec<usize>,
+}
+
+impl BoundedAnalysis {
+    /// The smallest cycle of up to so many instances, if one is found; how many were looked at to the end.
+    pub fn smallest_cycle(&self, options: BoundedOptions) -> (Option<FoundInstances>, usize) {
+        for size in 2..=options.up_to {
+            match self.ask(&BoundedQuestion::Cycle(vec![self.everything(); size]), Budget::steps(options.steps)) {
+                QuestionOutcome::Found(found) => return (Some(found), size),
+                QuestionOutcome::None => {}
+                QuestionOutcome::Unknown => return (None, size - 1),
+            }
+        }
+        (None, options.up_to)
+    }
+
+    /// A proof that there is no cycle at all, by induction along ar.
+    pub fn inductive(&self, steps: u64) -> Option<InductiveProof> {
+        let all = self.everything();
+        let is_none = |question: BoundedQuestion| self.ask(&question, Budget::steps(steps)) == QuestionOutcome::None;
+        let (pair, triple) = (BoundedQuestion::Cycle(vec![all.clone(); 2]), BoundedQuestion::Triple(all.clone()));
+        if !is_none(pair) || !is_none(triple) {
+            return None;
+        }
+        let mut proof = InductiveProof { stages: Vec::new(), rest: all };
+        while !proof.rest.is_empty() {
+            let forward = |one: &usize| is_none(BoundedQuestion::Against(vec![*one], proof.rest.clone()));
+            let (stage, rest): (Vec<usize>, Vec<usize>) = proof.rest.iter().copied().partition(forward);
+            if stage.is_empty() {
+                break;
+            }
+            proof.stages.push(stage);
+            proof.rest = rest;
+        }
+        Some(proof)
+    }
+
+    /// The smallest k up to a limit such that no path of k dependencies is without chords; cycles of up to k are another question.
+    pub fn shortest_path(&self, options: BoundedOptions) -> Option<usize> {
+        (2..=options.up_to).find(|length| {
+            let question = BoundedQuestion::Path(*length, self.everything());
+            self.ask(&question, Budget::steps(options.steps)) == QuestionOutcome::None
+        })
+    }
+
+    /// Everything that can be said, the cycle or its absence first.
+    pub fn answers(&self, options: BoundedOptions) -> Vec<Answer> {
+        let (found, looked_at) = self.smallest_cycle(options);
+        let mut answers = Vec::new();
+        let verdict = match (&found, looked_at) {
+            (Some(_), _) => AnalysisVerdict::Anomaly,
+            (None, 0 | 1) => {
+                AnalysisVerdict::Unknown("the solver's budget ended before two instances were looked at".to_owned())
+            }
+            _ => AnalysisVerdict::NoneUpToK,
+        };
+        let findings: Vec<Finding> = found.iter().map(|found| self.finding(found)).collect();
+        answers.push(self.answer(AnalysisEngine::Bounded, verdict, Some(looked_at), findings));
+        if found.is_some() || looked_at < 2 {
+            return answers;
+        }
+        if let Some(proof) = self.inductive(options.steps) {
+            let mut answer = self.answer(AnalysisEngine::Inductive, AnalysisVerdict::Robust, None, Vec::new());
+            answer.covers.push(self.told_proof(&proof));
+            answers.push(answer);
+        } else if let Some(length) = self.shortest_path(BoundedOptions { up_to: looked_at, ..options }) {
+            let mut answer =
+                self.answer(AnalysisEngine::ShortestPath, AnalysisVerdict::Robust, Some(length), Vec::new());
+            answer.covers.push(format!("no path of {length} dependencies is without a shorter one"));
+            answers.push(answer);
+        }
+        answers
+    }
+
+    fn answer(
+        &self,
+        engine: AnalysisEngine,
+        verdict: AnalysisVerdict,
+        k: Option<usize>,
+        findings: Vec<Finding>,
+    ) -> Answer {
+        let mut covers = vec!["transactions are independent: sessions say nothing about their order".to_owned()];
+        covers.push("all statements of a transaction see the same transactions".to_owned());
+        covers.extend(self.counters.iter().map(|counter| counter.assumption(&self.shape)));
+        Answer { level: self.specification.name.clone(), verdict, engine, k, findings, covers }
+    }
+
+    fn names(&self, procedures: &[usize]) -> String {
+        let names: Vec<&str> = procedures.iter().map(|one| self.transactions.procedures[*one].name.as_str()).collect();
+        names.join(", ")
+    }
+
+    fn told_proof(&self, proof: &InductiveProof) -> String {
+        let mut stages: Vec<String> = proof.stages.iter().map(|stage| self.names(stage)).collect();
+        if !proof.rest.is_empty() {
+            stages.push(self.names(&proof.rest));
+        }
+        format!("no cycle can pass {}", stages.join("; then none of the others "))
+    }
+}
+
+/// Findings.
+impl BoundedAnalysis {
+    fn finding(&self, found: &FoundInstances) -> Finding {
+        let name = |one: &usize| self.transactions.procedures[*one].name.clone();
+        let step =
+            |(instance, step): (usize, usize)| &self.transactions.procedures[found.procedures[instance]].steps[step];
+        let mut locations = Vec::new();
+        let mut statements: Vec<((usize, usize), WitnessStatement)> = Vec::new();
+        for edge in &found.edges {
+            for end in [edge.from, edge.to] {
+                let step = step(end);
+                if !locations.contains(&step.place) {
+                    locations.push(step.place);
+                }
+                let place = (found.order.iter().position(|one| *one == end.0).unwrap_or_default(), end.1);
+                if !statements.iter().any(|(known, _)| *known == place) {
+                    let text = std::sync::Arc::clone(&step.text);
+                    statements.push((place, WitnessStatement { instance: end.0, place: step.place, text }));
+                }
+            }
+        }
+        statements.sort_by_key(|(place, _)| *place);
+        Finding {
+            anomaly: anomaly(found).to_owned(),
+            status: FindingStatus::Potential,
+            transactions: found.procedures.iter().map(name).collect(),
+            locations,
+            interleaving: statements.into_iter().map(|(_, statement)| statement).collect(),
+            fixes: Vec::new(),
+            sentence: self.sentence(found),
+        }
+    }
+
+    /// The dependencies in a row: who does not see what of whom.
+    fn sentence(&self, found: &FoundInstances) -> String {
+        let name = |instance: usize| {
+            format!("t{} {}", instance + 1, self.transactions.procedures[found.procedures[instance]].name)
+        };
+        let told = |edge: &FoundEdge| {
+            let (from, to) = (name(edge.from.0), name(edge.to.0));
+            match edge.kind {
+                DependencyKind::ReadsFrom => format!("{to} sees what {from} writes in {}", edge.table),
+                DependencyKind::Replaces => format!("{to} writes over {from} in {}", edge.table),
+                DependencyKind::Overwrites => format!("{from} does not see what {to} writes in {}", edge.table),
+            }
+        };
+        found.edges.iter().map(told).collect::<Vec<String>>().join("; ")
+    }
+}
+
+/// The name of a cycle by its form.
+fn anomaly(found: &FoundInstances) -> &'static str {
+    use DependencyKind::{Overwrites, ReadsFrom, Replaces};
+    let kinds: Vec<DependencyKind> = found.edges.iter().map(|edge| edge.kind).collect();
+    let is_split = |kinds: &[DependencyKind]| kinds.chunks(2).all(|pair| *pair == [ReadsFrom, Overwrites]);
+    let turned: Vec<DependencyKind> = kinds.iter().cycle().skip(1).take(kinds.len()).copied().collect();
+    match kinds.as_slice() {
+        [Overwrites, Replaces] | [Replaces, Overwrites] => "lost-update",
+        [Overwrites, Overwrites] if found.meets_twice => "lost-update",
+        [Overwrites, Overwrites] => "write-skew",
+        [_, _, _, _] if is_split(&kinds) || is_split(&turned) => "long-fork",
+        _ if kinds.iter().filter(|kind| **kind == Overwrites).count() == 1 => "causality-violation",
+        _ => "dependency-cycle",
+    }
+}

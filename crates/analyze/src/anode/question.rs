@@ -1,0 +1,208 @@
+//! The questions that are asked of a solver, and what an answer to them means.
+//!
+//! ```text
+//!   cycle of k       k instances, each depends on the one before it, the first on the last           none: no cycle of k
+//!   path of k        k + 1 instances, each depends on the one before it, and there is no shorter way     none: whatever is longer has a chord
+//!   against          an instance of some procedures depends on one that comes before it in ar            none: these procedures only look forward
+//!   triple           two dependencies in a row that lead to somebody who comes before both               none: see below
+//! ```
+//!
+//! *Shortest path*: without a path of k and without cycles up to k there is no cycle, since a shortest cycle that is longer contains such a path.
+//! *Inductive*: without a triple, a path that starts with a procedure of which nothing is *against* never comes back to its start; take these
+//! procedures away and go on with the others. (A cycle has one member that comes before all others in ar; the two before it in the cycle and
+//! this one are a triple. So no triple alone is no cycle; the sets say by which procedures that is.)
+
+use super::claims::Claim;
+use super::counter::{self, Counter};
+use super::encoding::{EdgeWay, Encoding};
+use super::shape::ProgramShape;
+use super::smtlib;
+use super::solve::{ClaimModel, ClaimOutcome, solve};
+use super::specification::Specification;
+use crate::transaction::Transactions;
+use crate::witness::DependencyKind;
+use skew_check::Budget;
+
+/// A question about instances of some of the procedures, which are told by number.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum BoundedQuestion {
+    /// Is there a cycle of as many instances, each of which runs one of these procedures?
+    Cycle(Vec<Vec<usize>>),
+    /// Is there a path of as many dependencies as the number says that no dependency makes shorter, among instances of these procedures?
+    Path(usize, Vec<usize>),
+    /// Does an instance of the first procedures depend backwards on an instance of the second?
+    Against(Vec<usize>, Vec<usize>),
+    /// Do two dependencies in a row lead to somebody who comes before both, among instances of these procedures?
+    Triple(Vec<usize>),
+}
+
+/// What a question comes to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum QuestionOutcome {
+    /// There is one: the instances and their dependencies.
+    Found(FoundInstances),
+    /// There is none.
+    None,
+    /// It is not known.
+    Unknown,
+}
+
+/// Instances that depend on each other.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FoundInstances {
+    /// The procedure of each instance.
+    pub procedures: Vec<usize>,
+    /// The dependencies.
+    pub edges: Vec<FoundEdge>,
+    /// The instances in the order of ar.
+    pub order: Vec<usize>,
+    /// Whether all dependencies are about one row.
+    pub meets_twice: bool,
+}
+
+/// A dependency between two instances.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FoundEdge {
+    /// The instance that comes first, and the step of its procedure.
+    pub from: (usize, usize),
+    /// The instance that depends on it, and the step.
+    pub to: (usize, usize),
+    /// The table that it is about.
+    pub table: String,
+    /// Which kind.
+    pub kind: DependencyKind,
+}
+
+/// A question with its edges, as claims.
+pub(crate) struct PosedQuestion<'a> {
+    encoding: Encoding<'a>,
+    edges: Vec<(usize, usize, Vec<EdgeWay>)>,
+}
+
+/// A program at a level.
+#[derive(Clone, Debug)]
+pub struct BoundedAnalysis {
+    pub(crate) transactions: Transactions,
+    pub(crate) specification: Specification,
+    pub(crate) shape: ProgramShape,
+    pub(crate) counters: Vec<Counter>,
+}
+
+impl BoundedAnalysis {
+    /// A program at a level; or why it cannot be looked at.
+    pub fn new(transactions: Transactions, specification: Specification) -> Result<BoundedAnalysis, String> {
+        if let Some(first) = transactions.unsupported.first() {
+            return Err(format!("{} is not supported (line {})", first.construct, first.place.line));
+        }
+        let known = |name: &str| transactions.procedures.iter().any(|flow| flow.name == name);
+        if let Some(name) = specification.procedures().find(|name| !known(name)) {
+            return Err(format!("the specification names {name}, which is no procedure of the program"));
+        }
+        let shape = ProgramShape::of(&transactions)?;
+        let seen = specification.has("psi") || specification.has("snapshot");
+        let counters = if seen { counter::counters(&transactions, &shape) } else { Vec::new() };
+        Ok(BoundedAnalysis { transactions, specification, shape, counters })
+    }
+
+    /// All procedures by number.
+    pub fn everything(&self) -> Vec<usize> {
+        (0..self.transactions.procedures.len()).collect()
+    }
+
+    /// The number of a procedure.
+    pub fn procedure(&self, name: &str) -> Option<usize> {
+        self.transactions.procedures.iter().position(|flow| flow.name == name)
+    }
+
+    /// Asks the solver of this project.
+    pub fn ask(&self, question: &BoundedQuestion, budget: Budget<'_>) -> QuestionOutcome {
+        let asked = self.encode(question);
+        match solve(&asked.encoding.ground.claims, budget) {
+            ClaimOutcome::Satisfied(model) => QuestionOutcome::Found(self.told(&asked, &model)),
+            ClaimOutcome::Impossible => QuestionOutcome::None,
+            ClaimOutcome::Exhausted => QuestionOutcome::Unknown,
+        }
+    }
+
+    /// The question as a text for a solver that speaks SMT-LIB.
+    pub fn text(&self, question: &BoundedQuestion) -> String {
+        smtlib::text(&self.encode(question).encoding.ground.claims)
+    }
+
+    fn encode(&self, question: &BoundedQuestion) -> PosedQuestion<'_> {
+        let (allowed, edges): (Vec<Vec<usize>>, Vec<(usize, usize)>) = match question {
+            BoundedQuestion::Cycle(allowed) => {
+                (allowed.clone(), (0..allowed.len()).map(|one| (one, (one + 1) % allowed.len())).collect())
+            }
+            BoundedQuestion::Path(length, pool) => {
+                (vec![pool.clone(); length + 1], (0..*length).map(|one| (one, one + 1)).collect())
+            }
+            BoundedQuestion::Against(first, second) => (vec![first.clone(), second.clone()], vec![(0, 1)]),
+            BoundedQuestion::Triple(pool) => (vec![pool.clone(); 3], vec![(0, 1), (1, 2)]),
+        };
+        let mut encoding = Encoding::new(&self.shape, &self.transactions, &self.specification, &allowed);
+        let told = edges.into_iter().map(|(first, second)| (first, second, encoding.edge(first, second)));
+        let edges: Vec<(usize, usize, Vec<EdgeWay>)> = told.collect();
+        constrain(&mut encoding, question);
+        encoding.specify(&self.transactions, &self.specification);
+        let Encoding { ground, accesses, .. } = &mut encoding;
+        self.counters.iter().for_each(|counter| counter::say(ground, accesses, counter));
+        ground.finish(accesses);
+        PosedQuestion { encoding, edges }
+    }
+
+    fn told(&self, asked: &PosedQuestion<'_>, model: &ClaimModel) -> FoundInstances {
+        let encoding = &asked.encoding;
+        let size = encoding.size();
+        let run = |claims: &Vec<Option<Claim>>| {
+            claims.iter().position(|claim| claim.is_some_and(|claim| model.is_true(claim))).unwrap_or_default()
+        };
+        let (mut edges, mut records) = (Vec::new(), Vec::new());
+        for (first, second, ways) in &asked.edges {
+            let Some(way) = ways.iter().find(|way| model.is_true(way.holds)) else { continue };
+            records.push(way.record);
+            let (from, to) = (&encoding.accesses[*first][way.from], &encoding.accesses[*second][way.to]);
+            let table = self.shape.tables[from.table].name.clone();
+            edges.push(FoundEdge { from: (*first, from.step), to: (*second, to.step), table, kind: way.kind });
+        }
+        let mut claims = encoding.ground.claims.clone();
+        let known = claims.nodes.len();
+        let holds = |claim: Claim| claim.node < known && model.is_true(claim);
+        let mut order: Vec<usize> = (0..size).collect();
+        order.sort_by_key(|one| (0..size).filter(|other| holds(claims.before(*other, *one))).count());
+        let together = |pair: &[usize]| holds(encoding.ground.records.same(&mut claims, pair[0], pair[1]));
+        let meets_twice = records.windows(2).all(together);
+        FoundInstances { procedures: encoding.runs.iter().map(run).collect(), edges, order, meets_twice }
+    }
+}
+
+/// What a question asks beyond its edges.
+fn constrain(encoding: &mut Encoding<'_>, question: &BoundedQuestion) {
+    let size = encoding.size();
+    match question {
+        BoundedQuestion::Cycle(allowed) => {
+            // Some instance is the first one in ar; where all may run the same procedures, it may as well be number 0.
+            if allowed.iter().all(|one| *one == allowed[0]) {
+                for other in 1..size {
+                    let before = encoding.ground.claims.before(0, other);
+                    encoding.ground.claims.require([before]);
+                }
+            }
+        }
+        BoundedQuestion::Path(..) => {
+            for first in 0..size {
+                (first + 2..size).for_each(|second| encoding.no_edge(first, second));
+            }
+        }
+        BoundedQuestion::Against(..) => {
+            let before = encoding.ground.claims.before(1, 0);
+            encoding.ground.claims.require([before]);
+        }
+        BoundedQuestion::Triple(_) => {
+            for other in 0..2 {
+                let before = encoding.ground.claims.before(2, other);
+                encoding.ground.claims.require([before]);
+            }
+        }
+    }
+}
