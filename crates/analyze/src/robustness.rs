@@ -63,6 +63,7 @@ pub struct RobustnessAnalysis {
     templates: Vec<Template>,
     graphs: Vec<TermGraph>,
     functions: Vec<String>,
+    given: Vec<String>,
     tables: Vec<String>,
 }
 
@@ -70,10 +71,11 @@ impl RobustnessAnalysis {
     /// Unfolds the procedures of a program.
     pub fn new(transactions: Transactions, options: UnfoldOptions) -> Result<RobustnessAnalysis, TooMany> {
         let vocabulary = Vocabulary::of(&transactions);
-        let Unfolded { templates, functions } = unfold(&transactions, &vocabulary, options)?;
+        let Unfolded { templates, functions, given } = unfold(&transactions, &vocabulary, options)?;
         let (functions, tables) = (functions.into_iter().collect(), vocabulary.tables);
+        let given = given.into_iter().collect();
         let graphs = term_graphs(&templates);
-        Ok(RobustnessAnalysis { transactions, templates, graphs, functions, tables })
+        Ok(RobustnessAnalysis { transactions, templates, graphs, functions, given, tables })
     }
 
     /// The procedures.
@@ -84,6 +86,11 @@ impl RobustnessAnalysis {
     /// The columns that were taken for functions of their rows because no procedure writes them: `account.custid`.
     pub fn functions(&self) -> &[String] {
         &self.functions
+    }
+
+    /// The tables with rows that were taken to be there, because the text begins with them and no procedure inserts or deletes rows there.
+    pub fn given(&self) -> &[String] {
+        &self.given
     }
 
     /// Whether every execution of the procedures that have a level is serializable.

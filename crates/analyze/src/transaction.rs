@@ -11,11 +11,11 @@
 
 use crate::effect::{Effects, Ways};
 use skew_program::{FlowAction, Procedure, Program};
-use skew_sql::Catalog;
 use skew_sql::catalog::Table;
 use skew_sql::touched::{Extremum, ParentKey, TestedVariables, ValueOrigin};
-use skew_value::Place;
-use std::collections::BTreeMap;
+use skew_sql::{Catalog, Row, RowKey};
+use skew_value::{Datum, Place};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// All procedures of a program.
@@ -31,6 +31,8 @@ pub struct Transactions {
     pub(crate) keys: BTreeMap<String, Vec<String>>,
     /// Tables whose key has the key of a parent in it: the parent, and which parts of the child's key are the parent's.
     pub(crate) parents: BTreeMap<String, Vec<(String, Vec<usize>)>>,
+    /// The rows that the text begins with: table, and values of the primary key.
+    pub(crate) given_rows: BTreeSet<(String, Vec<String>)>,
 }
 
 /// A procedure: one transaction.
@@ -81,7 +83,7 @@ pub struct Unsupported {
 impl Transactions {
     /// The procedures of a program.
     pub fn of(program: &Program) -> Transactions {
-        let (catalog, _) = program.initial();
+        let (catalog, rows) = program.initial();
         let mut unsupported = Vec::new();
         let mut procedures = Vec::new();
         for procedure in program.procedures() {
@@ -94,8 +96,27 @@ impl Transactions {
         let columns = catalog.tables.iter().map(|(name, table)| (name.clone(), table.column_names())).collect();
         let parents = catalog.tables.iter().map(|(name, table)| (name.clone(), parents(catalog, table))).collect();
         let keys = catalog.tables.iter().map(|(name, table)| (name.clone(), table.key_columns())).collect();
-        Transactions { procedures, unsupported, columns, keys, parents }
+        let given_rows = rows.rows().filter_map(|(key, row)| given_row(catalog, key, row)).collect();
+        Transactions { procedures, unsupported, columns, keys, parents, given_rows }
     }
+}
+
+/// The text of a value, as keys are compared by.
+pub(crate) fn constant(value: &Datum) -> String {
+    format!("{value:?}")
+}
+
+/// A row that is there from the beginning, if it is one of a table with a primary key.
+fn given_row(catalog: &Catalog, key: &RowKey, row: &Row) -> Option<(String, Vec<String>)> {
+    let table = catalog.tables.values().find(|table| table.space == key.space)?;
+    let names = table.column_names();
+    // Values stand at their places only while no column was dropped.
+    let value = |column: &String| {
+        let place = names.iter().position(|known| known == column).filter(|_| names.len() == table.columns.len())?;
+        row.get(place).map(constant)
+    };
+    let values: Vec<String> = table.key_columns().iter().map(value).collect::<Option<_>>()?;
+    (!values.is_empty()).then(|| (table.name.clone(), values))
 }
 
 fn parents(catalog: &Catalog, table: &Table) -> Vec<(String, Vec<usize>)> {

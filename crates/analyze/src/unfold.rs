@@ -16,7 +16,7 @@
 
 use crate::effect::{EXISTENCE, EffectTarget, Happens, LockStrength, RowEffect};
 use crate::template::{Chunk, ColumnSet, EXISTS, RowOperation, Template, TermId, TermNode};
-use crate::transaction::{TransactionFlow, TransactionStep, Transactions};
+use crate::transaction::{TransactionFlow, TransactionStep, Transactions, constant};
 use skew_program::FlowAction;
 use skew_sql::touched::ValueOrigin;
 use skew_value::Datum;
@@ -63,12 +63,17 @@ pub(crate) struct Vocabulary {
     unstable: BTreeSet<String>,
     /// Tables whose rows go.
     losing: BTreeSet<String>,
+    /// The columns of the primary keys.
+    key_columns: BTreeMap<String, Vec<String>>,
+    /// The rows that the text begins with.
+    given_rows: BTreeSet<(String, Vec<String>)>,
 }
 
-/// Templates, and the columns that were taken for functions of their rows.
+/// Templates, the columns that were taken for functions of their rows, and the rows that were taken to be there.
 pub(crate) struct Unfolded {
     pub(crate) templates: Vec<Template>,
     pub(crate) functions: BTreeSet<String>,
+    pub(crate) given: BTreeSet<String>,
 }
 
 /// Why a program could not be unfolded.
@@ -94,8 +99,9 @@ impl Vocabulary {
             }
         }
         let (columns, parents) = (transactions.columns.clone(), transactions.parents.clone());
+        let (key_columns, given_rows) = (transactions.keys.clone(), transactions.given_rows.clone());
         let (tables, keys) = (tables.into_iter().collect(), keys.into_iter().collect());
-        Vocabulary { tables, columns, parents, keys, written, unstable, losing }
+        Vocabulary { tables, columns, parents, keys, written, unstable, losing, key_columns, given_rows }
     }
 
     fn table(&self, name: &str) -> usize {
@@ -112,6 +118,20 @@ impl Vocabulary {
         columns.iter().map(bit).fold(0, |all, bit| all | bit)
     }
 
+    /// The name of a row that the text begins with, and that stays; nothing for other rows.
+    fn given_row(&self, template: &Template, row: TermId) -> Option<String> {
+        let TermNode::Row(table, 0, terms) = &template.terms[row] else { return None };
+        let constant = |term: &TermId| match &template.terms[*term] {
+            TermNode::Constant(text) => Some(text.clone()),
+            _ => None,
+        };
+        let table = self.tables.get(*table).filter(|table| !self.unstable.contains(*table))?;
+        let key = (table.clone(), terms.iter().map(constant).collect::<Option<Vec<String>>>()?);
+        let stays =
+            self.key_columns.get(table)?.iter().all(|column| !self.written.contains(&(table.clone(), column.clone())));
+        (stays && self.given_rows.contains(&key)).then_some(key.0)
+    }
+
     fn is_function(&self, table: &str, column: &str) -> bool {
         !self.unstable.contains(table) && !self.written.contains(&(table.to_owned(), column.to_owned()))
     }
@@ -126,7 +146,7 @@ pub(crate) fn unfold(
     if let Some((table, _)) = vocabulary.columns.iter().find(|(_, columns)| columns.len() > MOST_COLUMNS) {
         return Err(TooMany(format!("the table {table} has more than {MOST_COLUMNS} columns")));
     }
-    let mut unfolded = Unfolded { templates: Vec::new(), functions: BTreeSet::new() };
+    let mut unfolded = Unfolded { templates: Vec::new(), functions: BTreeSet::new(), given: BTreeSet::new() };
     for (number, procedure) in transactions.procedures.iter().enumerate() {
         let mut paths =
             Paths { procedure, vocabulary, options, number, done: Vec::new(), functions: BTreeSet::new(), count: 0 };
@@ -137,6 +157,10 @@ pub(crate) fn unfold(
         if unfolded.templates.len() > MOST_TEMPLATES {
             return Err(TooMany(format!("the procedures have more than {MOST_TEMPLATES} different paths")));
         }
+    }
+    for template in &unfolded.templates {
+        let given = (0..template.terms.len()).filter_map(|row| vocabulary.given_row(template, row));
+        unfolded.given.extend(given);
     }
     complete(&mut unfolded.templates);
     Ok(unfolded)
@@ -329,7 +353,7 @@ impl Paths<'_> {
     fn value(&self, origin: &ValueOrigin, path: &mut OpenPath) -> Option<TermId> {
         match origin {
             ValueOrigin::Constant(Datum::Null) => None,
-            ValueOrigin::Constant(value) => Some(path.template.term(TermNode::Constant(format!("{value:?}")))),
+            ValueOrigin::Constant(value) => Some(path.template.term(TermNode::Constant(constant(value)))),
             ValueOrigin::Variable(slot) => path.variables.get(slot).copied(),
             ValueOrigin::Computed(text, arguments) => {
                 let arguments: Option<Vec<TermId>> = arguments.iter().map(|one| self.value(one, path)).collect();
@@ -391,9 +415,9 @@ impl Paths<'_> {
         paths
     }
 
-    /// A row may be missing; it is if its parent is.
+    /// A row may be missing, unless the text begins with it; it is if its parent is.
     fn is_optional(&self, table: &str, row: TermId, template: &mut Template) {
-        if template.optional.contains(&row) {
+        if template.optional.contains(&row) || self.vocabulary.given_row(template, row).is_some() {
             return;
         }
         template.optional.push(row);

@@ -183,6 +183,9 @@ impl Asking<'_> {
         let mut covers = vec![INDEPENDENT.to_owned()];
         covers.extend(self.text.has_plain.then(|| PLAIN.to_owned()));
         covers.extend(self.text.covers.iter().cloned());
+        let given =
+            |table: &String| format!("the rows of {table} that the text inserts are there: no procedure deletes them");
+        covers.extend(analysis.given().iter().map(given));
         if self.settings.options.functional {
             covers.extend(
                 analysis.functions().iter().map(|column| format!("{column} never changes: no procedure writes it")),
