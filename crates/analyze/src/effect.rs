@@ -176,8 +176,12 @@ impl Effects<'_> {
     }
 
     fn update(&mut self, touch: &TableTouch, table: &Table, assigned: &[(String, ValueOrigin)]) -> Vec<RowEffect> {
-        let written = set(assigned.iter().map(|(column, _)| column));
+        let mut written = set(assigned.iter().map(|(column, _)| column));
+        written.extend(table.computed_columns());
         let changes = |columns: &[String]| columns.iter().any(|column| written.contains(column));
+        if table.has_exclusions() {
+            self.unsupported.push("an EXCLUDE constraint".to_owned());
+        }
         if changes(&table.key_columns()) {
             self.unsupported.push("an UPDATE of a primary key".to_owned());
         }
@@ -220,6 +224,7 @@ impl Effects<'_> {
         if table.has_exclusions() {
             self.unsupported.push("an EXCLUDE constraint".to_owned());
         }
+        self.name_conflicts(table, rows, taken);
         let mut ways = vec![self.inserted(table, rows)];
         let arbiters: Vec<RowEffect> = ways[0].iter().filter(|effect| effect.inserts).cloned().collect();
         let looked = |effect: &RowEffect| RowEffect::read(effect.table.clone(), effect.target.clone(), existence());
@@ -239,6 +244,23 @@ impl Effects<'_> {
             }
         }
         ways
+    }
+
+    /// Names what of ON CONFLICT is not understood: rows that each decide for themselves, and changes of what others refer to.
+    fn name_conflicts(&mut self, table: &Table, rows: Option<&[Vec<(String, ValueOrigin)>]>, taken: &WhenTaken) {
+        if *taken != WhenTaken::Fails && rows.is_none_or(|rows| rows.len() != 1) {
+            self.unsupported.push("ON CONFLICT of several rows".to_owned());
+        }
+        let WhenTaken::Updates { writes, .. } = taken else { return };
+        let is_written = |column: &String| writes.iter().any(|(name, _)| name == column);
+        let parents = self.catalog.parents_of(table).into_iter().flat_map(|parent| parent.columns);
+        let unique = table.unique_keys().into_iter().flat_map(|(_, columns)| columns);
+        if table.key_columns().iter().cloned().chain(unique).chain(parents).any(|column| is_written(&column)) {
+            self.unsupported.push("ON CONFLICT DO UPDATE of a key".to_owned());
+        }
+        if !table.computed_columns().is_empty() {
+            self.unsupported.push("ON CONFLICT DO UPDATE of a table with computed columns".to_owned());
+        }
     }
 
     fn inserted(&mut self, table: &Table, rows: Option<&[Vec<(String, ValueOrigin)>]>) -> Vec<RowEffect> {
@@ -267,7 +289,8 @@ impl Effects<'_> {
             let known = KnownOfRows { equal: row.clone(), ..KnownOfRows::default() };
             effects.push(RowEffect { known, ..new(table.name.clone(), EffectTarget::Key(None, key), all.clone()) });
             for (index, columns) in table.unique_keys() {
-                let target = match columns.is_empty() {
+                // An entry with NULL is equal to no other, as a rule.
+                let target = match columns.is_empty() || table.may_be_null(&columns) {
                     true => EffectTarget::Search,
                     false => EffectTarget::Key(None, values(row, &columns)),
                 };

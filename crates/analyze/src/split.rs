@@ -111,8 +111,10 @@ impl FirstTransaction<'_> {
     fn lets_pass(&self, other: &OtherTransaction<'_>) -> bool {
         !self.meetings(other).any(|(number, mine, theirs)| {
             let held = self.level != Level::ReadCommitted || number < self.prefix;
+            // A snapshot is not too old to insert a row where another one has deleted one since.
+            let inserts_anew = self.level != Level::ReadCommitted && mine.inserts && !mine.inserts_once;
             (mine.inserts_once && theirs.inserts_once)
-                || (held && blocks(mine, theirs, self.level == Level::ReadCommitted))
+                || (held && !inserts_anew && blocks(mine, theirs, self.level == Level::ReadCommitted))
         })
     }
 

@@ -50,7 +50,9 @@ pub(crate) struct RowOperation {
     pub(crate) writes: ColumnSet,
     /// The lock, beyond that of the writes.
     pub(crate) lock: LockStrength,
-    /// Whether it succeeds only where no row is, and nobody ever takes the row away again.
+    /// Whether it succeeds only where no row is.
+    pub(crate) inserts: bool,
+    /// The same, and nobody ever takes the row away again.
     pub(crate) inserts_once: bool,
 }
 

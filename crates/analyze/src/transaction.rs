@@ -106,6 +106,11 @@ pub(crate) fn constant(value: &Datum) -> String {
     format!("{value:?}")
 }
 
+/// Whether equal values of a constant's type are written alike: 1 and 1.0 are not.
+pub(crate) fn is_plain(value: &Datum) -> bool {
+    matches!(value, Datum::Integer(_) | Datum::Text(_) | Datum::Boolean(_))
+}
+
 /// A row that is there from the beginning, if it is one of a table with a primary key.
 fn given_row(catalog: &Catalog, key: &RowKey, row: &Row) -> Option<(String, Vec<String>)> {
     let table = catalog.tables.values().find(|table| table.space == key.space)?;

@@ -16,7 +16,7 @@
 
 use crate::effect::{EXISTENCE, EffectTarget, Happens, LockStrength, RowEffect};
 use crate::template::{Chunk, ColumnSet, EXISTS, RowOperation, Template, TermId, TermNode};
-use crate::transaction::{TransactionFlow, TransactionStep, Transactions, constant};
+use crate::transaction::{TransactionFlow, TransactionStep, Transactions, constant, is_plain};
 use skew_program::FlowAction;
 use skew_sql::touched::ValueOrigin;
 use skew_value::Datum;
@@ -148,6 +148,9 @@ pub(crate) fn unfold(
     }
     let mut unfolded = Unfolded { templates: Vec::new(), functions: BTreeSet::new(), given: BTreeSet::new() };
     for (number, procedure) in transactions.procedures.iter().enumerate() {
+        if carries_values(procedure) {
+            return Err(TooMany(format!("{} sets a variable in a loop, for any number of rounds", procedure.name)));
+        }
         let mut paths =
             Paths { procedure, vocabulary, options, number, done: Vec::new(), functions: BTreeSet::new(), count: 0 };
         let start = paths.start();
@@ -164,6 +167,21 @@ pub(crate) fn unfold(
     }
     complete(&mut unfolded.templates);
     Ok(unfolded)
+}
+
+/// Whether there is a SET in a loop: two rounds do not tell what later ones do with its value.
+fn carries_values(procedure: &TransactionFlow) -> bool {
+    let steps = &procedure.steps;
+    let start = |(end, step): (usize, &TransactionStep)| match &step.action {
+        FlowAction::Jump(to) | FlowAction::Branch(to) | FlowAction::Next(_, to) if *to <= end => Some(*to..=end),
+        _ => None,
+    };
+    let is_set = |step: &&TransactionStep| {
+        let reads_nothing = step.ways.iter().all(Vec::is_empty);
+        matches!(step.action, FlowAction::Into(_)) && reads_nothing && !step.outputs.contains(&ValueOrigin::Unknown)
+    };
+    let mut bodies = steps.iter().enumerate().filter_map(start);
+    bodies.any(|body| steps[body].iter().any(|step| is_set(&step)))
 }
 
 /// Gives every row the columns that others look up in such a row, so that what two instances have to agree on is a term of both.
@@ -341,7 +359,7 @@ impl Paths<'_> {
         let table = step.result_table.as_deref().unwrap_or_default();
         let place = self.vocabulary.columns.get(table).and_then(|all| all.iter().position(|known| known == column));
         match (row, place) {
-            (Some(row), Some(place)) if self.vocabulary.is_function(table, column) => {
+            (Some(row), Some(place)) if self.is_function_of(step, row, &path.template, column) => {
                 self.functions.insert(format!("{table}.{column}"));
                 Some(path.template.term(TermNode::Lookup(place, row)))
             }
@@ -349,11 +367,24 @@ impl Paths<'_> {
         }
     }
 
+    /// Whether a column never changes in a row that a statement found, by its primary key and looking nowhere else. Under another key another row
+    /// may stand later.
+    fn is_function_of(&self, step: &TransactionStep, row: TermId, template: &Template, column: &str) -> bool {
+        let table = step.result_table.as_deref().unwrap_or_default();
+        let rows = |way: &Vec<RowEffect>| way.iter().filter(|effect| !effect.table.contains('@')).count();
+        let is_primary = matches!(template.terms[row], TermNode::Row(_, 0, _));
+        is_primary && step.ways.iter().all(|way| rows(way) == 1) && self.vocabulary.is_function(table, column)
+    }
+
     /// A value; nothing for NULL.
     fn value(&self, origin: &ValueOrigin, path: &mut OpenPath) -> Option<TermId> {
         match origin {
             ValueOrigin::Constant(Datum::Null) => None,
-            ValueOrigin::Constant(value) => Some(path.template.term(TermNode::Constant(constant(value)))),
+            ValueOrigin::Constant(value) if is_plain(value) => {
+                Some(path.template.term(TermNode::Constant(constant(value))))
+            }
+            // 1 and 1.0 are equal, and written differently.
+            ValueOrigin::Constant(_) => Some(path.free()),
             ValueOrigin::Variable(slot) => path.variables.get(slot).copied(),
             ValueOrigin::Computed(text, arguments) => {
                 let arguments: Option<Vec<TermId>> = arguments.iter().map(|one| self.value(one, path)).collect();
@@ -389,7 +420,8 @@ impl Paths<'_> {
         };
         let writes = vocabulary.bits(&effect.table, &effect.writes, cells);
         let inserts_once = effect.inserts && !vocabulary.losing.contains(&effect.table);
-        let operation = RowOperation { table, row: target, reads, writes, lock: effect.lock, inserts_once };
+        let (lock, inserts) = (effect.lock, effect.inserts);
+        let operation = RowOperation { table, row: target, reads, writes, lock, inserts, inserts_once };
         let told = target.filter(|_| !effect.table.contains('@')).or(row);
         self.happening(effect, operation, path).into_iter().map(|path| (path, told)).collect()
     }
@@ -401,7 +433,8 @@ impl Paths<'_> {
         };
         let only_read = RowOperation { writes: 0, lock: LockStrength::None, ..operation.clone() };
         let mut paths = Vec::new();
-        if self.vocabulary.unstable.contains(&effect.table) {
+        let by_other_key = matches!(path.template.terms[row], TermNode::Row(_, key, _) if key != 0);
+        if by_other_key || self.vocabulary.unstable.contains(&effect.table) {
             paths.push(path.clone().with(only_read));
             paths.push(path.with(operation));
             return paths;
@@ -504,6 +537,7 @@ impl OpenPath {
         let looked = |one: &RowOperation| RowOperation {
             writes: 0,
             lock: LockStrength::None,
+            inserts: false,
             inserts_once: false,
             ..one.clone()
         };

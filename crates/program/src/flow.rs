@@ -9,11 +9,11 @@
 //!
 //! Variables are slots; slot 0 is how many rows the last change touched. What a step touches speaks of variables by their slots.
 
-use crate::instruction::{Instruction, Procedure, Query};
+use crate::instruction::{Instruction, Procedure, Query, Target};
 use crate::syntax::ParameterMode;
 use skew_sql::Purpose;
-use skew_sql::touched::Touches;
-use skew_value::{Place, SqlType};
+use skew_sql::touched::{Touches, ValueOrigin, keeps_values};
+use skew_value::{Datum, Place, SqlType};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -91,6 +91,32 @@ impl Procedure {
 }
 
 fn step(instruction: &Instruction, place: Place, widths: &[usize]) -> FlowStep {
+    let mut step = step_of(instruction, place, widths);
+    match instruction {
+        Instruction::SelectInto(_, targets) => {
+            targets.iter().enumerate().for_each(|one| convert(&mut step.touches, one))
+        }
+        Instruction::Assign(_, target) => convert(&mut step.touches, (0, target)),
+        _ => {}
+    }
+    step
+}
+
+/// A variable of another type may hold another value than the one that was found.
+fn convert(touches: &mut Touches, (place, target): (usize, &Target)) {
+    if keeps_values(&target.from, &target.to) {
+        return;
+    }
+    touches.extremum = None;
+    touches.counts_rows = false;
+    let output = touches.outputs.get_mut(place);
+    output
+        .filter(|one| **one != ValueOrigin::Constant(Datum::Null))
+        .into_iter()
+        .for_each(|one| *one = ValueOrigin::Unknown);
+}
+
+fn step_of(instruction: &Instruction, place: Place, widths: &[usize]) -> FlowStep {
     let (query, action) = match instruction {
         Instruction::Execute(query) | Instruction::Open(_, query) => (Some(query), FlowAction::Run),
         Instruction::SelectInto(query, targets) => {

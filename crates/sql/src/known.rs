@@ -31,7 +31,7 @@ pub(crate) fn of_read(read: &Read) -> KnownOfRows {
 }
 
 /// Whether a read stops before it has seen all rows.
-fn is_limited(access: &Access) -> bool {
+pub(crate) fn is_limited(access: &Access) -> bool {
     match access {
         Access::Scan(order) => order.limit.is_some(),
         Access::KeyRange(bounds) | Access::IndexRange(_, bounds) => bounds.order.limit.is_some(),

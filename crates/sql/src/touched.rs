@@ -206,6 +206,19 @@ impl Table {
         self.primary_key.as_ref().map(|key| names(self, &key.columns)).unwrap_or_default()
     }
 
+    /// The columns that change with others of their row, whether or not an UPDATE names them.
+    pub fn computed_columns(&self) -> Vec<String> {
+        let is_computed = |column: &&crate::catalog::Column| {
+            column.on_update.is_some() || matches!(column.default, Some(crate::catalog::ColumnDefault::Generated(_)))
+        };
+        self.columns.iter().filter(is_computed).map(|column| column.name.clone()).collect()
+    }
+
+    /// Whether some of these columns may hold NULL.
+    pub fn may_be_null(&self, columns: &[String]) -> bool {
+        self.columns.iter().any(|column| column.nullable && columns.contains(&column.name))
+    }
+
     /// Its unique indexes with their columns; none where an index is over expressions or over some of the rows.
     pub fn unique_keys(&self) -> Vec<(String, Vec<String>)> {
         let unique = self.indexes.iter().filter(|index| index.unique);
@@ -243,6 +256,8 @@ fn names(table: &Table, places: &[usize]) -> Vec<String> {
 /// What a query touches.
 pub(crate) fn of_query(plan: &Plan) -> Touches {
     let mut touches = Touches::default();
+    let is_plain = top_read(plan).is_some_and(|read| read.lock != Lock::None && !known::is_limited(&read.access));
+    touches.name_locks(plan, usize::from(is_plain), is_plain);
     touches.plan(plan, (0..plan.width()).collect());
     touches.outputs = outputs(plan);
     (touches.extremum, touches.one_row) = (known::extremum(plan), known::has_one_row(plan));
@@ -288,7 +303,35 @@ fn returned(returning: Option<&Returning>) -> impl Iterator<Item = &Expression> 
     returning.into_iter().flat_map(|returning| &returning.expressions)
 }
 
+/// The table that a query is about, where it is about one.
+fn top_read(plan: &Plan) -> Option<&Read> {
+    match plan {
+        Plan::Read(read) => Some(read),
+        Plan::Project(input, _) | Plan::Sort(input, _) | Plan::Filter(input, _) | Plan::Cut(input, _) => {
+            top_read(input)
+        }
+        _ => None,
+    }
+}
+
 impl Touches {
+    /// Names locks beyond those that are certain to be taken: in subqueries, which may not be asked; over joins and with LIMIT, where a row may
+    /// be left out.
+    fn name_locks(&mut self, plan: &Plan, certain: usize, alone: bool) {
+        let (mut locks, mut reads) = (0, 0);
+        visit::parts(
+            plan,
+            &mut |part| {
+                reads += usize::from(read_of(part).is_some());
+                locks += usize::from(read_of(part).is_some_and(|read| read.lock != Lock::None));
+            },
+            &mut |_| {},
+        );
+        if locks > certain || (alone && reads > 1) {
+            self.unsupported.push("a lock in a subquery, over a join or with LIMIT".to_owned());
+        }
+    }
+
     /// The reads of a plan of which these columns are needed.
     fn plan(&mut self, plan: &Plan, needed: BTreeSet<usize>) {
         let mut plain = plan.clone();
@@ -318,7 +361,10 @@ impl Touches {
 
     fn definition(&mut self, definition: &Definition) {
         match definition {
-            Definition::Query(plan) => self.plan(plan, (0..plan.width()).collect()),
+            Definition::Query(plan) => {
+                self.name_locks(plan, 0, false);
+                self.plan(plan, (0..plan.width()).collect());
+            }
             Definition::Recursive { base, step, .. } => {
                 self.plan(base, (0..base.width()).collect());
                 self.plan(step, (0..step.width()).collect());
@@ -367,6 +413,7 @@ impl Touches {
                 TableTouch { table, rows, guarded: guarded || limited, known, reads, condition, kind }
             }
             None => {
+                self.name_locks(&source.plan, 1, false);
                 self.plan(&source.plan, needed);
                 let known = KnownOfRows { more: true, ..KnownOfRows::default() };
                 let condition = reads.clone();
@@ -386,6 +433,7 @@ impl Touches {
                 Some(rows.iter().map(|row| inserted(insert, row)).collect())
             }
             query => {
+                self.name_locks(query, 0, false);
                 self.plan(query, (0..query.width()).collect());
                 None
             }
@@ -401,6 +449,9 @@ impl Touches {
                 let values = update.assignments.iter().map(|(_, value)| value).chain(&update.condition);
                 let used: BTreeSet<usize> = values.clone().flat_map(|one| visit::columns(one).own).collect();
                 values.for_each(|value| self.subqueries(value));
+                if update.condition.is_some() {
+                    self.unsupported.push("ON CONFLICT DO UPDATE … WHERE".to_owned());
+                }
                 let assigned = update.assignments.iter().map(|(place, value)| (*place, origin(value, None)));
                 let named = |(place, value)| names(&insert.table, &[place]).pop().map(|name| (name, value));
                 let writes = assigned.filter_map(named).collect();
@@ -421,6 +472,7 @@ impl Touches {
     /// The subqueries of an expression, and what it calls.
     fn subqueries(&mut self, expression: &Expression) {
         let carrier = Plan::Values(vec![vec![expression.clone()]]);
+        self.name_locks(&carrier, 0, false);
         self.plan(&carrier, BTreeSet::new());
     }
 
@@ -525,10 +577,20 @@ fn rows_of(read: &Read) -> (RowsTouched, bool) {
     let conditions = read.condition.clone().map(Expression::conjuncts).unwrap_or_default();
     let only_keys = conditions.iter().all(|one| {
         let found = visit::columns(one);
-        !found.subquery && !found.volatile && found.own.iter().all(|column| columns.contains(column))
+        let is_of_keys = found.own.iter().all(|column| columns.contains(column));
+        !found.subquery && !found.volatile && is_of_keys && names_values(one)
     });
     let guarded = !only_keys || conditions.len() != columns.len();
     (RowsTouched::Keys { index, keys }, guarded)
+}
+
+/// Whether a condition only says which values a column has: an equality or a list, and no alternatives with conditions of their own.
+fn names_values(condition: &Expression) -> bool {
+    match &condition.node {
+        Node::Call(call) => call.routine.name == "=",
+        Node::InList(_) => true,
+        _ => false,
+    }
 }
 
 /// All keys that have one of the values in each column; nothing if some value is not known from the text.
@@ -586,7 +648,7 @@ pub(crate) fn origin(expression: &Expression, row: Option<&Table>) -> ValueOrigi
 }
 
 /// Whether a conversion leaves different values different and equal ones equal.
-fn keeps_values(from: &SqlType, to: &SqlType) -> bool {
+pub fn keeps_values(from: &SqlType, to: &SqlType) -> bool {
     match (from, to) {
         (SqlType::Integer { .. }, SqlType::Integer { .. }) => true,
         (SqlType::Text(_), SqlType::Text(None)) => true,

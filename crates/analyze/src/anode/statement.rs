@@ -175,12 +175,16 @@ impl Walk<'_, '_> {
                 let record = *record;
                 // Only of a row that is found by its key alone is it known that its values are its own.
                 let outputs = &self.flow.steps[access.step].outputs;
-                let is_row = outputs.iter().any(|output| matches!(output, ValueOrigin::Column(..)));
+                let is_only = |way: &Vec<RowEffect>| way.iter().filter(|one| !one.table.contains('@')).count() == 1;
+                let is_row = outputs.iter().any(|output| matches!(output, ValueOrigin::Column(..)))
+                    && self.flow.steps[access.step].ways.iter().all(is_only);
                 if let Some(row) = found.row.filter(|_| is_row && !access.own_rows) {
                     let alive = ground.alive(access.instance, record);
                     ground.claims.imply([access.reached, row], alive);
                     let key = &ground.shape.tables[access.table].key;
-                    let asks_more = effect.known.more || effect.known.equal.iter().any(|(name, _)| !key.contains(name));
+                    let equal = &effect.known.equal;
+                    let names_others = equal.iter().any(|(name, _)| !key.contains(name));
+                    let asks_more = effect.known.more || names_others || equal.len() != key.len();
                     if !asks_more {
                         ground.claims.imply([access.reached, alive], row);
                     }

@@ -14,7 +14,7 @@ use super::access::RowAccess;
 use super::claims::{Claim, ValueNumber};
 use super::ground::Ground;
 use super::statement::FoundRow;
-use crate::transaction::{TransactionFlow, TransactionStep};
+use crate::transaction::{TransactionFlow, TransactionStep, constant, is_plain};
 use skew_program::FlowAction;
 use skew_sql::touched::ValueOrigin;
 use skew_value::Datum;
@@ -302,9 +302,9 @@ impl Walk<'_, '_> {
             ValueOrigin::Constant(Datum::Null) => {
                 Held { value: self.fresh(), null: self.ground.claims.yes(), zero: None }
             }
-            ValueOrigin::Constant(value) => {
+            ValueOrigin::Constant(value) if is_plain(value) => {
                 let claims = &mut self.ground.claims;
-                Held { value: claims.constant(&format!("{value:?}")), null: claims.no(), zero: None }
+                Held { value: claims.constant(&constant(value)), null: claims.no(), zero: None }
             }
             ValueOrigin::Variable(slot) if *slot > 0 => match variables.get(slot) {
                 Some(held) => *held,

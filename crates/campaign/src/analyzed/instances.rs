@@ -38,6 +38,9 @@ impl Asking<'_> {
                 known: Vec::new(),
             }
         };
+        if !self.settings.options.cells || !self.settings.options.atomic {
+            return unknown("at the papers' levels columns and atomic updates are what is known".to_owned());
+        }
         let analysis = match BoundedAnalysis::new(Transactions::of(&self.text.program), specification) {
             Ok(analysis) => analysis,
             Err(reason) => return unknown(reason),

@@ -1,0 +1,84 @@
+//! Programs that were once called robust and are not: each of them has a run that is not serializable at the levels beside it.
+//!
+//! They are what generated columns, conversions, guards, locks that are not taken, keys that move, loops and ON CONFLICT can do to a proof. Whatever
+//! is answered about them today, it is not "robust" there.
+
+use serde_json::Value;
+use skew_analyze::UnfoldOptions;
+use skew_campaign::analyzed::{AnalyzeSettings, Analyzed, AnalyzedText, Baseline};
+use skew_history::IsolationLevel;
+use std::path::Path;
+
+const PROGRAMS: [(&str, &str); 53] = [
+    ("01-loop3", "postgres:read-committed postgres:repeatable-read"),
+    ("02-generated", "postgres:read-committed"),
+    ("03b-uniquemoved-si", "postgres:read-committed postgres:repeatable-read"),
+    ("03d-uniquemoved-si", "postgres:read-committed postgres:repeatable-read"),
+    ("03f-uniquemoved-si", "postgres:read-committed postgres:repeatable-read"),
+    ("04-const-decimal", "postgres:read-committed"),
+    ("04b-const-intdec", "postgres:read-committed"),
+    ("04c-set-cast", "postgres:read-committed"),
+    ("04d-set-text", "postgres:read-committed"),
+    ("04i-varset-numeric", "postgres:read-committed"),
+    ("07-upsert-where", "postgres:read-committed postgres:repeatable-read"),
+    ("08-join-lock", "postgres:read-committed postgres:repeatable-read"),
+    ("08c-case-lock", "postgres:read-committed postgres:repeatable-read"),
+    ("08f-if-and-exists-lock", "postgres:read-committed postgres:repeatable-read"),
+    ("09e-subquery-output", "postgres:read-committed postgres:repeatable-read"),
+    ("09f-subquery-where", "postgres:read-committed postgres:repeatable-read"),
+    ("10b-delete-insert-si", "postgres:read-committed postgres:repeatable-read"),
+    ("12b-null-lookup-unique", "postgres:read-committed postgres:repeatable-read"),
+    ("13c-lookup-by-moving-unique", "postgres:read-committed postgres:repeatable-read"),
+    ("14-composite-guard", "postgres:read-committed postgres:repeatable-read"),
+    ("14b-row-in-guard", "postgres:read-committed"),
+    ("14c-single-or-guard", "postgres:read-committed postgres:repeatable-read"),
+    ("16-upsert-pk", "postgres:read-committed postgres:repeatable-read"),
+    ("25-limit-0-lock", "postgres:read-committed postgres:repeatable-read"),
+    ("25c-in-limit1-lock-read", "postgres:read-committed postgres:repeatable-read"),
+    ("36-exclude-update", "postgres:read-committed postgres:repeatable-read"),
+    ("38-upsert-fk-delete", "postgres:read-committed postgres:repeatable-read"),
+    ("39-upsert-pk-rc", "postgres:read-committed postgres:repeatable-read"),
+    ("40-scalar-subquery-order", "postgres:read-committed postgres:repeatable-read"),
+    ("40b-setcase-update", "postgres:read-committed postgres:repeatable-read"),
+    ("50-gen-unique-si", "postgres:read-committed postgres:repeatable-read"),
+    ("51-nullif-unique", "postgres:read-committed postgres:repeatable-read"),
+    ("52-rename-rr-2", "postgres:read-committed postgres:repeatable-read"),
+    ("53-upsert-after-delete", "postgres:read-committed postgres:repeatable-read"),
+    ("57-delete-composite-guard", "postgres:read-committed"),
+    ("60-loop-between-tables", "postgres:read-committed postgres:repeatable-read"),
+    ("61-limit-update-order", "postgres:read-committed postgres:repeatable-read"),
+    ("70-nulls-not-distinct", "postgres:read-committed postgres:repeatable-read"),
+    ("75-insert-lock-once-abort", "postgres:repeatable-read"),
+    ("bounded-01-multirow-on-conflict-do-nothing", "psi snapshot postgres:read-committed postgres:repeatable-read"),
+    ("bounded-02-on-conflict-update-where", "psi snapshot postgres:read-committed postgres:repeatable-read"),
+    ("bounded-03-not-exists-subquery-means-exists", "psi snapshot postgres:read-committed postgres:repeatable-read"),
+    ("bounded-04-scalar-subquery-in-select", "psi snapshot postgres:read-committed postgres:repeatable-read"),
+    ("bounded-05-or-with-guard-on-key", "psi snapshot postgres:read-committed postgres:repeatable-read"),
+    ("bounded-06-or-guard-composite", "psi snapshot postgres:read-committed postgres:repeatable-read"),
+    ("bounded-07-generated-column", "psi snapshot postgres:read-committed postgres:repeatable-read"),
+    ("bounded-07b-generated-column-in-where", "psi snapshot postgres:read-committed postgres:repeatable-read"),
+    ("bounded-08-set-converts-decimal", "psi snapshot postgres:read-committed postgres:repeatable-read"),
+    ("bounded-09-set-converts-timestamp-to-date", "psi snapshot postgres:read-committed postgres:repeatable-read"),
+    ("bounded-10-select-into-converts", "psi snapshot postgres:read-committed postgres:repeatable-read"),
+    ("bounded-11-multirow-upsert-updates-first-only", "psi snapshot postgres:read-committed postgres:repeatable-read"),
+    ("bounded-12-key-compared-twice", "psi snapshot postgres:read-committed postgres:repeatable-read"),
+    ("bounded-13-upsert-changes-primary-key", "psi snapshot postgres:read-committed postgres:repeatable-read"),
+];
+
+#[test]
+fn what_was_once_proved_wrongly_is_not_proved() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/false_proofs");
+    for (name, levels) in PROGRAMS {
+        let text = std::fs::read_to_string(folder.join(format!("{name}.sql"))).expect("a program");
+        let levels: Vec<IsolationLevel> = levels.split(' ').map(|level| level.parse().expect("a level")).collect();
+        let settings = AnalyzeSettings::new(levels, UnfoldOptions::default(), false, false);
+        let files = [(format!("{name}.sql"), text)];
+        let text = AnalyzedText::new(&files).unwrap_or_else(|complaint| panic!("{name}: {}", complaint.message));
+        let analyzed = Analyzed::new(text, settings, &Baseline::default());
+        let analyzed = analyzed.unwrap_or_else(|complaint| panic!("{name}: {}", complaint.message));
+        let report: Value = serde_json::from_str(&analyzed.json()).expect("JSON");
+        for question in report["questions"].as_array().expect("questions") {
+            assert_ne!(question["verdict"], "robust", "{name} at {}", question["level"]);
+        }
+    }
+}

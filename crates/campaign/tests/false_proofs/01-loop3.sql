@@ -1,0 +1,22 @@
+CREATE TABLE a (id INT PRIMARY KEY, v INT NOT NULL);
+INSERT INTO a VALUES (1,0),(2,0),(3,0);
+CREATE PROCEDURE r(OUT x INT, OUT y INT)
+BEGIN
+  DECLARE i INT;
+  DECLARE z INT;
+  SET i = 1;
+  WHILE i < 4 DO
+    SELECT v INTO z FROM a WHERE id = i;
+    IF i = 1 THEN SET i = 2;
+    ELSEIF i = 2 THEN SET x = z; SET i = 3;
+    ELSE SET y = z; SET i = 4;
+    END IF;
+  END WHILE;
+END;
+CREATE PROCEDURE w()
+BEGIN
+  UPDATE a SET v = v + 1 WHERE id = 2;
+  UPDATE a SET v = v + 1 WHERE id = 3;
+END;
+SESSION s1: CALL r(@x, @y);
+SESSION s2: CALL w();

@@ -1,0 +1,17 @@
+CREATE TABLE a (id INT PRIMARY KEY, v INT NOT NULL);
+INSERT INTO a VALUES (1,0),(2,0);
+CREATE PROCEDURE r(OUT x INT, OUT y INT)
+BEGIN
+  SELECT v INTO x FROM a WHERE id = 1;
+  SELECT v INTO y FROM a WHERE id = 2;
+END;
+CREATE PROCEDURE w()
+BEGIN
+  DECLARE i INT;
+  SET i = '1';
+  UPDATE a SET v = v + 1 WHERE id = i;
+  SET i = '2';
+  UPDATE a SET v = v + 1 WHERE id = i;
+END;
+SESSION s1: CALL r(@x, @y);
+SESSION s2: CALL w();

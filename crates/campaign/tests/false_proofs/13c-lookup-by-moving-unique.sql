@@ -1,0 +1,29 @@
+CREATE TABLE account (id INT PRIMARY KEY, email INT NOT NULL UNIQUE, cust INT NOT NULL, d INT NOT NULL);
+CREATE TABLE once (id INT PRIMARY KEY);
+CREATE TABLE sav (id INT PRIMARY KEY, v INT NOT NULL);
+CREATE TABLE z (id INT PRIMARY KEY, v INT NOT NULL);
+INSERT INTO account VALUES (1, 7, 1, 1), (2, 8, 2, 1);
+INSERT INTO z VALUES (1,0);
+CREATE PROCEDURE p()
+BEGIN
+  DECLARE c, e INT;
+  SELECT cust, d INTO c, e FROM account WHERE email = 7;
+  INSERT INTO sav VALUES (c, 1);
+  UPDATE z SET v = v + 1 WHERE id = e;
+END;
+CREATE PROCEDURE q(OUT x INT)
+BEGIN
+  DECLARE c, e INT;
+  SELECT cust, d INTO c, e FROM account WHERE email = 7;
+  INSERT INTO sav VALUES (c, 1);
+  SELECT v INTO x FROM z WHERE id = e;
+END;
+CREATE PROCEDURE ren()
+BEGIN
+  INSERT INTO once VALUES (1);
+  UPDATE account SET email = 99 WHERE id = 1;
+  UPDATE account SET email = 7 WHERE id = 2;
+END;
+SESSION s1: CALL p();
+SESSION s2: CALL q(@x);
+SESSION s3: CALL ren();

@@ -1,0 +1,9 @@
+CREATE TABLE u (id INT PRIMARY KEY, v INT NOT NULL, g INT GENERATED ALWAYS AS (v * 2) STORED);
+INSERT INTO u (id, v) VALUES (1, 0), (2, 0);
+CREATE PROCEDURE skewed(IN p INT, IN q INT, OUT x INT)
+BEGIN
+  SELECT g INTO x FROM u WHERE id = p;
+  UPDATE u SET v = 1 WHERE id = q;
+END;
+SESSION a: CALL skewed(1, 2, @n);
+SESSION b: CALL skewed(2, 1, @n);
