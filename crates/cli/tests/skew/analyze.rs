@@ -68,7 +68,7 @@ const BUGS: [(&str, &str); 39] = [
     ("05-double-booking/wrong-fix", "write-skew confirmed / write-skew confirmed"),
     (
         "06-dangling-row/buggy",
-        "write-skew potential + write-skew confirmed / write-skew potential + write-skew confirmed",
+        "write-skew potential + write-skew confirmed / lost-update potential + write-skew potential + write-skew confirmed",
     ),
     ("06-dangling-row/fixed", "write-skew potential / write-skew potential"),
     ("07-invoice-number/buggy", "write-skew confirmed / write-skew confirmed"),

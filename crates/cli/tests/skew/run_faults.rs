@@ -35,7 +35,9 @@ fn killed(kind: &str) {
     if is_missing(&ran) {
         return;
     }
-    let json = ran.expect(0).json();
+    let (code, json) = (ran.code, ran.accepted().json());
+    // A commit that was under way when the server went may have been seen, and be gone afterwards: then somebody has no answer to it.
+    assert!(code == Some(0) || json["unknown"].as_u64() > Some(0), "{json}");
     assert_eq!((&json["end"], &json["operations"]), (&Value::from("finished"), &Value::from(300)));
     let fault = &json["faults"][0];
     assert_eq!((&fault["fault"], &fault["nodes"]), (&Value::from("kill"), &Value::from(vec![1])));
