@@ -226,7 +226,7 @@ impl RobustnessAnalysis {
     }
 }
 
-/// All sets of up to so many of the numbers below a count, small ones first.
+/// All sets of at most `largest` numbers below `count`; smaller sets come first.
 fn small_sets(count: usize, largest: usize) -> Vec<Vec<usize>> {
     let mut sets: Vec<Vec<usize>> = (0..count).map(|one| vec![one]).collect();
     let mut from = 0;

@@ -123,3 +123,12 @@ fn a_log_without_tables_is_complained_about() {
     let found = told(&files, &["mysql:read-committed"]);
     assert_eq!(found[0], lint("read-modify-write"));
 }
+
+#[test]
+fn a_program_for_mysql_is_not_told_what_goes_wrong_on_postgresql() {
+    let (name, text) = read("examples/bugs/01-stock-adjustment/buggy.sql");
+    let files = [(name, format!("-- dialect: mysql\n{text}"))];
+    let engines = |level: &str| told(&files, &[level]).into_iter().map(|one| one.0).collect::<Vec<String>>();
+    assert!(!engines("postgres:read-committed").contains(&"lint".to_owned()));
+    assert!(engines("mysql:repeatable-read").contains(&"lint".to_owned()));
+}

@@ -78,6 +78,18 @@ impl BoundedAnalysis {
         })
     }
 
+    /// Two procedures that the level never lets run in one execution: then its rules contradict each other, and would prove anything.
+    fn excluded_pair(&self, steps: u64) -> Option<[usize; 2]> {
+        let all = self.everything();
+        let pairs =
+            all.iter().flat_map(|&one| all.iter().map(move |&other| [one, other])).filter(|[one, other]| one <= other);
+        let is_excluded = |pair: &[usize; 2]| {
+            let question = BoundedQuestion::Together(pair.to_vec());
+            self.ask(&question, Budget::steps(steps)) == QuestionOutcome::None
+        };
+        pairs.into_iter().find(is_excluded)
+    }
+
     /// Everything that can be said, the cycle or its absence first.
     pub fn answers(&self, options: BoundedOptions) -> Vec<Answer> {
         let (found, looked_at) = self.smallest_cycle(options);
@@ -93,6 +105,11 @@ impl BoundedAnalysis {
         answers.push(self.answer(AnalysisEngine::Bounded, verdict, Some(looked_at), findings));
         if found.is_some() || looked_at < 2 {
             return answers;
+        }
+        if let Some(pair) = self.excluded_pair(options.steps) {
+            let reason = format!("its rules let no two transactions {} run at all", self.names(&pair));
+            let unknown = AnalysisVerdict::Unknown(reason);
+            return vec![self.answer(AnalysisEngine::Bounded, unknown, None, Vec::new())];
         }
         if let Some(proof) = self.inductive(options.steps) {
             let mut answer = self.answer(AnalysisEngine::Inductive, AnalysisVerdict::Robust, None, Vec::new());

@@ -5,6 +5,7 @@
 //!   path of k        k + 1 instances, each depends on the one before it, and there is no shorter way     none: whatever is longer has a chord
 //!   against          an instance of some procedures depends on one that comes before it in ar            none: these procedures only look forward
 //!   triple           two dependencies in a row that lead to somebody who comes before both               none: see below
+//!   together         an instance of each of some procedures, whatever they do                            none: the level allows no such execution
 //! ```
 //!
 //! *Shortest path*: without a path of k and without cycles up to k there is no cycle, since a shortest cycle that is longer contains such a path.
@@ -34,6 +35,8 @@ pub enum BoundedQuestion {
     Against(Vec<usize>, Vec<usize>),
     /// Do two dependencies in a row lead to somebody who comes before both, among instances of these procedures?
     Triple(Vec<usize>),
+    /// Can instances of these procedures, one of each, be in one execution?
+    Together(Vec<usize>),
 }
 
 /// What a question comes to.
@@ -139,6 +142,7 @@ impl BoundedAnalysis {
             }
             BoundedQuestion::Against(first, second) => (vec![first.clone(), second.clone()], vec![(0, 1)]),
             BoundedQuestion::Triple(pool) => (vec![pool.clone(); 3], vec![(0, 1), (1, 2)]),
+            BoundedQuestion::Together(all) => (all.iter().map(|one| vec![*one]).collect(), Vec::new()),
         };
         let mut encoding = Encoding::new(&self.shape, &self.transactions, &self.specification, &allowed);
         let told = edges.into_iter().map(|(first, second)| (first, second, encoding.edge(first, second)));
@@ -198,6 +202,7 @@ fn constrain(encoding: &mut Encoding<'_>, question: &BoundedQuestion) {
             let before = encoding.ground.claims.before(1, 0);
             encoding.ground.claims.require([before]);
         }
+        BoundedQuestion::Together(_) => {}
         BoundedQuestion::Triple(_) => {
             for other in 0..2 {
                 let before = encoding.ground.claims.before(2, other);

@@ -2,7 +2,7 @@
 
 use crate::withdraw::WITHDRAW;
 use crate::{analysis, cycle, is_found, transactions};
-use skew_analyze::anode::{BoundedAnalysis, PAPER_LEVELS, Specification};
+use skew_analyze::anode::{BoundedAnalysis, BoundedOptions, PAPER_LEVELS, Specification};
 
 #[test]
 fn a_level_is_the_same_by_its_name_and_by_its_rules() {
@@ -42,4 +42,12 @@ fn a_specification_of_a_procedure_that_is_not_there_is_refused() {
     let specification = Specification::parse("asked", "psi(deposit)").expect("a specification");
     let refused = BoundedAnalysis::new(transactions(WITHDRAW), specification).expect_err("no deposit");
     assert!(refused.contains("deposit"), "{refused}");
+}
+
+#[test]
+fn rules_that_contradict_each_other_prove_nothing() {
+    let rules = "forall a b: not ar(a, b) and not ar(b, a) => vis(a, b)";
+    let answers = analysis(WITHDRAW, rules).answers(BoundedOptions::default());
+    assert!(matches!(answers[0].verdict, skew_analyze::finding::AnalysisVerdict::Unknown(_)), "{answers:?}");
+    assert_eq!(answers.len(), 1);
 }

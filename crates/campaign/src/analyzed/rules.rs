@@ -10,24 +10,28 @@ use super::text::AnalyzedText;
 use super::{AnsweredQuestion, KnownFinding, suppress};
 use skew_analyze::lint::{LintFinding, lint};
 use skew_analyze::{AnalysisEngine, AnalysisVerdict, Answer, Finding};
-use skew_history::IsolationLevel;
+use skew_history::{Engine, IsolationLevel};
+use skew_value::Dialect;
 
 const COVERS: &str = "the rules of the lint know patterns; where they are silent, nothing is proved";
 
 /// What the rules find in a text.
 pub(super) struct RuleAnswers {
     found: Vec<LintFinding>,
+    /// The server that a text names, if it does: the others' levels are nothing to it.
+    engine: Option<Engine>,
 }
 
 impl RuleAnswers {
     pub(super) fn of(text: &AnalyzedText) -> RuleAnswers {
         let program = text.with_sessions().unwrap_or_else(|| text.program.clone());
-        RuleAnswers { found: lint(&program, &text.text) }
+        let engine = (text.dialect == Dialect::MySql).then_some(Engine::Mysql);
+        RuleAnswers { found: lint(&program, &text.text), engine }
     }
 
     /// What they say to a question, beside an answer.
     pub(super) fn beside(&self, level: IsolationLevel, other: &AnsweredQuestion) -> Option<AnsweredQuestion> {
-        let level = level.of_engine()?;
+        let level = level.of_engine().filter(|level| self.engine.is_none_or(|engine| engine == level.engine()))?;
         let here = self.found.iter().filter(|one| one.levels.contains(&level) && is_left(one, &other.answer));
         let findings: Vec<Finding> = here.map(|one| one.finding.clone()).collect();
         if findings.is_empty() {
