@@ -16,14 +16,11 @@
 use crate::closure::{Closure, Labels, TermGraph, TextNumbers};
 use crate::instance::{Follows, InstanceId, Instances, SharedRow};
 use crate::split::{FirstTransaction, Level, OtherTransaction, Role, levels_allow};
-use crate::template::{RowOperation, Template};
+use crate::template::{OperationAt, RowOperation, Template};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
-
-/// An operation of a template: its statement, and its place in it.
-pub(crate) type OperationAt = (usize, usize);
 
 /// How many rows of one transaction may be missing or not.
 const MOST_MISSING: usize = 12;
@@ -198,8 +195,8 @@ struct ChainNode {
     level: Level,
     /// b1 and a2, where it can be the second.
     second: Option<(OperationAt, OperationAt)>,
-    /// bm and a1, where it can be the last.
-    last: Option<(OperationAt, OperationAt)>,
+    /// Every bm and a1 by which it can be the last.
+    last: Vec<(OperationAt, OperationAt)>,
     /// Whether it can stand in between.
     between: bool,
 }
@@ -277,7 +274,7 @@ impl SplitSearch<'_, '_> {
     fn has(&self, instance: InstanceId, at: OperationAt) -> bool {
         let (template, labels) = self.instances.get(instance);
         let template = &self.templates[template];
-        self.first.missing.is_empty() || self.first.has(template, &labels, &template.chunks[at.0].operations[at.1])
+        self.first.missing.is_empty() || self.first.has(template, &labels, template.at(at))
     }
 
     fn found(&self, templates: Vec<usize>, links: Vec<(OperationAt, OperationAt)>) -> SplitFound {
@@ -308,7 +305,7 @@ impl SplitSearch<'_, '_> {
                 let Some(instance) = self.forced(unbound, rows) else { continue };
                 let second = Some((b1, a2)).filter(|_| self.has(instance, a2));
                 if second.is_some() && self.is_allowed(instance, level, Role::Second) {
-                    nodes.push(ChainNode { instance, template, level, second, last: None, between: false });
+                    nodes.push(ChainNode { instance, template, level, second, last: Vec::new(), between: false });
                 }
             }
         }
@@ -328,16 +325,22 @@ impl SplitSearch<'_, '_> {
         pairs
     }
 
+    /// Whether an instance can be the last, by a pair that closes the cycle.
+    fn is_last(&self, instance: InstanceId, level: Level, (by, onto): (OperationAt, OperationAt)) -> bool {
+        self.has(instance, by) && self.is_allowed(instance, level, Role::Last { by, onto })
+    }
+
     fn lasts(&mut self) -> Vec<ChainNode> {
         let mut nodes = Vec::new();
         for &(template, level) in self.taking {
-            for (bm, a1, rows) in self.closing(template) {
+            let mut closing = self.closing(template);
+            closing.sort_by_key(|(_, _, rows)| *rows);
+            for same in closing.chunk_by(|one, other| one.2 == other.2) {
                 let unbound = self.instances.unbound(template);
-                let Some(instance) = self.forced(unbound, rows) else { continue };
-                let last = Some((bm, a1)).filter(|_| self.has(instance, bm));
-                if last.is_some() && self.is_allowed(instance, level, Role::Last) {
-                    nodes.push(ChainNode { instance, template, level, second: None, last, between: false });
-                }
+                let Some(instance) = self.forced(unbound, same[0].2) else { continue };
+                let last = same.iter().map(|(bm, a1, _)| (*bm, *a1));
+                let last: Vec<_> = last.filter(|pair| self.is_last(instance, level, *pair)).collect();
+                nodes.push(ChainNode { instance, template, level, second: None, last, between: false });
             }
         }
         nodes
@@ -349,7 +352,7 @@ impl SplitSearch<'_, '_> {
             let unbound = self.instances.unbound(template);
             let Some(instance) = self.forced(unbound, None) else { continue };
             if self.is_allowed(instance, level, Role::Between) {
-                nodes.push(ChainNode { instance, template, level, second: None, last: None, between: true });
+                nodes.push(ChainNode { instance, template, level, second: None, last: Vec::new(), between: true });
             }
         }
         nodes
@@ -362,9 +365,8 @@ impl SplitSearch<'_, '_> {
                 let Some(instance) = self.forced(node.instance, rows) else { continue };
                 if let Some(second) = node.second
                     && self.has(instance, second.1)
-                    && self.has(instance, bm)
                     && self.is_allowed(instance, node.level, Role::Second)
-                    && self.is_allowed(instance, node.level, Role::Last)
+                    && self.is_last(instance, node.level, (bm, a1))
                 {
                     let templates = vec![self.first_number, node.template];
                     return Some(self.found(templates, vec![second, (bm, a1)]));
@@ -379,7 +381,7 @@ impl SplitSearch<'_, '_> {
 impl SplitSearch<'_, '_> {
     /// Puts an instance into the graph, if it can be anything there.
     fn add(&mut self, node: ChainNode) {
-        if node.second.is_none() && node.last.is_none() && !node.between {
+        if node.second.is_none() && node.last.is_empty() && !node.between {
             return;
         }
         let same = self.known.entry(node.instance).or_default();
@@ -387,7 +389,7 @@ impl SplitSearch<'_, '_> {
             let known = &self.nodes[*number];
             known.level == node.level
                 && known.second.is_some() >= node.second.is_some()
-                && known.last.is_some() >= node.last.is_some()
+                && node.last.iter().all(|pair| known.last.contains(pair))
                 && known.between >= node.between
         };
         if same.iter().any(is_like) {
@@ -453,7 +455,7 @@ impl SplitSearch<'_, '_> {
         }
         let allows = |role: Role| self.is_allowed(instance, node.level, role);
         let second = node.second.filter(|by| self.has(instance, by.1) && allows(Role::Second));
-        let last = node.last.filter(|by| self.has(instance, by.0) && allows(Role::Last));
+        let last = node.last.iter().copied().filter(|pair| self.is_last(instance, node.level, *pair)).collect();
         let between = node.between && allows(Role::Between);
         self.add(ChainNode { instance, second, last, between, ..node });
     }
@@ -470,8 +472,9 @@ impl SplitSearch<'_, '_> {
         while let Some(number) = queue.pop_front() {
             for &(next, from, to) in &self.edges[number] {
                 let node = &self.nodes[next];
-                let ends = node.last.filter(|_| levels_allow(self.first.level, self.nodes[start].level, node.level));
-                if let Some(last) = ends {
+                let ends =
+                    node.last.first().filter(|_| levels_allow(self.first.level, self.nodes[start].level, node.level));
+                if let Some(&last) = ends {
                     return Some(self.told(start, number, (next, from, to), last, &before));
                 }
                 if node.between && next != start && before[next].is_none() {
