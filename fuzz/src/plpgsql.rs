@@ -6,7 +6,7 @@ use skew_value::Dialect;
 const SCHEMA: &str = "CREATE TABLE product (id INT PRIMARY KEY, stock INT NOT NULL, name TEXT);\n";
 
 /// Reads a text as a file of functions, and as the body of one.
-pub fn fuzz_plpgsql(text: &str) {
+pub(crate) fn fuzz_plpgsql(text: &str) {
     let before = "CREATE FUNCTION f(item int, INOUT n int DEFAULT 1) LANGUAGE plpgsql AS $fuzz$";
     for whole in [format!("{SCHEMA}{text}"), format!("{SCHEMA}{before}{text}$fuzz$;")] {
         let lines = whole.lines().count() + 1;

@@ -38,6 +38,8 @@ pub(crate) struct Binder<'a> {
 pub(crate) struct FunctionNames {
     pub(crate) name: String,
     pub(crate) parameters: Vec<String>,
+    /// Variables that are rows.
+    pub(crate) rows: Vec<String>,
 }
 
 /// What is put around a piece.
@@ -83,7 +85,7 @@ impl<'a> Binder<'a> {
         };
         let prefix = before.len() as u32;
         let bound = self.prepare_text(&format!("{before}{text}{after}"), variables);
-        let prepared = bound.map_err(|error| in_file(error, place, prefix))?;
+        let prepared = bound.map_err(|error| self.whole_row(piece).unwrap_or_else(|| in_file(error, place, prefix)))?;
         // Its functions take the one or the other, or refuse it.
         if let Some(warning) = prepared.warnings().first().filter(|_| self.function.is_some()) {
             let construct = format!("a name with two meanings ({})", crate::source::readable(warning));
@@ -94,6 +96,16 @@ impl<'a> Binder<'a> {
         }
         let text = Arc::from(self.source.text_of(&Piece::plain(piece.spots.clone())));
         Ok(Query { prepared: Arc::new(prepared), slots: variables.len(), place, prefix, text })
+    }
+
+    /// What a piece that cannot be bound may lack: a row is known by its fields only.
+    fn whole_row(&self, piece: &Piece) -> Option<SqlError> {
+        let rows = &self.function.as_ref()?.rows;
+        let spots = self.source.spots[piece.spots.clone()].iter();
+        let (spot, name) = spots.filter_map(|spot| Some((spot, spot.name()?))).find(|(_, name)| rows.contains(name))?;
+        Some(
+            SqlError::unsupported(format!("the row {name} as a whole, or a field that it may not have")).at(spot.place),
+        )
     }
 
     /// Binds a text that is one statement.

@@ -39,6 +39,7 @@ pub(crate) fn compile(binder: &mut Binder<'_>, text: &ProcedureText) -> Result<P
     compiler.binder.function = is_function.then(|| FunctionNames {
         name: text.name.text.clone(),
         parameters: text.parameters.iter().map(|parameter| parameter.name.text.clone()).collect(),
+        rows: Vec::new(),
     });
     let parameters = compiler.parameters(&text.parameters)?;
     compiler.outermost(&text.body)?;

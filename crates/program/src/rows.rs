@@ -145,6 +145,7 @@ impl Compiler<'_, '_> {
         };
         let scope = self.scopes.len() - 1;
         for name in names {
+            self.binder.function.iter_mut().for_each(|function| function.rows.push(name.text.clone()));
             if columns.is_empty() {
                 self.records.push((name.text.clone(), scope));
             }

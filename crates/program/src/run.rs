@@ -23,8 +23,9 @@ use std::sync::Arc;
 /// How many steps a call may take unless told otherwise.
 pub const MOST_STEPS: u64 = 100_000;
 
-/// PL/pgSQL's no_data_found.
+/// PL/pgSQL's no_data_found and too_many_rows.
 const NO_DATA_FOUND: SqlState = SqlState("P0002");
+const TOO_MANY_ROWS: SqlState = SqlState("P0003");
 
 /// A procedure on its way.
 #[derive(Clone, Debug)]
@@ -240,7 +241,10 @@ impl Run {
     ) -> Result<(), Stop> {
         let rows = rows_of(self.ask(query, session, storage)?);
         if rows.len() > 1 && wanted != IntoRows::First {
-            let error = SqlError::new(SqlState::CARDINALITY, "SELECT … INTO found more than one row");
+            let error = match wanted {
+                IntoRows::Keep => SqlError::new(SqlState::CARDINALITY, "SELECT … INTO found more than one row"),
+                _ => SqlError::new(TOO_MANY_ROWS, "query returned more than one row"),
+            };
             return Err(error.with_hint("add LIMIT 1, or a condition").at(query.place).into());
         }
         if rows.is_empty() && wanted == IntoRows::Strict {

@@ -14,7 +14,7 @@
 //! A line that does not begin as an entry does belongs to the text before it. Errors are not in this log: a transaction that failed is seen
 //! by the ROLLBACK that follows, or by the end of its connection.
 
-use super::{LogEvent, LogEventKind, Told};
+use super::{LogEvent, LogEventKind, ToldLine};
 
 /// What connections do, as this log calls it.
 const COMMANDS: [&str; 22] = [
@@ -53,7 +53,7 @@ fn is_heading(line: &str) -> bool {
     line.split_whitespace().eq(["Time", "Id", "Command", "Argument"])
 }
 
-pub(super) fn read(text: &str, tell: &mut dyn FnMut(Told)) {
+pub(super) fn read(text: &str, tell: &mut dyn FnMut(ToldLine)) {
     // The last entry, if it was a text, which may go on.
     let mut open: Option<LogEvent> = None;
     let (mut has_begun, mut headings) = (false, 0);
@@ -86,7 +86,11 @@ pub(super) fn read(text: &str, tell: &mut dyn FnMut(Told)) {
 }
 
 /// What an entry begins: a text that may go on, or something that is told at once.
-fn begun(line: u32, (session, command, argument): (&str, &str, &str), tell: &mut dyn FnMut(Told)) -> Option<LogEvent> {
+fn begun(
+    line: u32,
+    (session, command, argument): (&str, &str, &str),
+    tell: &mut dyn FnMut(ToldLine),
+) -> Option<LogEvent> {
     let event = |kind: LogEventKind| LogEvent { line, session: session.to_owned(), kind };
     match command {
         "Query" | "Execute" => return Some(event(LogEventKind::Said(argument.to_owned(), Vec::new()))),

@@ -122,7 +122,7 @@ pub(crate) enum LogEventKind {
 }
 
 /// What a line of a log tells: something that happened, or its number and what is wrong with it.
-type Told = Result<LogEvent, (u32, String)>;
+type ToldLine = Result<LogEvent, (u32, String)>;
 
 /// Reads a log.
 pub fn read_log(text: &str, format: LogFormat) -> LogReading {
@@ -143,7 +143,7 @@ impl LogReading {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let (log, bad, statements) = (self.logs, &mut self.bad, &mut self.statements);
         let mut grouping = Grouping::new(log, format.dialect(), &mut self.grouped);
-        let mut note = |told: Told| {
+        let mut note = |told: ToldLine| {
             let told = told.and_then(|event| if is_repaired { repaired(event) } else { Ok(event) });
             match told {
                 Ok(event) => {
@@ -180,7 +180,7 @@ impl LogEvent {
 }
 
 /// An event of a text in which some bytes were no UTF-8: whether they are in what the client said.
-fn repaired(event: LogEvent) -> Told {
+fn repaired(event: LogEvent) -> ToldLine {
     let values = match &event.kind {
         LogEventKind::Said(_, values) | LogEventKind::Done(_, values) => values.as_slice(),
         _ => &[],

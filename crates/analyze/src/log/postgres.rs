@@ -11,7 +11,7 @@
 //! An ERROR ends the transaction of its session. Whatever else a server writes into its log is passed over.
 
 use super::csv::records;
-use super::{LogEvent, LogEventKind, Told};
+use super::{LogEvent, LogEventKind, ToldLine};
 use serde_json::Value;
 
 /// The fields of a csvlog that count, by their place.
@@ -41,7 +41,7 @@ pub(super) fn is_json(text: &str) -> bool {
     object.is_some_and(|object| object.get("error_severity").is_some() && object.get("timestamp").is_some())
 }
 
-pub(super) fn read_csv(text: &str, tell: &mut dyn FnMut(Told)) {
+pub(super) fn read_csv(text: &str, tell: &mut dyn FnMut(ToldLine)) {
     for record in records(text) {
         let line = record.line;
         let problem = match record.fields.len() {
@@ -65,7 +65,7 @@ pub(super) fn read_csv(text: &str, tell: &mut dyn FnMut(Told)) {
     }
 }
 
-pub(super) fn read_json(text: &str, tell: &mut dyn FnMut(Told)) {
+pub(super) fn read_json(text: &str, tell: &mut dyn FnMut(ToldLine)) {
     for (number, written) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let line = u32::try_from(number + 1).unwrap_or(u32::MAX);
         let object: Value = match serde_json::from_str(written) {
@@ -101,7 +101,7 @@ struct PostgresRecord<'a> {
 }
 
 /// What a record tells, if it is about what a client does.
-fn happened(line: u32, record: &PostgresRecord<'_>) -> Option<Told> {
+fn happened(line: u32, record: &PostgresRecord<'_>) -> Option<ToldLine> {
     if record.session.is_empty() {
         return None;
     }

@@ -227,9 +227,11 @@ impl Joined {
                     self.unsupported.push(Unsupported { place, construct });
                     None
                 }
-                (PartKind::Schema, _) if is_deferrable(&text[part.bytes.clone()]) => {
-                    let construct = "DEFERRABLE".to_owned();
-                    self.unsupported.push(Unsupported { place, construct });
+                (PartKind::Schema, _) => {
+                    let below = deferrable_below(&text[part.bytes.clone()]);
+                    let place = |below: u32| Place { line: place.line + below, column: 1 };
+                    let named = |below| Unsupported { place: place(below), construct: "DEFERRABLE".to_owned() };
+                    self.unsupported.extend(below.map(named));
                     continue;
                 }
                 _ => continue,
@@ -284,10 +286,12 @@ impl Joined {
     }
 }
 
-/// Whether a constraint waits for the commit: then it is not where its statement stands.
-fn is_deferrable(text: &str) -> bool {
-    let words = text.to_ascii_lowercase().split_whitespace().collect::<Vec<&str>>().join(" ");
-    words.replace("not deferrable", "").contains("deferrable")
+/// How many lines below its first a statement has a constraint that waits for the commit: then it is not checked where changes are made.
+fn deferrable_below(text: &str) -> Option<u32> {
+    let lower = text.to_ascii_lowercase();
+    let is_meant = |at: &usize| !lower[..*at].trim_end().ends_with("not");
+    let at = lower.match_indices("deferrable").map(|(at, _)| at).find(is_meant)?;
+    Some(lower[..at].matches('\n').count() as u32)
 }
 
 /// Nothing, in as many lines.

@@ -182,12 +182,12 @@ CREATE PROCEDURE safe(IN i INT) BEGIN UPDATE t SET v = v + 1 WHERE id = i; END;
 ";
 
 /// What is named with its line, which is the third of the file unless another one is given, and makes the answer unknown.
-const NAMED: [(&str, &str, u64); 30] = [
+const NAMED: [(&str, &str, u64); 32] = [
     ("CREATE MATERIALIZED VIEW m AS SELECT v FROM t;", "MATERIALIZED VIEW", 3),
     ("CREATE TRIGGER u AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION f();", "CREATE TRIGGER", 3),
     ("CREATE RULE r AS ON UPDATE TO t DO INSTEAD NOTHING;", "CREATE RULE", 3),
     ("CREATE POLICY only_mine ON t USING (v > 0);", "CREATE POLICY", 3),
-    ("CREATE TABLE c (id INT PRIMARY KEY, UNIQUE (id) DEFERRABLE);", "DEFERRABLE", 3),
+    ("CREATE TABLE c (id INT PRIMARY KEY,\n  UNIQUE (id) DEFERRABLE);", "DEFERRABLE", 4),
     ("CREATE PROCEDURE q() BEGIN UPDATE t SET v = grown(v) WHERE id = 1; END;", "grown", 3),
     (
         "CREATE PROCEDURE q() BEGIN SELECT pg_advisory_xact_lock(1); UPDATE t SET v = 0 WHERE id = 1; END;",
@@ -245,6 +245,8 @@ const NAMED: [(&str, &str, u64); 30] = [
         5,
     ),
     ("DO $$\nBEGIN\n  PERFORM pg_advisory_lock(1);\nEND $$;", "advisory", 5),
+    ("DO $$\nDECLARE r t%ROWTYPE;\nBEGIN\n  INSERT INTO t VALUES (r.*);\nEND $$;", "the row r as a whole", 6),
+    ("CREATE FUNCTION f(v int) RETURNS int LANGUAGE sql AS $$ SELECT id FROM t WHERE v = v $$;", "two meanings", 3),
 ];
 
 #[test]

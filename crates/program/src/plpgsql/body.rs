@@ -20,6 +20,8 @@ pub(super) struct Body<'p, 's> {
     pub(super) result: Option<String>,
     /// What RETURNS TABLE (…) declares.
     columns: Vec<ParameterText>,
+    /// The names of the parameters.
+    given: Vec<String>,
     /// The label of the whole body, which RETURN leaves.
     pub(super) whole: Name,
     /// The labels of the loops around, the innermost last.
@@ -30,14 +32,23 @@ pub(super) struct Body<'p, 's> {
     first: usize,
 }
 
+/// What its header says of a body.
+#[derive(Default)]
+pub(super) struct AboutBody {
+    pub(super) result: Option<String>,
+    pub(super) columns: Vec<ParameterText>,
+    pub(super) given: Vec<String>,
+}
+
 /// The words that end a list of statements.
 const ENDS: [&str; 6] = ["end", "exception", "elsif", "elseif", "else", "when"];
 
 impl<'p, 's> Body<'p, 's> {
-    pub(super) fn new(parser: &'p mut Parser<'s>, result: Option<String>, columns: Vec<ParameterText>) -> Self {
+    pub(super) fn new(parser: &'p mut Parser<'s>, about: AboutBody) -> Self {
         let whole = Name { text: "body·".to_owned(), place: parser.place() };
         let first = parser.next;
-        Body { parser, result, columns, whole, loops: Vec::new(), made: 0, first }
+        let AboutBody { result, columns, given } = about;
+        Body { parser, result, columns, given, whole, loops: Vec::new(), made: 0, first }
     }
 
     /// The whole of it, up to the end of the text.
@@ -369,8 +380,10 @@ impl Body<'_, '_> {
         if names.len() == 1 && (has_fields(&names[0]) || self.is_record(&names[0])) {
             return Ok(LoopRow::Row(names.remove(0)));
         }
-        let uses = |name: &&Name| self.outside(start).filter(|spot| spot.name().as_ref() == Some(&name.text)).count();
-        match names.iter().find(|name| uses(name) > 1) {
+        let uses = |name: &Name| self.outside(start).filter(|spot| spot.name().as_ref() == Some(&name.text)).count();
+        // One use is the declaration.
+        let is_used = |name: &&Name| uses(name) > 1 || self.given.contains(&name.text);
+        match names.iter().find(is_used) {
             None => Ok(LoopRow::Variables(names)),
             Some(name) => {
                 let construct = format!("a variable of a loop that is used outside of it ({})", name.text);

@@ -5,7 +5,7 @@
 //!                              ^^^^^^^^ ^^^^^^^^^^^ parameters                  attributes, in any order
 //! ```
 
-use super::body::Body;
+use super::body::{AboutBody, Body};
 use crate::file_parser::Parser;
 use crate::source::{Piece, Spot};
 use crate::syntax::*;
@@ -83,19 +83,21 @@ pub(crate) fn definition(parser: &mut Parser<'_>) -> Result<ProcedureText, SqlEr
     let header = attributes(parser)?;
     let texts = parameters.iter().map(|one| parser.source.text_of(&one.sql_type).to_lowercase());
     let signature = texts.collect::<Vec<String>>().join(", ");
+    let given = parameters.iter().map(|parameter| parameter.name.text.clone()).collect();
     let result = result(parser, &header.returns, &mut parameters);
     let columns = match header.returns {
         Returns::Rows(columns) => columns,
         _ => Vec::new(),
     };
+    let about = AboutBody { result, columns, given };
     let language = header.language.unwrap_or_else(|| "sql".to_owned());
     let body = match header.body {
         None => return Err(parser.expected("AS $$ … $$")),
         Some(BodyPlace::Inline(first)) => {
             parser.next = first;
-            Body::new(parser, result, columns).inline()?
+            Body::new(parser, about).inline()?
         }
-        Some(BodyPlace::Dollars(spot)) => inside(parser, spot, &language, result, columns)?,
+        Some(BodyPlace::Dollars(spot)) => inside(parser, spot, &language, about)?,
     };
     parser.accept(&Token::SemiColon);
     Ok(ProcedureText { name, parameters, body, language: Language::Postgres { replaces, signature } })
@@ -110,7 +112,7 @@ fn block(parser: &mut Parser<'_>) -> Result<ProcedureText, SqlError> {
     let header = attributes_until_body(parser)?;
     let language = header.language.unwrap_or_else(|| "plpgsql".to_owned());
     let Some(BodyPlace::Dollars(spot)) = header.body else { return Err(parser.expected("$$ … $$")) };
-    let body = inside(parser, spot, &language, None, Vec::new())?;
+    let body = inside(parser, spot, &language, AboutBody::default())?;
     parser.accept(&Token::SemiColon);
     let language = Language::Postgres { replaces: false, signature: String::new() };
     Ok(ProcedureText { name, parameters: Vec::new(), body, language })
@@ -128,13 +130,7 @@ fn attributes_until_body(parser: &mut Parser<'_>) -> Result<Header, SqlError> {
 }
 
 /// Reads the body that a token is, and goes on behind that token.
-fn inside(
-    parser: &mut Parser<'_>,
-    spot: usize,
-    language: &str,
-    result: Option<String>,
-    columns: Vec<ParameterText>,
-) -> Result<Statement, SqlError> {
+fn inside(parser: &mut Parser<'_>, spot: usize, language: &str, about: AboutBody) -> Result<Statement, SqlError> {
     let after = parser.next;
     let place = parser.source.spots[spot].place;
     parser.next = match parser.source.bodies.get(&spot) {
@@ -142,7 +138,7 @@ fn inside(
         Some(Err(error)) => return Err(error.clone()),
         None => return Err(SqlError::unsupported("a body that is no text between dollars").at(place)),
     };
-    let mut body = Body::new(parser, result, columns);
+    let mut body = Body::new(parser, about);
     let statement = match language {
         "plpgsql" => body.outermost(),
         "sql" => body.statements_of_sql(),

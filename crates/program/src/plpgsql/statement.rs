@@ -219,7 +219,9 @@ impl Body<'_, '_> {
     fn changes(&self, piece: &Piece) -> bool {
         self.outside_of_parentheses(piece).any(|number| {
             let spot = &self.parser.source.spots[number];
-            let is_lock = number > 0 && self.parser.source.spots[number - 1].is_word("for");
+            let before = |word: &str| number > 0 && self.parser.source.spots[number - 1].is_word(word);
+            // FOR UPDATE, FOR NO KEY UPDATE.
+            let is_lock = before("for") || before("key");
             !is_lock && ["insert", "update", "delete"].iter().any(|word| spot.is_word(word))
         })
     }
