@@ -148,7 +148,7 @@ impl Parser<'_> {
         self.end_label(label)
     }
 
-    fn end_label(&mut self, label: &Option<Name>) -> Result<(), SqlError> {
+    pub(super) fn end_label(&mut self, label: &Option<Name>) -> Result<(), SqlError> {
         if self.spot().token == Token::SemiColon || self.spot().name().is_none() {
             return Ok(());
         }
@@ -178,7 +178,7 @@ impl Parser<'_> {
         self.expect_word("do")?;
         let body = self.statements_until(&["end"])?;
         self.end_of("for", &label)?;
-        Ok(StatementKind::For { label, row, query, body })
+        Ok(StatementKind::For { label, row: LoopRow::Row(row), query, body, tells: false })
     }
 
     fn plain_statement(&mut self) -> Result<StatementKind, SqlError> {
@@ -345,13 +345,13 @@ impl Parser<'_> {
         Ok(StatementKind::Sql(self.whole_statement()?))
     }
 
-    fn whole_statement(&mut self) -> Result<Piece, SqlError> {
+    pub(super) fn whole_statement(&mut self) -> Result<Piece, SqlError> {
         let start = self.next;
         while !self.is_at_end() && self.spot().token != Token::SemiColon {
             self.advance();
         }
         match self.next > start {
-            true => Ok(Piece { spots: start..self.next, without: None }),
+            true => Ok(Piece::plain(start..self.next)),
             false => Err(self.expected("a statement")),
         }
     }
@@ -366,9 +366,9 @@ impl Parser<'_> {
         while self.accept(&Token::Comma) {
             names.push(self.target()?);
         }
-        let query = Piece { without: Some(into..self.next), ..piece };
+        let query = Piece { instead: vec![(into..self.next, "")], ..piece };
         self.next = end;
-        Ok(StatementKind::SelectInto { query, into: names })
+        Ok(StatementKind::SelectInto { query, into: names, rows: IntoRows::Keep })
     }
 
     fn target(&mut self) -> Result<Name, SqlError> {
@@ -426,10 +426,7 @@ fn refused(word: &str, place: Place) -> SqlError {
             ("changing the schema in a procedure", "write it before the procedures")
         }
         "prepare" | "execute" | "deallocate" => ("dynamic SQL", "write the statement itself"),
-        other => {
-            let message = format!("a procedure cannot contain {}", other.to_uppercase());
-            return SqlError { message, ..SqlError::unsupported("") }.at(place);
-        }
+        other => return SqlError::unsupported(format!("{} in a procedure", other.to_uppercase())).at(place),
     };
     SqlError::unsupported(construct).with_hint(hint).at(place)
 }

@@ -15,12 +15,17 @@
 use crate::instruction::{Instruction, Procedure, Query, Target};
 use crate::source::in_file;
 use crate::spoken::Spoken;
+use crate::syntax::IntoRows;
 use skew_sql::{Answer, Purpose, Session, Stop, Storage};
 use skew_value::{Datum, Place, SqlError, SqlState, SqlType};
 use std::sync::Arc;
 
 /// How many steps a call may take unless told otherwise.
 pub const MOST_STEPS: u64 = 100_000;
+
+/// PL/pgSQL's no_data_found and too_many_rows.
+const NO_DATA_FOUND: SqlState = SqlState("P0002");
+const TOO_MANY_ROWS: SqlState = SqlState("P0003");
 
 /// A procedure on its way.
 #[derive(Clone, Debug)]
@@ -151,7 +156,7 @@ impl Run {
     fn query(&self) -> Option<&Query> {
         match &self.procedure.instructions[self.next] {
             Instruction::Execute(query)
-            | Instruction::SelectInto(query, _)
+            | Instruction::SelectInto(query, ..)
             | Instruction::Assign(query, _)
             | Instruction::Branch(query, _)
             | Instruction::Open(_, query)
@@ -188,7 +193,9 @@ impl Run {
                     self.values[0] = Datum::Integer(i128::from(changed.count));
                 }
             }
-            Instruction::SelectInto(query, targets) => self.select_into(query, targets, session, storage)?,
+            Instruction::SelectInto(query, targets, rows) => {
+                self.select_into(query, (targets, *rows), session, storage)?
+            }
             Instruction::Assign(query, target) => {
                 let value = value_of(self.ask(query, session, storage)?);
                 self.values[target.slot] = target.convert(&value, dialect).map_err(|error| error.at(query.place))?;
@@ -224,24 +231,37 @@ impl Run {
         Ok(Step::Continue)
     }
 
-    /// As MariaDB: no row leaves the variables as they are, several are an error.
+    /// Without a row, and with several, the two languages differ.
     fn select_into(
         &mut self,
         query: &Query,
-        targets: &[Target],
+        (targets, wanted): (&[Target], IntoRows),
         session: &mut Session,
         storage: &mut dyn Storage,
     ) -> Result<(), Stop> {
         let rows = rows_of(self.ask(query, session, storage)?);
-        if rows.len() > 1 {
-            let error = SqlError::new(SqlState::CARDINALITY, "SELECT … INTO found more than one row");
+        if rows.len() > 1 && wanted != IntoRows::First {
+            let error = match wanted {
+                IntoRows::Keep => SqlError::new(SqlState::CARDINALITY, "SELECT … INTO found more than one row"),
+                _ => SqlError::new(TOO_MANY_ROWS, "query returned more than one row"),
+            };
             return Err(error.with_hint("add LIMIT 1, or a condition").at(query.place).into());
         }
-        let Some(row) = rows.first() else { return Ok(()) };
+        if rows.is_empty() && wanted == IntoRows::Strict {
+            return Err(SqlError::new(NO_DATA_FOUND, "query returned no rows").at(query.place).into());
+        }
         let convert = |(target, value): (&Target, &Datum)| target.convert(value, session.dialect());
-        let values: Result<Vec<Datum>, SqlError> = targets.iter().zip(row).map(convert).collect();
+        let values: Result<Vec<Datum>, SqlError> = match rows.first() {
+            Some(row) => targets.iter().zip(row).map(convert).collect(),
+            None if wanted == IntoRows::Keep => return Ok(()),
+            None => Ok(vec![Datum::Null; targets.len()]),
+        };
         let values = values.map_err(|error| error.at(query.place))?;
         targets.iter().zip(values).for_each(|(target, value)| self.values[target.slot] = value);
+        if wanted != IntoRows::Keep {
+            let found = if targets.is_empty() { rows.len() } else { rows.len().min(1) };
+            self.values[0] = Datum::Integer(found as i128);
+        }
         Ok(())
     }
 

@@ -4,7 +4,7 @@
 
 use super::*;
 use crate::source::Source;
-use crate::syntax::{Statement, StatementKind};
+use crate::syntax::{LoopRow, Statement, StatementKind};
 use skew_sql::MemoryStorage;
 use skew_value::{Datum, Dialect, Place, SqlError, SqlState};
 
@@ -26,7 +26,7 @@ fn told(statement: &Statement, source: &Source) -> String {
             format!("declare{}{}", names.len(), if default.is_some() { "=" } else { "" })
         }
         StatementKind::Set(assignments) => format!("set{}", assignments.len()),
-        StatementKind::SelectInto { query, into } => format!("[{}]>{}", source.text_of(query), into.len()),
+        StatementKind::SelectInto { query, into, .. } => format!("[{}]>{}", source.text_of(query), into.len()),
         StatementKind::Sql(piece) => format!("[{}]", source.text_of(piece)),
         StatementKind::If { arms, otherwise, .. } => {
             let arms: Vec<String> =
@@ -42,7 +42,17 @@ fn told(statement: &Statement, source: &Source) -> String {
         StatementKind::Loop(_, body) => format!("loop{}", all(body)),
         StatementKind::Repeat(_, body, until) => format!("repeat{}{{{}}}", all(body), source.text_of(until)),
         StatementKind::For { row, query, body, .. } => {
-            format!("for {}{{{}}}{}", row.text, source.text_of(query), all(body))
+            let names = match row {
+                LoopRow::Row(row) => row.text.clone(),
+                LoopRow::Variables(names) => {
+                    names.iter().map(|name| name.text.as_str()).collect::<Vec<&str>>().join(",")
+                }
+            };
+            format!("for {names}{{{}}}{}", source.text_of(query), all(body))
+        }
+        StatementKind::Range { number, bounds, body, .. } => {
+            let (from, to) = (source.text_of(&bounds.from), source.text_of(&bounds.to));
+            format!("range {}{{{from}, {to}}}{}", number.text, all(body))
         }
         StatementKind::Leave(name) => format!("leave {}", name.text),
         StatementKind::Iterate(name) => format!("iterate {}", name.text),
@@ -92,7 +102,7 @@ fn what_is_no_body_is_refused_with_its_place() {
         ("BEGIN SIGNAL SQLSTATE '4500'; END", "is no SQLSTATE", 23),
         ("BEGIN l: SET a = 1; END", "after the label", 10),
         ("BEGIN CALL q(); END", "CALL inside a procedure", 7),
-        ("BEGIN VACUUM; END", "cannot contain VACUUM", 7),
+        ("BEGIN VACUUM; END", "VACUUM in a procedure", 7),
         ("AS $$ BEGIN END $$", "PL/pgSQL", 1),
         ("BEGIN SET a = 'open", "unterminated", 15),
     ] {

@@ -201,6 +201,11 @@ impl Table {
         self.live_columns().map(|(_, column)| column.name.clone()).collect()
     }
 
+    /// The names and types of its columns.
+    pub fn column_types(&self) -> Vec<(String, SqlType)> {
+        self.live_columns().map(|(_, column)| (column.name.clone(), column.sql_type.clone())).collect()
+    }
+
     /// The columns of its primary key; none without one.
     pub fn key_columns(&self) -> Vec<String> {
         self.primary_key.as_ref().map(|key| names(self, &key.columns)).unwrap_or_default()
