@@ -320,6 +320,15 @@ pub trait Storage {
         self.get(key, columns, lock)
     }
 
+    /// Takes a row that the statement has read plainly before, as it stands now. Plain reads go on seeing what they saw: what the lock shows
+    /// is remembered for a scope of its own.
+    fn take_again(&mut self, key: &RowKey, columns: &Columns, lock: Lock, scope: usize) -> Result<Option<Row>, Stop> {
+        let before = self.enter(scope);
+        let row = self.get(key, columns, lock);
+        self.enter(before);
+        row
+    }
+
     /// From here on a subquery with this number reads, or, with 0, the statement itself; who read before.
     fn enter(&mut self, scope: usize) -> usize {
         let _ = scope;

@@ -174,6 +174,8 @@ pub(crate) struct ServerTurn<'a> {
     text: Option<Arc<str>>,
     /// Whether it looks at nothing more in its snapshot once it has asked for its first lock.
     looks_once: bool,
+    /// Whether it has looked at other rows before it locks.
+    has_looked_around: bool,
     is_declared: bool,
     has_asked: bool,
     cursor: usize,
@@ -209,6 +211,7 @@ impl<'a> ServerTurn<'a> {
             ignores: false,
             text: None,
             looks_once: false,
+            has_looked_around: false,
             is_declared: false,
             has_asked: true,
             cursor: 0,
@@ -225,7 +228,7 @@ impl<'a> ServerTurn<'a> {
     /// A statement begins.
     pub(crate) fn declare(&mut self, kind: StatementKind, ignores: bool) {
         (self.kind, self.ignores, self.is_declared, self.has_asked) = (kind, ignores, true, false);
-        (self.looks_once, self.text) = (false, None);
+        (self.looks_once, self.has_looked_around, self.text) = (false, false, None);
     }
 
     /// What the statement says, for whoever is shown the run.
@@ -364,6 +367,17 @@ impl<'a> ServerTurn<'a> {
         Ok(locked(self.seek_as(key, keys, kind, &mut |_, _| Fit::Yes)?))
     }
 
+    /// The same of a row that the statement has found among others.
+    pub(crate) fn lock_found(
+        &mut self,
+        key: KeyNumber,
+        keys: &Keys,
+        kind: StatementKind,
+    ) -> Result<Option<Row>, Interrupt> {
+        self.has_looked_around = true;
+        self.lock(key, keys, kind)
+    }
+
     /// A row that refers to one which is deleted. PostgreSQL looks for it as of now: at read committed with a snapshot of its own; above
     /// that what the transaction's snapshot does not have is still in the way of a deletion, and cannot be deleted or changed with it.
     pub(crate) fn lock_child(
@@ -434,7 +448,8 @@ impl<'a> ServerTurn<'a> {
             let in_range = want.in_range || !keys.have_order() && !self.looks_once;
             let want = Want { in_range, ..want };
             self.access.touches.push(key);
-            let is_single = self.looks_once && scan.is_none() && self.database.looks_before_it_locks();
+            let is_single = self.looks_once && !self.has_looked_around && scan.is_none();
+            let is_single = is_single && self.database.looks_before_it_locks();
             let is_single = is_single && !self.database.is_repeatable(self.one);
             let has_begun_now = self.took_snapshot == Some(self.statement);
             let is_at_once = is_single && has_begun_now && self.database.blockers(self.one, &want, keys).is_empty();

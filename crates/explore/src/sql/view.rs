@@ -343,6 +343,27 @@ impl Storage for View<'_, '_> {
         Ok(keys)
     }
 
+    fn take_again(&mut self, key: &RowKey, columns: &Columns, lock: Lock, scope: usize) -> Result<Option<Row>, Stop> {
+        if !self.atomic {
+            return self.get(key, columns, Lock::None);
+        }
+        let before = self.memory.enter(scope);
+        // A table may have a lock of its own, and a subquery one that the statement has not.
+        let kind = match (self.purpose, lock) {
+            (Purpose::ReadForKeyShare, Lock::Share) => StatementKind::ForKeyShare,
+            (_, Lock::Share) => StatementKind::ForShare,
+            (Purpose::ReadForNoKeyUpdate, _) => StatementKind::ForNoKeyUpdate,
+            _ => StatementKind::ForUpdate,
+        };
+        let found = self.read_for(key, true, Locks::Found(kind));
+        let row = match found {
+            Ok(Some(_)) if self.layout.has_cells(key.space) => self.cells(key, columns, true).map(Some),
+            found => found,
+        };
+        self.memory.enter(before);
+        row
+    }
+
     fn enter(&mut self, scope: usize) -> usize {
         self.memory.enter(scope)
     }
@@ -437,6 +458,7 @@ impl Reader for AskingReader<'_, '_> {
         let answer = match self.locks {
             Locks::Free if locking => self.requests.check(key),
             Locks::Row(kind) if locking => self.requests.lock(key, kind),
+            Locks::Found(kind) if locking => self.requests.lock_found(key, kind),
             _ => self.requests.read(key, locking),
         };
         keep(self.interrupt, self.refusal, answer)
@@ -502,6 +524,8 @@ enum Locks {
     Free,
     /// The row is to stay as it is.
     Row(StatementKind),
+    /// The same, of a row that the statement has found before.
+    Found(StatementKind),
 }
 
 /// What a statement is in a history, and whether it leaves a row that is there as it is.
