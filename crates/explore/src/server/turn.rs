@@ -176,6 +176,8 @@ pub(crate) struct ServerTurn<'a> {
     looks_once: bool,
     /// Whether it has looked at other rows before it locks.
     has_looked_around: bool,
+    /// Whether what is asked next is a part of what was asked before.
+    follows_at_once: bool,
     is_declared: bool,
     has_asked: bool,
     cursor: usize,
@@ -212,6 +214,7 @@ impl<'a> ServerTurn<'a> {
             text: None,
             looks_once: false,
             has_looked_around: false,
+            follows_at_once: false,
             is_declared: false,
             has_asked: true,
             cursor: 0,
@@ -326,8 +329,15 @@ impl<'a> ServerTurn<'a> {
 
     /// The snapshot of plain reads is there from now on.
     fn take_snapshot(&mut self) -> Result<(), Interrupt> {
+        let follows = std::mem::take(&mut self.follows_at_once);
         if self.database.needs_snapshot(self.one, self.statement) {
-            self.point(TurnPoint::Open)?;
+            // The check of a foreign key comes at once behind what it checks: who inserts a parent meanwhile is not waited for. Nothing is
+            // lost, for what is checked could as well have come later.
+            let is_same_step = self.permit == Permit::Spent && self.dialogue.passed + 1 == self.statement;
+            match follows && is_same_step {
+                true => self.dialogue.passed = self.statement,
+                false => self.point(TurnPoint::Open)?,
+            }
             let serves_later = self.database.take_snapshot(self.one, self.statement);
             self.access.reads_all |= serves_later;
             self.took_snapshot = Some(self.statement);
@@ -362,7 +372,7 @@ impl<'a> ServerTurn<'a> {
     pub(crate) fn lock(&mut self, key: KeyNumber, keys: &Keys, kind: StatementKind) -> Result<Option<Row>, Interrupt> {
         if kind == StatementKind::ForeignKey {
             // The server asks for itself, with a snapshot of its own.
-            self.has_asked = false;
+            (self.has_asked, self.follows_at_once) = (false, true);
         }
         Ok(locked(self.seek_as(key, keys, kind, &mut |_, _| Fit::Yes)?))
     }

@@ -14,7 +14,7 @@
 //! **What depends on the order of runs.** Sequences, generated keys, random numbers and the clock become functions of the transaction's
 //! place in the program and of how often it asked, so that a transaction stays a function of what it read. Each transaction has a
 //! thousand values of every sequence to itself; what follows from the order in which sequences are asked is not explored. What cannot be
-//! had in this way (setting a sequence, advisory locks, SKIP LOCKED, NOWAIT) is refused by name.
+//! had in this way (setting a sequence, advisory locks, SKIP LOCKED, NOWAIT; on a server EXCLUDE) is refused by name.
 
 use crate::requests::{Interrupt, Requests};
 use rustc_hash::FxHashMap;
@@ -30,6 +30,8 @@ use skew_value::{Dialect, SqlError, SqlState};
 use std::collections::BTreeMap;
 
 const IMPATIENT: &str = "SKIP LOCKED or NOWAIT in a program that is explored";
+
+const EXCLUDING: &str = "an EXCLUDE constraint at the levels of a server";
 
 /// What the values of sequences and clocks are counted from: where they stood before the first call.
 #[derive(Clone, Default, Debug)]
@@ -373,6 +375,11 @@ impl Storage for View<'_, '_> {
             return Ok(None);
         }
         self.rows(range, &Columns::All, true).map(Some)
+    }
+
+    fn exclude(&mut self) -> Result<(), Stop> {
+        // A server waits only for rows that would conflict, and reads them through an index that keys do not tell.
+        if self.requests.is_on_server() { Err(self.refuse(EXCLUDING)) } else { Ok(()) }
     }
 
     fn put(&mut self, key: &RowKey, write: Write) -> Result<(), Stop> {

@@ -35,11 +35,11 @@ impl<'run> Execution<'run> {
         sink: &mut Sink<'_, 'run>,
     ) -> Result<Flow, Stop> {
         let leaves = leaves(&locking.input);
-        self.each(&locking.input, outer, &mut |execution, row| {
-            match execution.locked_row(locking, &leaves, row, outer)? {
-                Some(row) => sink(execution, row.get(..locking.width).unwrap_or(&row)),
-                None => Ok(Flow::More),
-            }
+        self.each(&locking.input, outer, &mut |execution, row| match execution
+            .locked_row(locking, &leaves, row, outer)?
+        {
+            Some(row) => sink(execution, row.get(..locking.width).unwrap_or(&row)),
+            None => Ok(Flow::More),
         })
     }
 
