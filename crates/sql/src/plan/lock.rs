@@ -16,6 +16,7 @@ use crate::storage::Lock;
 use crate::tree::expression::{Expression, Node};
 use crate::tree::plan::{Limit, Locking, Plan};
 use crate::tree::read::{Access, Read};
+use skew_value::{Datum, SqlType};
 
 /// Something in FROM whose row is a part of what a lock gets, and the places of its columns there.
 pub(crate) struct Leaf<'plan> {
@@ -84,6 +85,25 @@ fn stops_at(plain: &Plan, count: &Expression) -> bool {
     }
     let Plan::Read(read) = below else { return false };
     matches!(read.access, Access::Scan(_) | Access::KeyRange(_)) && known::is_limited(&read.access)
+}
+
+/// Whether a query of one table locks what it reads there.
+pub(super) fn locks_as_it_reads(plan: &Plan) -> bool {
+    match plan {
+        Plan::Sort(input, _) | Plan::Project(input, _) | Plan::Cut(input, _) => locks_as_it_reads(input),
+        Plan::Read(read) => read.lock_here() != Lock::None,
+        _ => false,
+    }
+}
+
+/// How many rows are read for a limit behind an offset, where both are written as numbers.
+pub(super) fn sum(count: &Expression, offset: &Expression) -> Option<Expression> {
+    match (&count.node, &offset.node) {
+        (Node::Constant(Datum::Integer(count)), Node::Constant(Datum::Integer(offset))) => {
+            Some(Expression::constant(Datum::Integer(count.checked_add(*offset)?), SqlType::BIGINT))
+        }
+        _ => None,
+    }
 }
 
 /// The reads below are plain ones: what they find is locked above.

@@ -63,8 +63,13 @@ pub(super) fn push(plan: Plan, conditions: Vec<Expression>) -> Plan {
                 Plan::Lock(locking) => lock::placed(*locking, Vec::new(), Some(&limit)),
                 other => push(other, Vec::new()),
             };
-            if let (Some(count), None, None) = (&limit.count, &limit.offset, &limit.ties) {
-                access::push_limit(&mut input, count);
+            match (&limit.count, &limit.offset, &limit.ties) {
+                (Some(count), None, None) => access::push_limit(&mut input, count),
+                // Who locks as it reads goes no further than it must.
+                (Some(count), Some(offset), None) if lock::locks_as_it_reads(&input) => {
+                    lock::sum(count, offset).into_iter().for_each(|count| access::push_limit(&mut input, &count));
+                }
+                _ => {}
             }
             filter(Plan::Limit(Box::new(input), limit), conditions)
         }
