@@ -12,7 +12,7 @@ use super::scope::Name;
 use super::{Binder, Clause, Scope};
 use crate::answer::ResultColumn;
 use crate::tree::expression::{Expression, Node};
-use crate::tree::plan::{Identity, Locking, Plan, SortKey};
+use crate::tree::plan::{Locking, Plan, SortKey};
 use crate::tree::visit;
 use skew_value::{CastKind, Dialect, SqlError, SqlState, SqlType};
 use sqlparser::ast::{self, Distinct, Expr, GroupByExpr, NamedWindowExpr, Select, SelectItem};
@@ -103,7 +103,7 @@ impl Binder<'_> {
             let message = "FOR UPDATE is not allowed with window functions";
             return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
-        Ok(if locks_above { lock(plan, outputs) } else { project(plan, outputs) })
+        Ok(if locks_above { lock(plan, outputs, self.next_subquery()) } else { project(plan, outputs) })
     }
 
     fn name_windows(&mut self, windows: &[ast::NamedWindowDefinition], scope: &Scope<'_>) -> Result<(), SqlError> {
@@ -428,11 +428,11 @@ fn window_plan(plan: Plan, outputs: &mut Outputs, scope: &Scope<'_>) -> Plan {
 }
 
 /// The same where rows are locked as they come: behind what the query gives stands the row of FROM.
-fn lock(from: Plan, mut outputs: Outputs) -> Draft {
+fn lock(from: Plan, mut outputs: Outputs, scope: usize) -> Draft {
     let width = outputs.items.len() + outputs.hidden.len();
     outputs.hidden.extend((0..from.width()).map(|place| Expression::column(place, SqlType::Unknown)));
     let draft = project(from, outputs);
-    let locking = Locking { identity: Identity::default(), input: draft.plan, width };
+    let locking = Locking { scope, input: draft.plan, width };
     Draft { plan: Plan::Lock(Box::new(locking)), ..draft }
 }
 

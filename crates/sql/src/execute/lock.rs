@@ -71,7 +71,7 @@ impl<'run> Execution<'run> {
 
     /// The row that is locked now, and its key where others refer to it; nothing if it is gone, or left out because somebody else has it.
     fn take_again(&mut self, locking: &Locking, read: &Read, key: &RowKey) -> Result<Option<Arc<[Datum]>>, Stop> {
-        let scope = locking.identity.number();
+        let scope = locking.scope;
         if self.is_left_out(read, key)? {
             return Ok(None);
         }

@@ -28,13 +28,13 @@ pub(crate) struct Leaf<'plan> {
 
 /// A lock over rows that fulfil some conditions, below a limit if there is one; the locks of a read where they can be taken there.
 pub(super) fn placed(locking: Locking, conditions: Vec<Expression>, limit: Option<&Limit>) -> Plan {
-    let Locking { identity, input, width } = locking;
+    let Locking { scope, input, width } = locking;
     let mut input = push(input, conditions);
     match read_in_order(&input, width, limit) {
         Some(plain) => plain,
         None => {
             take_above(&mut input);
-            Plan::Lock(Box::new(Locking { identity, input, width }))
+            Plan::Lock(Box::new(Locking { scope, input, width }))
         }
     }
 }

@@ -309,8 +309,8 @@ pub(crate) struct Limit {
 /// The rows of a query whose tables' rows are locked when they have come through joins, conditions and the order.
 #[derive(Clone, Debug)]
 pub(crate) struct Locking {
-    /// Which one it is.
-    pub(crate) identity: Identity,
+    /// The scope of what its locks show, by a number that no subquery of the statement has.
+    pub(crate) scope: usize,
     /// What the query gives, then the row of FROM that it was made from.
     pub(crate) input: Plan,
     /// How many columns the query gives.
