@@ -182,13 +182,13 @@ const ON_POSTGRESQL: [Scene; 14] = [
         tables: &JOINED,
         sessions: &[
             &[
-                "SELECT t.id, c.id FROM t LEFT JOIN c ON c.t = t.id WHERE t.id = 5 FOR UPDATE OF t",
+                "SELECT t.id FROM t LEFT JOIN c ON c.t = t.id WHERE t.id = 5 FOR UPDATE OF t",
                 "SELECT v FROM t WHERE id = 1",
             ],
             &["UPDATE t SET v = 11 WHERE id = 1"],
         ],
         turns: &[0, 1, 1, 0, 0],
-        answers: &[&["5 ", "11"], &["1 changed"]],
+        answers: &[&["5", "11"], &["1 changed"]],
     },
     // A subquery of one table is a part of the join,
     Scene {

@@ -329,12 +329,11 @@ impl<'a> ServerTurn<'a> {
 
     /// The snapshot of plain reads is there from now on.
     fn take_snapshot(&mut self) -> Result<(), Interrupt> {
-        let follows = std::mem::take(&mut self.follows_at_once);
         if self.database.needs_snapshot(self.one, self.statement) {
             // The check of a foreign key comes at once behind what it checks: who inserts a parent meanwhile is not waited for. Nothing is
             // lost, for what is checked could as well have come later.
             let is_same_step = self.permit == Permit::Spent && self.dialogue.passed + 1 == self.statement;
-            match follows && is_same_step {
+            match self.follows_at_once && is_same_step {
                 true => self.dialogue.passed = self.statement,
                 false => self.point(TurnPoint::Open)?,
             }
@@ -374,7 +373,9 @@ impl<'a> ServerTurn<'a> {
             // The server asks for itself, with a snapshot of its own.
             (self.has_asked, self.follows_at_once) = (false, true);
         }
-        Ok(locked(self.seek_as(key, keys, kind, &mut |_, _| Fit::Yes)?))
+        let outcome = self.seek_as(key, keys, kind, &mut |_, _| Fit::Yes);
+        self.follows_at_once = false;
+        Ok(locked(outcome?))
     }
 
     /// The same of a row that the statement has found among others.
