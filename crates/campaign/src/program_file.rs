@@ -8,6 +8,10 @@ use skew_program::{Program, ProgramError};
 use skew_sql::{Stop, Storage, Write};
 use skew_value::{Dialect, SqlError};
 
+/// What a program with EXCLUDE is told, since a server lets writers pass whose rows do not exclude each other.
+const EXCLUDING: &str = "warning: a table has EXCLUDE: at the levels of engines whoever writes to it is taken to wait for all others who do, so that what \
+they do beside that is not tried in every order";
+
 /// The levels of the papers that are asked when nobody says which.
 pub const LEVELS_OF_PAPERS: [IsolationLevel; 3] =
     [IsolationLevel::ReadCommitted, IsolationLevel::Snapshot, IsolationLevel::Serializable];
@@ -55,7 +59,9 @@ impl ProgramFile {
             format!("warning: line {}, column {}: {message}", place.line, place.column)
         };
         let of_text = self.program.warnings().iter().map(move |warning| told(warning.place, &warning.message));
-        of_text.chain(self.is_for_both.then(|| FOR_BOTH.to_owned()))
+        let excludes = self.program.initial().0.tables.values().any(|table| table.excludes());
+        let of_file = [(self.is_for_both, FOR_BOTH), (excludes, EXCLUDING)];
+        of_text.chain(of_file.into_iter().filter(|(is_so, _)| *is_so).map(|(_, told)| told.to_owned()))
     }
 
     /// The levels of the engine that it is written for: those that are asked when nobody says which.

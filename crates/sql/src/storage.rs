@@ -340,11 +340,6 @@ pub trait Storage {
     /// not lock: then a scan is all there is.
     fn present(&mut self, range: &KeyRange) -> Result<Option<Vec<(RowKey, Row)>>, Stop>;
 
-    /// A constraint that excludes rows is about to be checked: whether the store can tell what a server does about the rows of others.
-    fn exclude(&mut self) -> Result<(), Stop> {
-        Ok(())
-    }
-
     /// Writes under a key; visible to later reads of this transaction at once, to others after commit.
     fn put(&mut self, key: &RowKey, write: Write) -> Result<(), Stop>;
 

@@ -206,6 +206,11 @@ impl Table {
         self.live_columns().map(|(_, column)| (column.name.clone(), column.sql_type.clone())).collect()
     }
 
+    /// Whether it has EXCLUDE constraints.
+    pub fn excludes(&self) -> bool {
+        !self.exclusions.is_empty()
+    }
+
     /// The columns of its primary key; none without one.
     pub fn key_columns(&self) -> Vec<String> {
         self.primary_key.as_ref().map(|key| names(self, &key.columns)).unwrap_or_default()

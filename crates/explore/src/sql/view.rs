@@ -31,8 +31,6 @@ use std::collections::BTreeMap;
 
 const IMPATIENT: &str = "SKIP LOCKED or NOWAIT in a program that is explored";
 
-const EXCLUDING: &str = "an EXCLUDE constraint at the levels of a server";
-
 /// What the values of sequences and clocks are counted from: where they stood before the first call.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Counters {
@@ -375,11 +373,6 @@ impl Storage for View<'_, '_> {
             return Ok(None);
         }
         self.rows(range, &Columns::All, true).map(Some)
-    }
-
-    fn exclude(&mut self) -> Result<(), Stop> {
-        // A server waits only for rows that would conflict, and reads them through an index that keys do not tell.
-        if self.requests.is_on_server() { Err(self.refuse(EXCLUDING)) } else { Ok(()) }
     }
 
     fn put(&mut self, key: &RowKey, write: Write) -> Result<(), Stop> {

@@ -411,17 +411,16 @@ fn postgresql_locks_the_rows_that_a_query_gives_and_no_others() {
 
 #[test]
 fn a_row_that_a_limit_leaves_out_is_free_for_who_takes_it_by_its_key() {
+    let by_key = "CREATE PROCEDURE by_key()
+        BEGIN
+          DECLARE old INT;
+          SELECT v INTO old FROM t WHERE id = 1 FOR UPDATE;
+          UPDATE t SET v = old + 1 WHERE id = 1;
+        END;
+        SESSION ";
     let program = |limit: &str| {
-        counting(limit).replace(
-            "SESSION bob: CALL count_up();",
-            "CREATE PROCEDURE by_key()
-            BEGIN
-              DECLARE old INT;
-              SELECT v INTO old FROM t WHERE id = 1 FOR UPDATE;
-              UPDATE t SET v = old + 1 WHERE id = 1;
-            END;
-            SESSION bob: CALL by_key();",
-        )
+        let text = counting(limit).replace("SESSION bob: CALL count_up();", "SESSION bob: CALL by_key();");
+        text.replacen("SESSION ", by_key, 1)
     };
     let lost = |limit: &str| explore(&program(limit), PostgresReadCommitted).violated.contains_key("both counted");
     assert!(lost("ORDER BY v DESC LIMIT 1"));
