@@ -8,7 +8,7 @@
 //!   Ordered: in the order of ends       History: with statements, kinds, refusals
 //! ```
 
-use super::told::{ToldDeed, ToldEnd, ToldEvent, ToldTransaction};
+use super::told::{Fate, ToldDeed, ToldEnd, ToldEvent, ToldTransaction};
 use crate::explorable::Explorable;
 use crate::forced::ForcedOrder;
 use crate::keys::{KeyNumber, Keys, reads_down};
@@ -49,7 +49,7 @@ impl ServerRun {
         keys: &Keys,
     ) -> ServerRun {
         let written: BTreeSet<KeyNumber> = versions.iter().map(|version| version.0).collect();
-        let told = told.into_iter().map(|told| with_absences(told, &written, keys)).collect();
+        let told = told.into_iter().map(|told| settled(with_absences(told, &written, keys))).collect();
         ServerRun { told, order, steps, versions, is_again: false }
     }
 
@@ -323,14 +323,16 @@ fn with_absences(told: ToldTransaction, written: &BTreeSet<KeyNumber>, keys: &Ke
             let mut reads: Vec<ToldEvent> =
                 told.events.iter().filter(|event| event.scan == Some(number)).cloned().collect();
             let own = |key: KeyNumber| {
-                let before = told.events[..place].iter();
-                before.into_iter().any(|event| event.key == key && matches!(event.deed, ToldDeed::Wrote(_)))
+                let is_there = |fate| !matches!(fate, Fate::TakenBack(by) if by < scan.statement);
+                let is_change = |event: &ToldEvent| matches!(event.deed, ToldDeed::Wrote(_)) && is_there(event.fate);
+                told.events[..place].iter().any(|event| event.key == key && is_change(event))
             };
             for &key in written.iter().filter(|&&key| covers(&scan.range, &scan.end, keys.key(key)) && !own(key)) {
                 if !reads.iter().any(|read| read.key == key) {
-                    let (statement, kind, deed) = (scan.statement, scan.kind, ToldDeed::Read(INITIAL, None));
+                    let (statement, kind, fate) = (scan.statement, scan.kind, scan.fate);
+                    let deed = ToldDeed::Read(INITIAL, None);
                     let scan = Some(number);
-                    reads.push(ToldEvent { statement, kind, key, deed, passed: false, waited: false, scan });
+                    reads.push(ToldEvent { statement, kind, key, deed, passed: false, waited: false, scan, fate });
                 }
             }
             reads.sort_by(|one, other| keys.key(one.key).cmp(keys.key(other.key)));
@@ -343,6 +345,38 @@ fn with_absences(told: ToldTransaction, written: &BTreeSet<KeyNumber>, keys: &Ke
         events.extend(told.events.get(place).filter(|event| event.scan.is_none()).cloned());
     }
     ToldTransaction { events, ..told }
+}
+
+/// What is left when parts were taken back: locks that were let go are no locks, and what was looked at later than the rest of its statement
+/// stands in a statement of its own.
+fn settled(told: ToldTransaction) -> ToldTransaction {
+    if told.events.iter().all(|event| event.fate == Fate::Stays) {
+        return told;
+    }
+    let (mut events, mut texts, mut end) = (Vec::new(), Vec::new(), told.end);
+    for (statement, text) in (1..).zip(&told.texts) {
+        texts.push(text.clone());
+        let number = texts.len() as u32;
+        if let Some(ToldEnd::Refused(refused, code)) = told.end
+            && refused >= statement
+        {
+            end = Some(ToldEnd::Refused(number + refused - statement, code));
+        }
+        let of = told.events.iter().filter(|event| event.statement == statement);
+        for event in of.clone() {
+            match event.fate {
+                Fate::Stays => events.push(ToldEvent { statement: number, ..event.clone() }),
+                Fate::Seen => events.push(event.as_plain_read(number)),
+                Fate::OldView(by) if !told.looks_plainly_after(by) => events.push(event.as_plain_read(number)),
+                Fate::Freed | Fate::OldView(_) | Fate::Untold | Fate::TakenBack(_) => {}
+            }
+        }
+        for event in of.filter(|event| event.fate == Fate::Freed) {
+            texts.push(text.clone());
+            events.push(event.as_plain_read(texts.len() as u32));
+        }
+    }
+    ToldTransaction { events, texts, end, ..told }
 }
 
 fn hash(event: &ToldEvent, keys: &Keys, hasher: &mut DefaultHasher) {
