@@ -123,8 +123,8 @@ fn the_definition_has_every_run_of_random_programs_with_savepoints() {
     for seed in 0..60 {
         let mut numbers = Numbers(seed);
         let level = LEVELS[seed as usize % LEVELS.len()];
-        let bodies = [0, 10].map(|number| {
-            let mut next = |more| statement(&mut numbers, number + more, level.engine());
+        let bodies = [0_usize, 10].map(|number| {
+            let mut next = |more: usize| statement(&mut numbers, number + more, level.engine());
             let (mut first, inside, mut more, last) = (next(1), next(2), next(3), next(4));
             if numbers.below(2) == 0 {
                 first.clear();
