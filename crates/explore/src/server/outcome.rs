@@ -61,7 +61,7 @@ impl ServerRun {
             with_rows.hash(&mut hasher);
             for told in &self.told {
                 told.events.len().hash(&mut hasher);
-                told.events.iter().for_each(|event| hash(event, keys, &mut hasher));
+                told.events.iter().chain(&told.untold).for_each(|event| hash(event, keys, &mut hasher));
                 match told.end {
                     Some(ToldEnd::Refused(statement, code)) => (statement, code).hash(&mut hasher),
                     Some(ToldEnd::Committed) => 1u8.hash(&mut hasher),
@@ -98,7 +98,7 @@ impl ServerRun {
         for number in numbers {
             let told = &self.told[number as usize];
             let _ = write!(pattern, "{}:", outline.transaction_name(number));
-            for event in &told.events {
+            for event in told.events.iter().chain(&told.untold) {
                 let ToldEvent { statement, kind, .. } = event;
                 let key = name(event.key);
                 let _ = match &event.deed {
@@ -113,6 +113,7 @@ impl ServerRun {
                     ToldDeed::Wrote(None) => write!(pattern, " {statement}:delete({key}"),
                     ToldDeed::Wrote(Some(_)) => write!(pattern, " {statement}:w({key}"),
                 };
+                pattern.push_str(if event.fate == Fate::Stays { "" } else { " untold" });
                 pattern.push_str(if event.passed { " passed" } else { "" });
                 pattern.push_str(if event.waited { " waited)" } else { ")" });
             }
@@ -353,7 +354,7 @@ fn settled(told: ToldTransaction) -> ToldTransaction {
     if told.events.iter().all(|event| event.fate == Fate::Stays) {
         return told;
     }
-    let (mut events, mut texts, mut end) = (Vec::new(), Vec::new(), told.end);
+    let (mut events, mut untold, mut texts, mut end) = (Vec::new(), Vec::new(), Vec::new(), told.end);
     for (statement, text) in (1..).zip(&told.texts) {
         texts.push(text.clone());
         let number = texts.len() as u32;
@@ -368,7 +369,8 @@ fn settled(told: ToldTransaction) -> ToldTransaction {
                 Fate::Stays => events.push(ToldEvent { statement: number, ..event.clone() }),
                 Fate::Seen => events.push(event.as_plain_read(number)),
                 Fate::OldView(by) if !told.looks_plainly_after(by) => events.push(event.as_plain_read(number)),
-                Fate::Freed | Fate::OldView(_) | Fate::Untold | Fate::TakenBack(_) => {}
+                Fate::OldView(_) | Fate::Untold => untold.push(event.clone()),
+                Fate::Freed | Fate::TakenBack(_) => {}
             }
         }
         for event in of.filter(|event| event.fate == Fate::Freed) {
@@ -376,7 +378,7 @@ fn settled(told: ToldTransaction) -> ToldTransaction {
             events.push(event.as_plain_read(texts.len() as u32));
         }
     }
-    ToldTransaction { events, texts, end, ..told }
+    ToldTransaction { events, untold, texts, end, ..told }
 }
 
 fn hash(event: &ToldEvent, keys: &Keys, hasher: &mut DefaultHasher) {

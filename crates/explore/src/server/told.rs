@@ -101,6 +101,8 @@ pub(crate) enum ToldEnd {
 pub(crate) struct ToldTransaction {
     pub(crate) events: Vec<ToldEvent>,
     pub(crate) scans: Vec<ToldScan>,
+    /// What it read, and what is not told because it was taken back: its client has heard it all the same.
+    pub(crate) untold: Vec<ToldEvent>,
     pub(crate) end: Option<ToldEnd>,
     /// What its statements say, from the first on, where that is known.
     pub(crate) texts: Vec<Option<Arc<str>>>,

@@ -89,6 +89,18 @@ fn before_the_first_statement_mariadb_has_no_savepoint_of_innodb_and_rolls_all_o
 }
 
 #[test]
+fn what_was_read_and_is_not_told_makes_another_run_all_the_same() {
+    let change = "UPDATE t SET v = v + 1 WHERE id = 1;";
+    for suffix in ["", " FOR UPDATE"] {
+        let look = format!("SAVEPOINT a; SELECT v INTO r FROM t WHERE id = 1{suffix}; ROLLBACK TO SAVEPOINT a;");
+        for level in LEVELS {
+            let has = |value: i32| !found(&[&look, change], &format!("s0[1].r <> {value}"), level).violated.is_empty();
+            assert!(has(10) && has(11), "{level}: {look}");
+        }
+    }
+}
+
+#[test]
 fn a_lock_that_was_there_before_the_savepoint_stays() {
     let counter = "SELECT v INTO r FROM t WHERE id = 1 FOR UPDATE; SAVEPOINT a; UPDATE t SET v = 0 WHERE id = 1;
         ROLLBACK TO SAVEPOINT a; UPDATE t SET v = r + 1 WHERE id = 1;";
