@@ -3,7 +3,7 @@
 use super::gap::Gap;
 use super::innodb::Innodb;
 use super::postgres::PostgresServer;
-use super::told::{Fate, ToldTransaction};
+use super::told::{ToldFate, ToldTransaction};
 use super::turn::{Asking, RowAnswer, Want};
 use crate::keys::{KeyNumber, Keys};
 use crate::set::{Number, Set};
@@ -290,7 +290,7 @@ impl ServerState {
 
     /// What becomes of a read whose statement is taken back: its kind, what was there, and whether it was passed over at once. `begun`: the
     /// statement with which the transaction begins anew.
-    pub(crate) fn fate(&self, one: Number, read: (StatementKind, &Option<Row>, bool), begun: Option<u32>) -> Fate {
+    pub(crate) fn fate(&self, one: Number, read: (StatementKind, &Option<Row>, bool), begun: Option<u32>) -> ToldFate {
         match self {
             ServerState::Postgres(postgres) => postgres.fate(one, read),
             ServerState::Innodb(innodb) => innodb.fate(one, read, begun),

@@ -23,7 +23,7 @@
 //! server it stays as a record for a moment, until it is purged.
 
 use super::gap::Gap;
-use super::told::{Fate, ToldDeed, ToldEvent, ToldTransaction};
+use super::told::{ToldDeed, ToldEvent, ToldFate, ToldTransaction};
 use super::turn::{Asking, RowAnswer, Want};
 use crate::keys::{KeyNumber, Keys, reads_down};
 use crate::set::{INITIAL, Number, Set};
@@ -682,16 +682,16 @@ impl Innodb {
     /// What becomes of a read whose statement is taken back: its lock stays, but for that of a key which was found free, or if the transaction
     /// begins anew. Above read committed no plain read says what was latest then, and those of another view cannot be told beside those of the
     /// one before.
-    pub(crate) fn fate(&self, one: Number, read: (StatementKind, &Option<Row>, bool), begun: Option<u32>) -> Fate {
+    pub(crate) fn fate(&self, one: Number, read: (StatementKind, &Option<Row>, bool), begun: Option<u32>) -> ToldFate {
         let (kind, row, _) = read;
         let is_plain = kind == StatementKind::Select && !self.locks_all(one);
         let is_free = matches!(kind, StatementKind::Insert | StatementKind::Upsert) && row.is_none();
         match (begun, self.is_repeatable(one)) {
-            (None, _) if !is_free => Fate::Stays,
-            (_, false) if is_plain => Fate::Stays,
-            (_, false) => Fate::Freed,
-            (Some(begun), true) if is_plain => Fate::OldView(begun),
-            (_, true) => Fate::Untold,
+            (None, _) if !is_free => ToldFate::Stays,
+            (_, false) if is_plain => ToldFate::Stays,
+            (_, false) => ToldFate::Freed,
+            (Some(begun), true) if is_plain => ToldFate::OldView(begun),
+            (_, true) => ToldFate::Untold,
         }
     }
 

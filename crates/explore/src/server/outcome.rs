@@ -8,7 +8,7 @@
 //!   Ordered: in the order of ends       History: with statements, kinds, refusals
 //! ```
 
-use super::told::{Fate, ToldDeed, ToldEnd, ToldEvent, ToldTransaction};
+use super::told::{ToldDeed, ToldEnd, ToldEvent, ToldFate, ToldTransaction};
 use crate::explorable::Explorable;
 use crate::forced::ForcedOrder;
 use crate::keys::{KeyNumber, Keys, reads_down};
@@ -113,7 +113,7 @@ impl ServerRun {
                     ToldDeed::Wrote(None) => write!(pattern, " {statement}:delete({key}"),
                     ToldDeed::Wrote(Some(_)) => write!(pattern, " {statement}:w({key}"),
                 };
-                pattern.push_str(if event.fate == Fate::Stays { "" } else { " untold" });
+                pattern.push_str(if event.fate == ToldFate::Stays { "" } else { " untold" });
                 pattern.push_str(if event.passed { " passed" } else { "" });
                 pattern.push_str(if event.waited { " waited)" } else { ")" });
             }
@@ -324,7 +324,7 @@ fn with_absences(told: ToldTransaction, written: &BTreeSet<KeyNumber>, keys: &Ke
             let mut reads: Vec<ToldEvent> =
                 told.events.iter().filter(|event| event.scan == Some(number)).cloned().collect();
             let own = |key: KeyNumber| {
-                let is_there = |fate| !matches!(fate, Fate::TakenBack(by) if by < scan.statement);
+                let is_there = |fate| !matches!(fate, ToldFate::TakenBack(by) if by < scan.statement);
                 let is_change = |event: &ToldEvent| matches!(event.deed, ToldDeed::Wrote(_)) && is_there(event.fate);
                 told.events[..place].iter().any(|event| event.key == key && is_change(event))
             };
@@ -351,7 +351,7 @@ fn with_absences(told: ToldTransaction, written: &BTreeSet<KeyNumber>, keys: &Ke
 /// What is left when parts were taken back: locks that were let go are no locks, and what was looked at later than the rest of its statement
 /// stands in a statement of its own.
 fn settled(told: ToldTransaction) -> ToldTransaction {
-    if told.events.iter().all(|event| event.fate == Fate::Stays) {
+    if told.events.iter().all(|event| event.fate == ToldFate::Stays) {
         return told;
     }
     let (mut events, mut untold, mut texts, mut end) = (Vec::new(), Vec::new(), Vec::new(), told.end);
@@ -366,14 +366,14 @@ fn settled(told: ToldTransaction) -> ToldTransaction {
         let of = told.events.iter().filter(|event| event.statement == statement);
         for event in of.clone() {
             match event.fate {
-                Fate::Stays => events.push(ToldEvent { statement: number, ..event.clone() }),
-                Fate::Seen => events.push(event.as_plain_read(number)),
-                Fate::OldView(by) if !told.looks_plainly_after(by) => events.push(event.as_plain_read(number)),
-                Fate::OldView(_) | Fate::Untold => untold.push(event.clone()),
-                Fate::Freed | Fate::TakenBack(_) => {}
+                ToldFate::Stays => events.push(ToldEvent { statement: number, ..event.clone() }),
+                ToldFate::Seen => events.push(event.as_plain_read(number)),
+                ToldFate::OldView(by) if !told.looks_plainly_after(by) => events.push(event.as_plain_read(number)),
+                ToldFate::OldView(_) | ToldFate::Untold => untold.push(event.clone()),
+                ToldFate::Freed | ToldFate::TakenBack(_) => {}
             }
         }
-        for event in of.filter(|event| event.fate == Fate::Freed) {
+        for event in of.filter(|event| event.fate == ToldFate::Freed) {
             texts.push(text.clone());
             events.push(event.as_plain_read(texts.len() as u32));
         }

@@ -11,7 +11,7 @@
 //!
 //! This is the simulator that holds the definition (`skew_check::spec`) to account, for rows and conditions of programs in SQL.
 
-use super::told::{Fate, ToldDeed, ToldEvent, ToldTransaction};
+use super::told::{ToldDeed, ToldEvent, ToldFate, ToldTransaction};
 use super::turn::{Asking, RowAnswer, Want};
 use crate::keys::{KeyNumber, Keys};
 use crate::set::{INITIAL, Number, Set};
@@ -468,18 +468,18 @@ impl PostgresServer {
 
     /// What becomes of a read whose statement is taken back, with its lock. A row that was locked was read as it stood then; above read
     /// committed, and for its key only, as the snapshot has it. That a key was free no snapshot says.
-    pub(crate) fn fate(&self, one: Number, read: (StatementKind, &Option<Row>, bool)) -> Fate {
+    pub(crate) fn fate(&self, one: Number, read: (StatementKind, &Option<Row>, bool)) -> ToldFate {
         use StatementKind::{ForKeyShare, ForeignKey, Insert, Select, Upsert};
         let ((kind, row, passed), is_repeatable) = (read, self.repeatable[one as usize]);
         let is_free = row.is_none() && matches!(kind, Insert | Upsert);
         match kind {
-            Select => Fate::Stays,
-            ForeignKey => Fate::Untold,
-            _ if is_free && is_repeatable => Fate::Untold,
-            _ if !is_free && (row.is_none() || passed) => Fate::Stays,
-            ForKeyShare => Fate::Seen,
-            _ if is_repeatable => Fate::Seen,
-            _ => Fate::Freed,
+            Select => ToldFate::Stays,
+            ForeignKey => ToldFate::Untold,
+            _ if is_free && is_repeatable => ToldFate::Untold,
+            _ if !is_free && (row.is_none() || passed) => ToldFate::Stays,
+            ForKeyShare => ToldFate::Seen,
+            _ if is_repeatable => ToldFate::Seen,
+            _ => ToldFate::Freed,
         }
     }
 

@@ -29,12 +29,12 @@ pub(crate) struct ToldEvent {
     pub(crate) waited: bool,
     /// The scan that it belongs to.
     pub(crate) scan: Option<usize>,
-    pub(crate) fate: Fate,
+    pub(crate) fate: ToldFate,
 }
 
 /// What has become of an event since.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Fate {
+pub(crate) enum ToldFate {
     /// It is told as it was.
     Stays,
     /// Its lock was let go with a savepoint: it is told as a plain read of its statement.
@@ -52,13 +52,13 @@ pub(crate) enum Fate {
 impl ToldEvent {
     /// Whether it has changed its key, and that was not taken back.
     fn is_change(&self) -> bool {
-        matches!(self.deed, ToldDeed::Wrote(_)) && self.fate == Fate::Stays
+        matches!(self.deed, ToldDeed::Wrote(_)) && self.fate == ToldFate::Stays
     }
 
     /// The same without its lock, in this statement.
     pub(crate) fn as_plain_read(&self, statement: u32) -> ToldEvent {
         let kind = StatementKind::Select;
-        ToldEvent { statement, kind, passed: false, waited: false, fate: Fate::Stays, ..self.clone() }
+        ToldEvent { statement, kind, passed: false, waited: false, fate: ToldFate::Stays, ..self.clone() }
     }
 }
 
@@ -83,7 +83,7 @@ pub(crate) struct ToldScan {
     /// It stands before this event.
     pub(crate) place: usize,
     /// What has become of its reads of keys that were not there.
-    pub(crate) fate: Fate,
+    pub(crate) fate: ToldFate,
 }
 
 /// How a transaction ended.
@@ -122,21 +122,21 @@ impl ToldTransaction {
         since: u32,
         statement: u32,
         own: Number,
-        fate: impl Fn(StatementKind, &Option<Row>, bool) -> Fate,
+        fate: impl Fn(StatementKind, &Option<Row>, bool) -> ToldFate,
     ) {
         let mut gone: Vec<KeyNumber> = Vec::new();
-        for event in self.events.iter_mut().filter(|event| event.statement > since && event.fate == Fate::Stays) {
+        for event in self.events.iter_mut().filter(|event| event.statement > since && event.fate == ToldFate::Stays) {
             event.fate = match &event.deed {
                 ToldDeed::Wrote(_) => {
                     gone.push(event.key);
-                    Fate::TakenBack(statement)
+                    ToldFate::TakenBack(statement)
                 }
                 ToldDeed::Read(source, row) if *source != own => fate(event.kind, row, event.passed && !event.waited),
-                ToldDeed::Read(..) if gone.contains(&event.key) => Fate::TakenBack(statement),
-                ToldDeed::Read(..) | ToldDeed::Gone(_) => Fate::Stays,
+                ToldDeed::Read(..) if gone.contains(&event.key) => ToldFate::TakenBack(statement),
+                ToldDeed::Read(..) | ToldDeed::Gone(_) => ToldFate::Stays,
             };
         }
-        for scan in self.scans.iter_mut().filter(|scan| scan.statement > since && scan.fate == Fate::Stays) {
+        for scan in self.scans.iter_mut().filter(|scan| scan.statement > since && scan.fate == ToldFate::Stays) {
             scan.fate = fate(scan.kind, &None, false);
         }
     }
@@ -149,7 +149,7 @@ impl ToldTransaction {
 
     /// Whether a plain read stands behind a statement.
     pub(crate) fn looks_plainly_after(&self, statement: u32) -> bool {
-        let is_plain = |fate| matches!(fate, Fate::Stays | Fate::OldView(_));
+        let is_plain = |fate| matches!(fate, ToldFate::Stays | ToldFate::OldView(_));
         let after = self.events.iter().filter(|event| event.statement > statement);
         after.into_iter().any(|event| event.kind == StatementKind::Select && is_plain(event.fate))
     }

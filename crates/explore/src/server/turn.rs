@@ -19,7 +19,7 @@ mod savepoint;
 
 use super::access::StepAccess;
 use super::database::ServerState;
-use super::told::{Fate, ToldDeed, ToldEvent, ToldScan, ToldTransaction};
+use super::told::{ToldDeed, ToldEvent, ToldFate, ToldScan, ToldTransaction};
 use crate::keys::{KeyNumber, Keys, reads_down};
 use crate::log::ScanEnd;
 use crate::requests::{Interrupt, whole_part};
@@ -146,7 +146,7 @@ impl Dialogue {
 impl Asking<'_> {
     pub(crate) fn event(&self, kind: StatementKind, key: KeyNumber, deed: ToldDeed) -> ToldEvent {
         let Asking { statement, scan, .. } = *self;
-        ToldEvent { statement, kind, key, deed, passed: false, waited: false, scan, fate: Fate::Stays }
+        ToldEvent { statement, kind, key, deed, passed: false, waited: false, scan, fate: ToldFate::Stays }
     }
 
     /// The lock of a row that is sought.
@@ -566,7 +566,7 @@ impl<'a> ServerTurn<'a> {
             range,
             end: ScanEnd::Whole,
             place,
-            fate: Fate::Stays,
+            fate: ToldFate::Stays,
         });
         self.dialogue.told.scans.len() - 1
     }
