@@ -55,6 +55,11 @@ impl<'a> Binder<'a> {
         Binder { source, session: Session::new(source.dialect, catalog), warnings: Vec::new(), function: None }
     }
 
+    /// The text of a piece, in which nothing is bound.
+    pub(crate) fn text_of(&self, piece: &Piece) -> Arc<str> {
+        Arc::from(self.source.text_of(piece))
+    }
+
     /// A statement; `fields` are names that the piece writes as several tokens.
     pub(crate) fn statement(&mut self, piece: &Piece, variables: &[(String, SqlType)]) -> Result<Query, SqlError> {
         self.prepare(piece, Wrapping::Statement, variables)

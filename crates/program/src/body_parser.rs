@@ -10,7 +10,7 @@
 use crate::file_parser::Parser;
 use crate::source::{Piece, Spot, syntax};
 use crate::syntax::*;
-use skew_value::{Place, SqlError};
+use skew_value::{Dialect, Place, SqlError};
 use sqlparser::tokenizer::Token;
 
 impl Parser<'_> {
@@ -191,6 +191,8 @@ impl Parser<'_> {
             "case" => self.case(),
             "leave" | "iterate" => self.jump(word == "leave"),
             "signal" => self.signal(),
+            "savepoint" | "release" => self.savepoint(),
+            "rollback" if (1..3).any(|count| self.ahead(count).is_word("to")) => self.savepoint(),
             "rollback" => {
                 self.advance();
                 Ok(StatementKind::Rollback)
@@ -330,6 +332,29 @@ impl Parser<'_> {
         Ok(StatementKind::Signal { state, message })
     }
 
+    /// SAVEPOINT a, RELEASE [SAVEPOINT] a, ROLLBACK [WORK] TO [SAVEPOINT] a.
+    fn savepoint(&mut self) -> Result<StatementKind, SqlError> {
+        let start = self.next;
+        let verb = match (self.accept_word("savepoint"), self.accept_word("release")) {
+            (true, _) => SavepointVerb::Set,
+            (false, true) => SavepointVerb::Release,
+            (false, false) => {
+                self.expect_word("rollback")?;
+                let _ = self.accept_word("work") || self.accept_word("transaction");
+                self.expect_word("to")?;
+                SavepointVerb::BackTo
+            }
+        };
+        match verb {
+            SavepointVerb::Set => {}
+            // MySQL's RELEASE has the word.
+            SavepointVerb::Release if self.source.dialect == Dialect::MySql => self.expect_word("savepoint")?,
+            SavepointVerb::Release | SavepointVerb::BackTo => drop(self.accept_word("savepoint")),
+        }
+        let name = self.name("the name of a savepoint")?;
+        Ok(StatementKind::Savepoint(verb, name, Piece::plain(start..self.next)))
+    }
+
     /// GET DIAGNOSTICS n = ROW_COUNT.
     fn diagnostics(&mut self) -> Result<StatementKind, SqlError> {
         self.expect_word("get")?;
@@ -415,7 +440,7 @@ fn refused(word: &str, place: Place) -> SqlError {
             "setting a session's variable in a procedure",
             "use an OUT parameter; a level is given by `CALL … AT level`",
         ),
-        "commit" | "start" | "begin" | "savepoint" | "release" => (
+        "commit" | "start" | "begin" => (
             "ending a transaction inside a procedure",
             "a procedure is one transaction: write two procedures and call one after the other",
         ),

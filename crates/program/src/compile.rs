@@ -260,6 +260,11 @@ impl Compiler<'_, '_> {
                 self.emit(Instruction::Rollback, place);
                 Ok(())
             }
+            StatementKind::Savepoint(verb, name, piece) => {
+                let (name, text) = (Arc::from(name.text.as_str()), self.binder.text_of(piece));
+                self.emit(Instruction::Savepoint(*verb, name, text), place);
+                Ok(())
+            }
             StatementKind::RowCount(name) => {
                 let target = self.target(name, SqlType::BIGINT)?;
                 self.emit(Instruction::CountInto(target), place);

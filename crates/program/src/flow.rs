@@ -10,7 +10,7 @@
 //! Variables are slots; slot 0 is how many rows the last change touched, in PL/pgSQL also how many a query found. What a step touches speaks of variables by their slots.
 
 use crate::instruction::{Instruction, Procedure, Query, Target};
-use crate::syntax::{IntoRows, ParameterMode};
+use crate::syntax::{IntoRows, ParameterMode, SavepointVerb};
 use skew_sql::Purpose;
 use skew_sql::touched::{Touches, ValueOrigin, keeps_values};
 use skew_value::{Datum, Place, SqlType};
@@ -97,6 +97,10 @@ fn step(instruction: &Instruction, place: Place, widths: &[usize]) -> FlowStep {
             targets.iter().enumerate().for_each(|one| convert(&mut step.touches, one))
         }
         Instruction::Assign(_, target) => convert(&mut step.touches, (0, target)),
+        // What a savepoint keeps would be kept without it; what goes back to it is another matter.
+        Instruction::Savepoint(SavepointVerb::BackTo, ..) => {
+            step.touches.unsupported.push("ROLLBACK TO a savepoint".to_owned());
+        }
         _ => {}
     }
     step
@@ -130,6 +134,7 @@ fn step_of(instruction: &Instruction, place: Place, widths: &[usize]) -> FlowSte
         Instruction::Jump(to) => (None, FlowAction::Jump(*to)),
         Instruction::Next { cursor, first, done } => (None, FlowAction::Next(*first..first + widths[*cursor], *done)),
         Instruction::Signal(..) | Instruction::Rollback => (None, FlowAction::Abort),
+        Instruction::Savepoint(..) => (None, FlowAction::Run),
         Instruction::End => (None, FlowAction::End),
     };
     told(query, place, action)

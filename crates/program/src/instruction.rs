@@ -10,7 +10,7 @@
 //! Every variable has a slot; blocks that are not nested into each other do not share slots, so nothing has to be cleaned up.
 
 use crate::source::Piece;
-use crate::syntax::{IntoRows, ParameterMode};
+use crate::syntax::{IntoRows, ParameterMode, SavepointVerb};
 use skew_sql::Prepared;
 use skew_value::{Place, SqlType};
 use std::sync::Arc;
@@ -40,6 +40,8 @@ pub(crate) enum Instruction {
     Signal(Arc<str>, Option<Query>),
     /// Aborts.
     Rollback,
+    /// Sets a savepoint, forgets it, or goes back to it: its name, and the statement as the file has it.
+    Savepoint(SavepointVerb, Arc<str>, Arc<str>),
     /// The procedure is over; its transaction commits.
     End,
 }

@@ -28,6 +28,7 @@
 //!
 //! - an error aborts the transaction, because there are no handlers; SIGNAL and ROLLBACK abort it too, and end the procedure;
 //! - `ROW_COUNT()` and `GET DIAGNOSTICS n = ROW_COUNT` tell of the last INSERT, UPDATE or DELETE, whatever SELECT and SET came after;
+//! - SAVEPOINT, ROLLBACK TO and RELEASE are those of the dialect; an error aborts the transaction whatever savepoints there are;
 //! - `START TRANSACTION` as the first and `COMMIT` as the last statement are allowed and change nothing.
 //!
 //! ```text
@@ -62,6 +63,7 @@ mod plpgsql;
 mod program;
 mod rows;
 mod run;
+mod savepoint;
 mod source;
 mod spoken;
 mod syntax;

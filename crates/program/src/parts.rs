@@ -163,7 +163,18 @@ fn kind_of_statement(parser: &Parser<'_>) -> PartKind {
         PartKind::Begin
     } else if is_any(&["commit", "end"]) {
         PartKind::Commit
-    } else if is_any(&["select", "update", "delete", "with", "values", "call", "rollback", "replace"]) {
+    } else if is_any(&[
+        "select",
+        "update",
+        "delete",
+        "with",
+        "values",
+        "call",
+        "rollback",
+        "replace",
+        "savepoint",
+        "release",
+    ]) {
         PartKind::Statement
     } else {
         PartKind::Schema

@@ -13,8 +13,9 @@
 //! its own way. Together with the store's contract this makes a procedure a function of what it read.
 
 use crate::instruction::{Instruction, Procedure, Query, Target};
+use crate::savepoint::Savepoints;
 use crate::source::in_file;
-use crate::spoken::Spoken;
+use crate::spoken::{Heard, Spoken};
 use crate::syntax::IntoRows;
 use skew_sql::{Answer, Purpose, Session, Stop, Storage};
 use skew_value::{Datum, Place, SqlError, SqlState, SqlType};
@@ -34,6 +35,7 @@ pub struct Run {
     next: usize,
     values: Vec<Datum>,
     cursors: Vec<Cursor>,
+    savepoints: Savepoints,
     steps: u64,
     most_steps: u64,
     /// What it said and heard, if it is to be remembered; or why something cannot be said.
@@ -83,7 +85,8 @@ impl Run {
             values[parameter.slot] = argument;
         }
         let cursors = vec![Cursor::default(); procedure.cursors];
-        Run { procedure, next: 0, values, cursors, steps: 0, most_steps, spoken: None }
+        let savepoints = Savepoints::default();
+        Run { procedure, next: 0, values, cursors, savepoints, steps: 0, most_steps, spoken: None }
     }
 
     /// From here on what is said to the database, as text, and what is heard is remembered.
@@ -113,6 +116,19 @@ impl Run {
         answer
     }
 
+    /// What was said about a savepoint, unless it is said again later.
+    fn remember_savepoint(&mut self, text: &Arc<str>, done: &Result<(), Stop>) {
+        let heard = match done {
+            Ok(()) => Heard::Done,
+            Err(Stop::Error(error)) => Heard::failed(error),
+            Err(Stop::Interrupted(_)) => return,
+        };
+        let place = self.place();
+        if let Some(Ok(known)) = &mut self.spoken {
+            known.push(Spoken { text: text.to_string(), place, heard });
+        }
+    }
+
     /// The procedure.
     pub(crate) fn procedure(&self) -> &Arc<Procedure> {
         &self.procedure
@@ -130,7 +146,10 @@ impl Run {
 
     /// The statement or expression that the next step runs, as the file has it.
     pub fn statement(&self) -> Option<&Arc<str>> {
-        self.query().map(|query| &query.text)
+        match &self.procedure.instructions[self.next] {
+            Instruction::Savepoint(_, _, text) => Some(text),
+            _ => self.query().map(|query| &query.text),
+        }
     }
 
     /// What the statement of the next step is for.
@@ -225,6 +244,11 @@ impl Run {
                 return self.signal(state, message.as_ref(), session, storage).map(Step::Done);
             }
             Instruction::Rollback => return Ok(Step::Done(Ending::Rollback)),
+            Instruction::Savepoint(verb, name, text) => {
+                let done = self.savepoints.run(*verb, name, dialect, storage);
+                self.remember_savepoint(text, &done);
+                done.map_err(|stop| at(stop, self.place()))?;
+            }
             Instruction::End => return Ok(Step::Done(Ending::Commit)),
         }
         self.next = next;
@@ -342,6 +366,14 @@ impl Query {
         storage: &mut dyn Storage,
     ) -> Result<bool, Stop> {
         Ok(is_true(&self.value(session, values, storage)?))
+    }
+}
+
+/// A stop, with its place if it is an error.
+fn at(stop: Stop, place: Place) -> Stop {
+    match stop {
+        Stop::Error(error) => Stop::Error(error.at(place)),
+        interrupted => interrupted,
     }
 }
 

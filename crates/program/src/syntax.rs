@@ -127,6 +127,8 @@ pub(crate) enum StatementKind {
     Signal { state: String, message: Option<Piece> },
     /// ROLLBACK.
     Rollback,
+    /// SAVEPOINT, RELEASE or ROLLBACK TO, with the name and the whole statement.
+    Savepoint(SavepointVerb, Name, Piece),
     /// GET DIAGNOSTICS name = ROW_COUNT.
     RowCount(Name),
 }
@@ -160,6 +162,17 @@ pub(crate) struct RangeBounds {
     pub(crate) to: Piece,
     pub(crate) by: Option<Piece>,
     pub(crate) reverse: bool,
+}
+
+/// What is done with a savepoint.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SavepointVerb {
+    /// SAVEPOINT.
+    Set,
+    /// RELEASE SAVEPOINT.
+    Release,
+    /// ROLLBACK TO SAVEPOINT.
+    BackTo,
 }
 
 /// SESSION name: calls.

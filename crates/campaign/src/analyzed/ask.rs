@@ -103,7 +103,14 @@ impl Asking<'_> {
         if engine == Some(Engine::Mysql) || (engine.is_some() && self.text.dialect == Dialect::MySql) {
             return self.unknown(level, MYSQL.to_owned());
         }
-        match level.of_engine().and_then(template_level) {
+        let known = level.of_engine().and_then(template_level);
+        // A write that is taken back is neither a conflict nor a lock: a counterexample might rest on it.
+        let taken_back = self.unsupported.iter().find(|one| one.construct == "ROLLBACK TO a savepoint");
+        if let Some(one) = taken_back.filter(|_| known != Some(Level::Serializable)) {
+            let place = self.text.spot(one.place);
+            return self.unknown(level, format!("{} at {place} is not understood, and could matter", one.construct));
+        }
+        match known {
             Some(Level::Serializable) => {
                 let covers = [SERVER.to_owned()].into_iter().chain(self.text.covers.iter().cloned()).collect();
                 self.answer(level, AnalysisVerdict::Robust, covers, Vec::new())

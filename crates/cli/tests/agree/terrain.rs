@@ -14,7 +14,7 @@
 //! | `Children` | rows that refer to others |
 //! | `Joined` | locks of what a join, an order or a limit gives |
 //!
-//! Savepoints are not among the statements: procedures have none.
+//! Every other pair of seeds has savepoints, on any terrain: what came behind one is taken back, kept, or taken back and done again.
 
 use skew_chance::Random;
 use skew_history::Engine;
@@ -93,7 +93,8 @@ impl Weather {
             });
             statements.collect()
         };
-        (0..count).map(|_| session(&mut random, &mut number)).collect()
+        let sessions: Sessions = (0..count).map(|_| session(&mut random, &mut number)).collect();
+        if seed / 2 % 2 == 0 { sessions } else { with_savepoints(sessions, &mut Random::of_operation(seed, 0, 2)) }
     }
 
     /// One statement; values are new ones, but for those that a condition is about.
@@ -173,6 +174,31 @@ impl Weather {
             (Engine::Mysql, false) => format!("INSERT IGNORE INTO t VALUES {row}"),
         }
     }
+}
+
+/// The same with savepoints around some of the statements of some sessions.
+fn with_savepoints(sessions: Sessions, random: &mut Random) -> Sessions {
+    let around = |statements: Vec<String>, random: &mut Random| {
+        let first = random.index(statements.len());
+        let last = first + 1 + random.index(statements.len() - first);
+        let (before, rest) = statements.split_at(first);
+        let (inside, after) = rest.split_at(last - first);
+        let end: &[&str] = match random.below(6) {
+            0 => &["RELEASE SAVEPOINT a"],
+            1 => &["SAVEPOINT b", "ROLLBACK TO a"],
+            2 => &["ROLLBACK TO SAVEPOINT a", "RELEASE SAVEPOINT a"],
+            _ => &["ROLLBACK TO SAVEPOINT a"],
+        };
+        let again = if random.chance(0.3) { inside } else { &[] };
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+        [before, &owned(&["SAVEPOINT a"]), inside, &owned(end), again, after].concat()
+    };
+    sessions.into_iter().map(|one| if random.chance(0.7) { around(one, random) } else { one }).collect()
+}
+
+/// Whether a statement is about a savepoint.
+pub(crate) fn is_savepoint(sql: &str) -> bool {
+    ["SAVEPOINT", "RELEASE", "ROLLBACK TO"].iter().any(|word| sql.starts_with(word))
 }
 
 /// A statement as the server of an engine understands it: MariaDB has no `FOR SHARE`.

@@ -15,10 +15,11 @@
 //! What is read between two points is read in a snapshot, or is the transaction's own, and does not depend on when that is.
 
 mod look;
+mod savepoint;
 
 use super::access::StepAccess;
 use super::database::ServerState;
-use super::told::{ToldDeed, ToldEvent, ToldScan, ToldTransaction};
+use super::told::{ToldDeed, ToldEvent, ToldFate, ToldScan, ToldTransaction};
 use crate::keys::{KeyNumber, Keys, reads_down};
 use crate::log::ScanEnd;
 use crate::requests::{Interrupt, whole_part};
@@ -97,6 +98,8 @@ pub(crate) struct Dialogue {
     /// The last statement that has passed a point.
     passed: u32,
     pub(crate) told: ToldTransaction,
+    /// The statement with which the engine began anew, without a lock or a view; 0 for the first one.
+    began_anew: u32,
     /// How many statements were said and answered, and whether the next one has begun.
     pub(crate) said: usize,
     pub(crate) has_begun: bool,
@@ -108,6 +111,7 @@ enum TurnQuestion {
     Key(KeyNumber),
     Range(KeyRange),
     Write(KeyNumber, Option<Row>),
+    BackTo(u32),
 }
 
 #[derive(Clone, Debug)]
@@ -142,7 +146,7 @@ impl Dialogue {
 impl Asking<'_> {
     pub(crate) fn event(&self, kind: StatementKind, key: KeyNumber, deed: ToldDeed) -> ToldEvent {
         let Asking { statement, scan, .. } = *self;
-        ToldEvent { statement, kind, key, deed, passed: false, waited: false, scan }
+        ToldEvent { statement, kind, key, deed, passed: false, waited: false, scan, fate: ToldFate::Stays }
     }
 
     /// The lock of a row that is sought.
@@ -582,7 +586,14 @@ impl<'a> ServerTurn<'a> {
     fn note_scan(&mut self, range: &KeyRange, kind: StatementKind) -> usize {
         let place = self.dialogue.told.events.len();
         let range = Arc::new(range.clone());
-        self.dialogue.told.scans.push(ToldScan { statement: self.statement, kind, range, end: ScanEnd::Whole, place });
+        self.dialogue.told.scans.push(ToldScan {
+            statement: self.statement,
+            kind,
+            range,
+            end: ScanEnd::Whole,
+            place,
+            fate: ToldFate::Stays,
+        });
         self.dialogue.told.scans.len() - 1
     }
 

@@ -23,8 +23,8 @@ use skew_program::Run;
 use skew_sql::rows::{Found, Layout, Looked, Memory, Reader, Scanned};
 use skew_sql::storage::look_by_scan;
 use skew_sql::{
-    AdvisoryRequest, Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Purpose, Row, RowKey, SequenceId,
-    SequenceRule, SpaceId, Stop, Storage, Write, by_place,
+    AdvisoryRequest, Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Purpose, Row, RowKey, SavepointId,
+    SequenceId, SequenceRule, SpaceId, Stop, Storage, Write, by_place,
 };
 use skew_value::{Dialect, SqlError, SqlState};
 use std::collections::BTreeMap;
@@ -53,6 +53,8 @@ pub(crate) struct View<'view, 'requests> {
     current_values: BTreeMap<SequenceId, i64>,
     asked: FxHashMap<Wanted, i64>,
     own: BTreeMap<RowKey, Option<Row>>,
+    /// What was written before each savepoint, and where that is for the explorer.
+    savepoints: Vec<(BTreeMap<RowKey, Option<Row>>, usize)>,
     memory: Memory,
     /// Why the run cannot go on, if it was interrupted.
     interrupt: Option<Interrupt>,
@@ -91,6 +93,7 @@ impl<'view, 'requests> View<'view, 'requests> {
             current_values,
             asked: FxHashMap::default(),
             own: BTreeMap::new(),
+            savepoints: Vec::new(),
             memory: Memory::default(),
             interrupt: None,
             refused: None,
@@ -423,6 +426,22 @@ impl Storage for View<'_, '_> {
 
     fn advisory(&mut self, _: i128, _: AdvisoryRequest) -> Result<bool, Stop> {
         Err(self.refuse("an advisory lock in a transaction that is explored"))
+    }
+
+    fn savepoint(&mut self) -> Result<SavepointId, Stop> {
+        self.savepoints.push((self.own.clone(), self.requests.savepoint()));
+        Ok(SavepointId(self.savepoints.len() - 1))
+    }
+
+    fn back_to(&mut self, savepoint: SavepointId) -> Result<(), Stop> {
+        if !self.requests.is_on_server() {
+            return Err(self.refuse("ROLLBACK TO a savepoint at a level that is none of an engine"));
+        }
+        let (own, place) = self.savepoints[savepoint.0].clone();
+        keep(&mut self.interrupt, &mut self.refusal, self.requests.back_to(place))?;
+        self.savepoints.truncate(savepoint.0 + 1);
+        self.own = own;
+        Ok(())
     }
 
     fn now(&self) -> i64 {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use EngineLevel::*;
 
-const LEVELS: [EngineLevel; 6] = [
+pub(crate) const LEVELS: [EngineLevel; 6] = [
     PostgresReadCommitted,
     PostgresRepeatableRead,
     PostgresSerializable,
@@ -20,16 +20,16 @@ const LEVELS: [EngineLevel; 6] = [
 
 /// What was found.
 #[derive(Default, Debug)]
-struct Found {
+pub(crate) struct Found {
     /// Runs in which nobody is refused.
-    histories: u64,
+    pub(crate) histories: u64,
     /// In how many runs somebody is refused with which code, duplicates included.
     refused: BTreeMap<String, u64>,
     /// In how many runs which assertion fails.
-    violated: BTreeMap<String, u64>,
+    pub(crate) violated: BTreeMap<String, u64>,
 }
 
-fn explore(text: &str, level: EngineLevel) -> Found {
+pub(crate) fn explore(text: &str, level: EngineLevel) -> Found {
     let dialect = level.engine().name();
     let program = Program::parse(&format!("-- dialect: {dialect}\n{text}")).unwrap_or_else(|error| panic!("{error:?}"));
     let program = SqlProgram::new(program, SqlOptions::default());
@@ -68,7 +68,7 @@ fn explore(text: &str, level: EngineLevel) -> Found {
     found
 }
 
-fn codes(found: &Found) -> Vec<&str> {
+pub(crate) fn codes(found: &Found) -> Vec<&str> {
     found.refused.keys().map(String::as_str).collect()
 }
 
