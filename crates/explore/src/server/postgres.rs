@@ -322,6 +322,9 @@ impl PostgresServer {
         if is_upsert && must_not_see {
             return RowAnswer::Refused("40001");
         }
+        if is_upsert {
+            self.give_up_claims(asking);
+        }
         if is_upsert && !want.ignores {
             self.hold(asking, key, life, Strength::NoKeyUpdate);
         }
@@ -337,6 +340,15 @@ impl PostgresServer {
         let (replaced_by, deleted, claimed) = (None, false, true);
         self.tuples.push(Tuple { key, life, by, row, replaced_by, deleted, claimed, made, ended: 0 });
         self.hold(asking, key, life, Strength::Update);
+    }
+
+    /// The row is not inserted after all, since another of its keys is taken: the others are free again.
+    fn give_up_claims(&mut self, asking: &Asking<'_>) {
+        let is_own = |tuple: &Tuple| tuple.claimed && (tuple.by, tuple.made) == (asking.one, asking.statement);
+        let given_up = self.tuples.extract_if(.., |tuple| is_own(tuple)).map(|tuple| (tuple.key, tuple.life));
+        let given_up: Vec<(KeyNumber, u16)> = given_up.collect();
+        let own = |lock: &TupleLock| lock.transaction == asking.one && given_up.contains(&(lock.key, lock.life));
+        self.locks.retain(|lock| !own(lock));
     }
 
     fn hold(&mut self, asking: &Asking<'_>, key: KeyNumber, life: u16, strength: Strength) {
