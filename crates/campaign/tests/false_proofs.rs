@@ -9,7 +9,7 @@ use skew_campaign::analyzed::{AnalyzeSettings, Analyzed, AnalyzedText, Baseline}
 use skew_history::IsolationLevel;
 use std::path::Path;
 
-const PROGRAMS: [(&str, &str); 56] = [
+const PROGRAMS: [(&str, &str); 58] = [
     ("01-loop3", "postgres:read-committed postgres:repeatable-read"),
     ("02-generated", "postgres:read-committed"),
     ("03b-uniquemoved-si", "postgres:read-committed postgres:repeatable-read"),
@@ -51,6 +51,8 @@ const PROGRAMS: [(&str, &str); 56] = [
     ("75-insert-lock-once-abort", "postgres:repeatable-read"),
     ("81-locks-of-three", "postgres:read-committed"),
     ("82-lock-then-write", "postgres:repeatable-read"),
+    ("96-row-count-as-key", "postgres:read-committed"),
+    ("97-row-count-in-key", "postgres:read-committed"),
     ("98-second-way", "postgres:read-committed"),
     ("bounded-01-multirow-on-conflict-do-nothing", "psi snapshot postgres:read-committed postgres:repeatable-read"),
     ("bounded-02-on-conflict-update-where", "psi snapshot postgres:read-committed postgres:repeatable-read"),

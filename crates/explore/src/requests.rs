@@ -212,6 +212,15 @@ impl<'a> Requests<'a> {
         }
     }
 
+    /// Locks a row that the statement has found in what it read plainly.
+    pub(crate) fn lock_found(&mut self, key: &RowKey, kind: StatementKind) -> Result<Option<Row>, Interrupt> {
+        let number = self.keys.number(key);
+        match &mut self.turn {
+            Some(turn) => turn.lock_found(number, self.keys, kind),
+            None => self.read(key, true),
+        }
+    }
+
     /// Locks a row that refers to one which is deleted, or whose key changes.
     pub(crate) fn lock_child(&mut self, key: &RowKey, kind: StatementKind) -> Result<Option<Row>, Interrupt> {
         let number = self.keys.number(key);

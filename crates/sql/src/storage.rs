@@ -320,6 +320,15 @@ pub trait Storage {
         self.get(key, columns, lock)
     }
 
+    /// Takes a row that the statement has read plainly before, as it stands now. Plain reads go on seeing what they saw: what the lock shows
+    /// is remembered for a scope of its own.
+    fn take_again(&mut self, key: &RowKey, columns: &Columns, lock: Lock, scope: usize) -> Result<Option<Row>, Stop> {
+        let before = self.enter(scope);
+        let row = self.get(key, columns, lock);
+        self.enter(before);
+        row
+    }
+
     /// From here on a subquery with this number reads, or, with 0, the statement itself; who read before.
     fn enter(&mut self, scope: usize) -> usize {
         let _ = scope;
@@ -330,6 +339,11 @@ pub trait Storage {
     /// miss nothing. No event and no lock: a row that matters is then read with [`Storage::get`] and a lock. `None` where reads do
     /// not lock: then a scan is all there is.
     fn present(&mut self, range: &KeyRange) -> Result<Option<Vec<(RowKey, Row)>>, Stop>;
+
+    /// A constraint that excludes rows is about to be checked: whether the store can tell what a server does about the rows of others.
+    fn exclude(&mut self) -> Result<(), Stop> {
+        Ok(())
+    }
 
     /// Writes under a key; visible to later reads of this transaction at once, to others after commit.
     fn put(&mut self, key: &RowKey, write: Write) -> Result<(), Stop>;

@@ -315,6 +315,7 @@ fn top_read(plan: &Plan) -> Option<&Read> {
         Plan::Project(input, _) | Plan::Sort(input, _) | Plan::Filter(input, _) | Plan::Cut(input, _) => {
             top_read(input)
         }
+        Plan::Lock(locking) => top_read(&locking.input),
         _ => None,
     }
 }
@@ -540,6 +541,7 @@ fn unlock(plan: &mut Plan) {
             unlock(&mut join.right);
         }
         Plan::Aggregate(aggregation) => unlock(&mut aggregation.input),
+        Plan::Lock(locking) => unlock(&mut locking.input),
         Plan::With(with) => unlock(&mut with.body),
         Plan::SetOperation(_) | Plan::Kept(_) | Plan::OneRow | Plan::Virtual(_) => {}
         Plan::Values(_) | Plan::Function(_) | Plan::Common(_) => {}

@@ -27,7 +27,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// How many programs without being told, and how many interleavings of each at every level.
-const PROGRAMS: u64 = 6;
+const PROGRAMS: u64 = 7;
 const INTERLEAVINGS: u64 = 3;
 
 /// Programs of more histories are left out.

@@ -12,6 +12,7 @@
 //! | `Index` | the same, where a condition is looked up in an index |
 //! | `Unique` | the same with a second unique key |
 //! | `Children` | rows that refer to others |
+//! | `Joined` | locks of what a join, an order or a limit gives |
 //!
 //! Savepoints are not among the statements: procedures have none.
 
@@ -27,6 +28,7 @@ pub(crate) enum Terrain {
     Unique,
     /// And what becomes of them when a row goes.
     Children(&'static str),
+    Joined,
 }
 
 /// What the program of a seed is about, and where.
@@ -42,13 +44,14 @@ pub(crate) type Sessions = Vec<Vec<String>>;
 impl Weather {
     /// That of a seed.
     pub(crate) fn of(engine: Engine, seed: u64) -> Weather {
-        let terrain = match seed % 6 {
+        let terrain = match seed % 7 {
             0 => Terrain::Rows,
             1 => Terrain::Absent,
             2 => Terrain::Index,
             3 => Terrain::Unique,
             4 => Terrain::Children("ON DELETE CASCADE"),
-            _ => Terrain::Children(""),
+            5 => Terrain::Children(""),
+            _ => Terrain::Joined,
         };
         Weather { engine, terrain }
     }
@@ -67,6 +70,10 @@ impl Weather {
                     "CREATE TABLE c (id INT PRIMARY KEY, t INT NOT NULL, FOREIGN KEY (t) REFERENCES t (id) {action})"
                 ));
                 all.push("INSERT INTO c VALUES (1, 1)".to_owned());
+            }
+            Terrain::Joined => {
+                all.push("CREATE TABLE c (id INT PRIMARY KEY, t INT NOT NULL)".to_owned());
+                all.push("INSERT INTO c VALUES (1, 1), (2, 3)".to_owned());
             }
             Terrain::Rows | Terrain::Absent | Terrain::Unique => {}
         }
@@ -101,6 +108,9 @@ impl Weather {
                 _ => format!("DELETE FROM t WHERE id = {key}"),
             };
         }
+        if self.terrain == Terrain::Joined && random.chance(0.6) {
+            return self.joined(random, key, value);
+        }
         match random.below(if has_all { 10 } else { 14 }) {
             0 | 1 => format!("SELECT v FROM t WHERE id = {key}"),
             2 => format!("SELECT v FROM t WHERE id = {key} {}", self.lock(random)),
@@ -117,6 +127,26 @@ impl Weather {
             11 => self.upsert(random, key, value),
             12 if self.terrain == Terrain::Unique => format!("UPDATE t SET w = {} WHERE id = {key}", random.below(6)),
             _ => format!("INSERT INTO t VALUES ({key}, {value}, {})", self.unique(random, key)),
+        }
+    }
+
+    /// Locks of what a join, an order or a limit gives, and what they meet.
+    fn joined(self, random: &mut Random, key: u64, value: usize) -> String {
+        let lock = self.lock(random);
+        let near = 1 + random.below(3);
+        match random.below(9) {
+            0 => format!("SELECT t.id, t.v, c.id FROM t JOIN c ON c.t = t.id WHERE c.id = {near} ORDER BY t.id {lock}"),
+            1 => format!(
+                "SELECT t.id, t.v, c.id FROM t, c WHERE c.t = t.id AND t.v >= {} ORDER BY c.id {lock}",
+                10 * near
+            ),
+            2 => format!("SELECT t.id, c.id FROM t JOIN c ON c.t = t.id WHERE t.id = {key} ORDER BY c.id FOR UPDATE"),
+            3 => format!("SELECT id, v FROM t ORDER BY v DESC, id LIMIT {near} {lock}"),
+            4 => format!("SELECT id, v FROM t WHERE v > {} ORDER BY w DESC, id LIMIT 1 FOR UPDATE", 10 * near),
+            5 => format!("SELECT id, v FROM t ORDER BY v, id LIMIT 1 OFFSET 1 {lock}"),
+            6 => format!("UPDATE c SET t = {key} WHERE id = {near}"),
+            7 => format!("UPDATE t SET v = {} WHERE id = {key}", 10 * near),
+            _ => format!("INSERT INTO c VALUES ({value}, {key})"),
         }
     }
 

@@ -14,7 +14,7 @@
 //! **What depends on the order of runs.** Sequences, generated keys, random numbers and the clock become functions of the transaction's
 //! place in the program and of how often it asked, so that a transaction stays a function of what it read. Each transaction has a
 //! thousand values of every sequence to itself; what follows from the order in which sequences are asked is not explored. What cannot be
-//! had in this way (setting a sequence, advisory locks, SKIP LOCKED, NOWAIT) is refused by name.
+//! had in this way (setting a sequence, advisory locks, SKIP LOCKED, NOWAIT; on a server EXCLUDE) is refused by name.
 
 use crate::requests::{Interrupt, Requests};
 use rustc_hash::FxHashMap;
@@ -30,6 +30,8 @@ use skew_value::{Dialect, SqlError, SqlState};
 use std::collections::BTreeMap;
 
 const IMPATIENT: &str = "SKIP LOCKED or NOWAIT in a program that is explored";
+
+const EXCLUDING: &str = "an EXCLUDE constraint at the levels of a server";
 
 /// What the values of sequences and clocks are counted from: where they stood before the first call.
 #[derive(Clone, Default, Debug)]
@@ -343,6 +345,27 @@ impl Storage for View<'_, '_> {
         Ok(keys)
     }
 
+    fn take_again(&mut self, key: &RowKey, columns: &Columns, lock: Lock, scope: usize) -> Result<Option<Row>, Stop> {
+        if !self.atomic {
+            return self.get(key, columns, Lock::None);
+        }
+        let before = self.memory.enter(scope);
+        // A table may have a lock of its own, and a subquery one that the statement has not.
+        let kind = match (self.purpose, lock) {
+            (Purpose::ReadForKeyShare, Lock::Share) => StatementKind::ForKeyShare,
+            (_, Lock::Share) => StatementKind::ForShare,
+            (Purpose::ReadForNoKeyUpdate, _) => StatementKind::ForNoKeyUpdate,
+            _ => StatementKind::ForUpdate,
+        };
+        let found = self.read_for(key, true, Locks::Found(kind));
+        let row = match found {
+            Ok(Some(_)) if self.layout.has_cells(key.space) => self.cells(key, columns, true).map(Some),
+            found => found,
+        };
+        self.memory.enter(before);
+        row
+    }
+
     fn enter(&mut self, scope: usize) -> usize {
         self.memory.enter(scope)
     }
@@ -352,6 +375,11 @@ impl Storage for View<'_, '_> {
             return Ok(None);
         }
         self.rows(range, &Columns::All, true).map(Some)
+    }
+
+    fn exclude(&mut self) -> Result<(), Stop> {
+        // A server waits only for rows that would conflict, and reads them through an index that keys do not tell.
+        if self.requests.is_on_server() { Err(self.refuse(EXCLUDING)) } else { Ok(()) }
     }
 
     fn put(&mut self, key: &RowKey, write: Write) -> Result<(), Stop> {
@@ -437,6 +465,7 @@ impl Reader for AskingReader<'_, '_> {
         let answer = match self.locks {
             Locks::Free if locking => self.requests.check(key),
             Locks::Row(kind) if locking => self.requests.lock(key, kind),
+            Locks::Found(kind) if locking => self.requests.lock_found(key, kind),
             _ => self.requests.read(key, locking),
         };
         keep(self.interrupt, self.refusal, answer)
@@ -502,6 +531,8 @@ enum Locks {
     Free,
     /// The row is to stay as it is.
     Row(StatementKind),
+    /// The same, of a row that the statement has found before.
+    Found(StatementKind),
 }
 
 /// What a statement is in a history, and whether it leaves a row that is there as it is.

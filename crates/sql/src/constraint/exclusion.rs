@@ -52,6 +52,7 @@ impl ExclusionRule {
         execution: &mut Execution<'_>,
     ) -> Result<(), Stop> {
         let Some(values) = self.values(row, execution)? else { return Ok(()) };
+        execution.storage().exclude()?;
         // One writer at a time: the key of no row is the lock of the constraint.
         let guard = RowKey { space: table.space, parts: [KeyPart::Null].into() };
         execution.storage().get(&guard, &Columns::Some(Vec::new()), Lock::Update)?;
