@@ -143,8 +143,8 @@ fn skip_to_definition(parser: &mut Parser<'_>) {
 
 /// What a program cannot have, by its word after CREATE.
 const CODE: [(&str, &str); 5] = [
-    ("function", "CREATE FUNCTION"),
     ("trigger", "CREATE TRIGGER"),
+    ("function", "CREATE FUNCTION"),
     ("rule", "CREATE RULE"),
     ("policy", "CREATE POLICY"),
     ("event", "CREATE EVENT"),
