@@ -178,6 +178,11 @@ impl<'a> Binder<'a> {
         while number < piece.spots.end {
             let known = |(_, name): &(usize, String)| variables.iter().any(|(variable, _)| variable == name);
             let after_dot = number > 0 && self.source.spots[number - 1].token == Token::Period;
+            if let Some((end, test)) = self.row_test(number, piece.spots.end, variables) {
+                fields.push((number..end, test));
+                number = end;
+                continue;
+            }
             let own = self.own_name(number, piece.spots.end);
             let field = own.into_iter().chain(self.field_at(number, piece.spots.end)).find(known);
             match field.or_else(|| self.found_at(number, variables)).filter(|_| !after_dot) {
@@ -205,6 +210,23 @@ impl<'a> Binder<'a> {
             }
             _ => None,
         }
+    }
+
+    /// `r IS NULL`, of a variable that is a row: all its fields are. `r IS NOT NULL`: none of them is.
+    fn row_test(&self, number: usize, end: usize, variables: &[(String, SqlType)]) -> Option<(usize, String)> {
+        let spots = &self.source.spots[number..end];
+        let name =
+            spots.first()?.name().filter(|name| self.function.as_ref().is_some_and(|one| one.rows.contains(name)))?;
+        let is = |place: usize, word: &str| spots.get(place).is_some_and(|spot| spot.is_word(word));
+        let (count, test) = match (is(1, "is"), is(2, "null"), is(2, "not") && is(3, "null")) {
+            (true, true, _) => (3, "IS NULL"),
+            (true, _, true) => (4, "IS NOT NULL"),
+            _ => return None,
+        };
+        let prefix = format!("{name}{FIELD_DOT}");
+        let fields = variables.iter().filter(|(variable, _)| variable.starts_with(&prefix));
+        let tests: Vec<String> = fields.map(|(field, _)| format!("{field} {test}")).collect();
+        (!tests.is_empty()).then(|| (number + count, format!("({})", tests.join(" AND "))))
     }
 
     /// FOUND, where no variable is called so.

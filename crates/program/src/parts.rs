@@ -27,6 +27,8 @@ pub enum PartKind {
     Procedure(String),
     /// Code that no program can have: what it is called.
     Code(&'static str),
+    /// What says nothing about rows or tables: rights, functions that go or are called otherwise.
+    Silent,
     /// BEGIN or START TRANSACTION.
     Begin,
     /// COMMIT or END.
@@ -141,11 +143,33 @@ fn skip_to_definition(parser: &mut Parser<'_>) {
 
 /// What a program cannot have, by its word after CREATE.
 const CODE: [(&str, &str); 5] = [
-    ("function", "CREATE FUNCTION"),
     ("trigger", "CREATE TRIGGER"),
+    ("function", "CREATE FUNCTION"),
     ("rule", "CREATE RULE"),
     ("policy", "CREATE POLICY"),
     ("event", "CREATE EVENT"),
+];
+
+/// Statements that say nothing about rows or tables, by their first words.
+const SILENT: [(&str, &str); 18] = [
+    ("grant", ""),
+    ("revoke", ""),
+    ("comment", "on"),
+    ("security", "label"),
+    ("drop", "function"),
+    ("drop", "procedure"),
+    ("drop", "routine"),
+    ("drop", "aggregate"),
+    ("drop", "trigger"),
+    ("drop", "rule"),
+    ("drop", "policy"),
+    ("alter", "function"),
+    ("alter", "procedure"),
+    ("alter", "sequence"),
+    ("alter", "default"),
+    ("create", "aggregate"),
+    ("create", "statistics"),
+    ("set", "schema"),
 ];
 
 fn kind_of_statement(parser: &Parser<'_>) -> PartKind {
@@ -154,6 +178,10 @@ fn kind_of_statement(parser: &Parser<'_>) -> PartKind {
     let is_named = |word: &&str| parser.creates(word) && !tables.iter().any(|table| parser.creates(table));
     if let Some((_, what)) = CODE.iter().find(|(word, _)| is_named(word)) {
         return PartKind::Code(what);
+    }
+    let is_silent = |pair: &(&str, &str)| is(pair.0) && (pair.1.is_empty() || parser.ahead(1).is_word(pair.1));
+    if SILENT.iter().any(is_silent) {
+        return PartKind::Silent;
     }
     let is_any = |words: &[&str]| words.iter().any(|word| is(word));
     let starts = is("start") && parser.ahead(1).is_word("transaction");

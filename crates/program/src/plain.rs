@@ -136,8 +136,9 @@ fn transactions(text: &str, parts: &[FilePart], source: &Source, name: &str) -> 
     if parts.iter().any(|part| part.kind == PartKind::Begin) {
         return between(parts, name);
     }
-    let is_program =
-        |part: &FilePart| matches!(part.kind, PartKind::Schema | PartKind::Procedure(_) | PartKind::Sessions);
+    let is_program = |part: &FilePart| {
+        matches!(part.kind, PartKind::Schema | PartKind::Silent | PartKind::Procedure(_) | PartKind::Sessions)
+    };
     let is_plain = |part: &FilePart| part.kind == PartKind::Statement || has_parameters(source, &part.bytes);
     match (parts.first(), parts.last()) {
         (Some(first), Some(last)) if !parts.iter().any(is_program) && parts.iter().any(is_plain) => {
@@ -170,7 +171,7 @@ fn marked(text: &str, parts: &[FilePart], markers: &[(usize, String)]) -> Vec<Pl
         let end = markers.get(number + 1).map_or(text.len(), |(next, _)| *next);
         let own: Vec<&FilePart> = parts.iter().filter(|part| (*start..end).contains(&part.bytes.start)).collect();
         let (Some(first), Some(last)) = (own.first(), own.last()) else { continue };
-        if matches!(first.kind, PartKind::Schema | PartKind::Procedure(_)) {
+        if matches!(first.kind, PartKind::Schema | PartKind::Silent | PartKind::Procedure(_)) {
             continue;
         }
         let frame = own.iter().filter(|part| matches!(part.kind, PartKind::Begin | PartKind::Commit));

@@ -49,11 +49,13 @@ DECLARE
   v_name item.name%TYPE DEFAULT 'none';
 BEGIN
   SELECT * INTO p FROM item WHERE id = thing;
-  IF p.stock > 10 THEN
+  IF p IS NULL THEN
+    RETURN 'no row';
+  ELSIF p.stock > 10 THEN
     SELECT stock + 1 AS more, name INTO r FROM item WHERE id = thing;
     p.stock := r.more;
   END IF;
-  v_name := coalesce(p.name, v_name);
+  v_name := coalesce(p.name, v_name) || CASE WHEN p IS NOT NULL THEN 'whole' ELSE '' END;
   RETURN v_name || coalesce(p.stock, 0);
 END $$;",
         &["rows_of(1)", "rows_of(2)", "rows_of(3)", "rows_of(9)"],

@@ -11,7 +11,7 @@
 //! | module | what it knows |
 //! |---|---|
 //! | `file` | a file: SQL or a log, its size and its bytes |
-//! | `text` | several files as one program; which line is whose |
+//! | `text`, `psql` | several files as one program; which line is whose; lines that are for psql |
 //! | `logs` | logs among the files, as procedures |
 //! | `ask`, `rules` | the questions and who answers them; when an answer must be "unknown" |
 //! | `instances` | answers about the papers' levels, and about a user's own |
@@ -30,6 +30,7 @@ mod instances;
 mod json;
 mod logs;
 mod markdown;
+mod psql;
 mod rules;
 mod sarif;
 mod suppress;

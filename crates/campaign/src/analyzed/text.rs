@@ -12,6 +12,7 @@
 
 use super::file::AnalyzedFile;
 use super::logs::{self, LoggedText};
+use super::psql::without_commands;
 use crate::Complaint;
 use crate::program_file::complaint;
 use skew_analyze::Unsupported;
@@ -72,10 +73,12 @@ impl AnalyzedText {
             joined.line(&format!("-- dialect: {word}"), (0, 1));
         }
         for (number, AnalyzedFile { name, text, .. }) in programs(files) {
-            let made = as_procedures(text, name, &session).map_err(|error| complaint(name, &error))?;
+            let (text, named) = without_commands(text);
+            let made = as_procedures(&text, name, &session).map_err(|error| complaint(name, &error))?;
             joined.parameters.extend(made.parameters);
             joined.has_plain |= made.has_plain;
             joined.file(number, name, made.lines, dialect)?;
+            named.into_iter().for_each(|(line, construct)| joined.name(construct, (number, line)));
         }
         let taken = joined.procedure_names(dialect);
         logs::logged(files, dialect, &schema, &taken)?.into_iter().for_each(|logged| joined.log(logged));
@@ -137,9 +140,10 @@ fn programs(files: &[AnalyzedFile]) -> impl Iterator<Item = (usize, &AnalyzedFil
 /// The statements of all files that make tables and views, without those that are not understood.
 fn schema_text(files: &[AnalyzedFile], dialect: Dialect) -> String {
     let mut schema: Vec<String> = Vec::new();
-    for (_, AnalyzedFile { text, .. }) in programs(files) {
+    for (_, file) in programs(files) {
+        let (text, _) = without_commands(&file.text);
         let mut is_open = false;
-        for part in parts(text, dialect).unwrap_or_default() {
+        for part in parts(&text, dialect).unwrap_or_default() {
             is_open = (is_open || part.kind == PartKind::Begin) && part.kind != PartKind::Commit;
             if part.kind == PartKind::Schema && !is_open {
                 schema.push(format!("{};\n", &text[part.bytes]));
@@ -177,6 +181,8 @@ struct Joined {
     covers: Vec<String>,
     /// Whether some statement of the schema was left out.
     lost_tables: bool,
+    /// Procedures that files call, and where.
+    calls: Vec<(String, Place)>,
 }
 
 impl Joined {
@@ -185,12 +191,15 @@ impl Joined {
         for (text, line) in &logged.lines {
             self.line(text, *line);
         }
-        for (construct, line) in logged.unsupported {
-            self.line("--", line);
-            let place = Place { line: self.lines.len() as u32, column: 1 };
-            self.unsupported.push(Unsupported { place, construct });
-        }
+        logged.unsupported.into_iter().for_each(|(construct, line)| self.name(construct, line));
         self.covers.push(logged.covers);
+    }
+
+    /// Something that is not understood, on a line that says nothing.
+    fn name(&mut self, construct: String, line: (usize, u32)) {
+        self.line("--", line);
+        let place = Place { line: self.lines.len() as u32, column: 1 };
+        self.unsupported.push(Unsupported { place, construct });
     }
 
     /// The names of all procedures so far.
@@ -221,6 +230,11 @@ impl Joined {
                     None
                 }
                 (PartKind::Code(what), _) => Some((*what).to_owned()),
+                (PartKind::Silent, _) => None,
+                (PartKind::Statement, _) if called(&text[part.bytes.clone()]).is_some() => {
+                    self.calls.extend(called(&text[part.bytes.clone()]).map(|name| (name, place)));
+                    None
+                }
                 (PartKind::Procedure(name), Some(error)) if error.construct().is_some() => {
                     let construct = format!("{} in {name}", error.construct().unwrap_or_default());
                     let place = Place { line: error.place.line + before, ..error.place };
@@ -252,6 +266,10 @@ impl Joined {
                 Err(error) => self.leave_out(&error, files, dialect)?,
             }
         };
+        let is_here = |name: &String| program.procedures().iter().any(|known| known.name == *name);
+        for (name, place) in self.calls.iter().filter(|(name, _)| !is_here(name)) {
+            self.unsupported.push(Unsupported { place: *place, construct: format!("CALL {name}, which is not here,") });
+        }
         if program.procedures().is_empty() && self.unsupported.is_empty() {
             return Err(AnalyzedFile::nothing_in(files));
         }
@@ -284,6 +302,13 @@ impl Joined {
         self.unsupported.push(Unsupported { place: error.place, construct });
         Ok(())
     }
+}
+
+/// The procedure that a statement calls, if that is what it does.
+fn called(statement: &str) -> Option<String> {
+    let (word, rest) = statement.trim().split_once(char::is_whitespace)?;
+    let name = rest.split(['(', ';']).next()?.rsplit('.').next()?.trim();
+    word.eq_ignore_ascii_case("call").then(|| name.trim_matches('"').to_lowercase())
 }
 
 /// How many lines below its first a statement has a constraint that waits for the commit: then it is not checked where changes are made.

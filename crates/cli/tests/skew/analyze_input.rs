@@ -182,12 +182,12 @@ CREATE PROCEDURE safe(IN i INT) BEGIN UPDATE t SET v = v + 1 WHERE id = i; END;
 ";
 
 /// What is named with its line, which is the third of the file unless another one is given, and makes the answer unknown.
-const NAMED: [(&str, &str, u64); 32] = [
+const NAMED: [(&str, &str, u64); 36] = [
     ("CREATE MATERIALIZED VIEW m AS SELECT v FROM t;", "MATERIALIZED VIEW", 3),
     ("CREATE TRIGGER u AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION f();", "CREATE TRIGGER", 3),
     ("CREATE RULE r AS ON UPDATE TO t DO INSTEAD NOTHING;", "CREATE RULE", 3),
     ("CREATE POLICY only_mine ON t USING (v > 0);", "CREATE POLICY", 3),
-    ("CREATE TABLE c (id INT PRIMARY KEY,\n  UNIQUE (id) DEFERRABLE);", "DEFERRABLE", 4),
+    ("CREATE TABLE c (id INT PRIMARY KEY,\n  t INT REFERENCES t (id) DEFERRABLE);", "DEFERRABLE", 4),
     ("CREATE PROCEDURE q() BEGIN UPDATE t SET v = grown(v) WHERE id = 1; END;", "grown", 3),
     (
         "CREATE PROCEDURE q() BEGIN SELECT pg_advisory_xact_lock(1); UPDATE t SET v = 0 WHERE id = 1; END;",
@@ -245,6 +245,10 @@ const NAMED: [(&str, &str, u64); 32] = [
         5,
     ),
     ("DO $$\nBEGIN\n  PERFORM pg_advisory_lock(1);\nEND $$;", "advisory", 5),
+    ("CREATE EVENT TRIGGER e ON ddl_command_start EXECUTE FUNCTION f();", "TRIGGER", 3),
+    ("CALL safe(1);\nCALL other(1);", "CALL other", 4),
+    ("\\set x 1\n\\ir more.sql", "\\ir more.sql", 4),
+    ("COPY t FROM stdin;\n1\t'\n\\.", "COPY", 3),
     ("DO $$\nDECLARE r t%ROWTYPE;\nBEGIN\n  INSERT INTO t VALUES (r.*);\nEND $$;", "the row r as a whole", 6),
     ("CREATE FUNCTION f(v int) RETURNS int LANGUAGE sql AS $$ SELECT id FROM t WHERE v = v $$;", "two meanings", 3),
 ];
@@ -269,7 +273,7 @@ fn what_is_not_understood_is_named_with_its_line_and_makes_the_answer_unknown() 
 }
 
 /// What is understood, and what is said of it at read committed.
-const UNDERSTOOD: [(&str, &str); 9] = [
+const UNDERSTOOD: [(&str, &str); 10] = [
     (
         "CREATE VIEW rich AS SELECT id, v FROM t WHERE v > 100;
 CREATE FUNCTION tax(i int) RETURNS void LANGUAGE plpgsql AS $$
@@ -283,6 +287,10 @@ END $$;",
     ("CREATE VIEW rich AS SELECT id, v FROM t;\n-- name: show\nSELECT v FROM rich WHERE id = :i;", "robust"),
     ("CREATE SEQUENCE s;\nCREATE PROCEDURE q() BEGIN INSERT INTO t VALUES (nextval('s'), 0); END;", "robust"),
     ("DO $$\nBEGIN\n  UPDATE t SET v = v + 1 WHERE id = 7;\nEND $$;", "robust"),
+    (
+        "DROP FUNCTION IF EXISTS f(int);\nGRANT ALL ON t TO PUBLIC;\nALTER PROCEDURE safe(int) OWNER TO me;\nCALL safe(1);",
+        "robust",
+    ),
     (
         "CREATE FUNCTION f(n int) RETURNS int LANGUAGE plpgsql AS $$
 BEGIN

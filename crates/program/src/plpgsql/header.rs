@@ -306,7 +306,9 @@ impl Parser<'_> {
         }
         let does = self.is_word("do")
             && (self.source.bodies.contains_key(&(self.next + 1)) || self.ahead(1).is_word("language"));
-        does || self.creates("function") || (self.creates("procedure") && self.has_body_of_postgres())
+        let after = if self.ahead(1).is_word("or") { 3 } else { 1 };
+        let is_function = self.is_word("create") && self.ahead(after).is_word("function");
+        does || is_function || (self.creates("procedure") && self.has_body_of_postgres())
     }
 
     fn has_body_of_postgres(&self) -> bool {
