@@ -16,14 +16,11 @@
 use crate::closure::{Closure, Labels, TermGraph, TextNumbers};
 use crate::instance::{Follows, InstanceId, Instances, SharedRow};
 use crate::split::{FirstTransaction, Level, OtherTransaction, Role, levels_allow};
-use crate::template::{RowOperation, Template};
+use crate::template::{OperationAt, RowOperation, Template};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
-
-/// An operation of a template: its statement, and its place in it.
-pub(crate) type OperationAt = (usize, usize);
 
 /// How many rows of one transaction may be missing or not.
 const MOST_MISSING: usize = 12;
@@ -196,10 +193,10 @@ struct ChainNode {
     instance: InstanceId,
     template: usize,
     level: Level,
-    /// b1 and a2, where it can be the second.
-    second: Option<(OperationAt, OperationAt)>,
-    /// bm and a1, where it can be the last.
-    last: Option<(OperationAt, OperationAt)>,
+    /// Every b1 and a2 by which it can be the second.
+    second: Vec<(OperationAt, OperationAt)>,
+    /// Every bm and a1 by which it can be the last.
+    last: Vec<(OperationAt, OperationAt)>,
     /// Whether it can stand in between.
     between: bool,
 }
@@ -220,6 +217,9 @@ struct SplitSearch<'s, 'a> {
     known: FxHashMap<InstanceId, Vec<usize>>,
     edges: Vec<Vec<(usize, OperationAt, OperationAt)>>,
 }
+
+/// Two operations that join two transactions, and the rows of them that must be one.
+type JoiningPair = (OperationAt, OperationAt, SharedRow);
 
 /// The operations of a template with their places.
 fn numbered(template: &Template) -> impl Iterator<Item = (OperationAt, &RowOperation)> {
@@ -277,7 +277,7 @@ impl SplitSearch<'_, '_> {
     fn has(&self, instance: InstanceId, at: OperationAt) -> bool {
         let (template, labels) = self.instances.get(instance);
         let template = &self.templates[template];
-        self.first.missing.is_empty() || self.first.has(template, &labels, &template.chunks[at.0].operations[at.1])
+        self.first.missing.is_empty() || self.first.has(template, &labels, template.at(at))
     }
 
     fn found(&self, templates: Vec<usize>, links: Vec<(OperationAt, OperationAt)>) -> SplitFound {
@@ -303,20 +303,35 @@ impl SplitSearch<'_, '_> {
                     }
                 }
             }
-            for (b1, a2, rows) in pairs {
-                let unbound = self.instances.unbound(template);
-                let Some(instance) = self.forced(unbound, rows) else { continue };
-                let second = Some((b1, a2)).filter(|_| self.has(instance, a2));
-                if second.is_some() && self.is_allowed(instance, level, Role::Second) {
-                    nodes.push(ChainNode { instance, template, level, second, last: None, between: false });
+            for (same, instance) in self.by_rows(template, pairs) {
+                if self.is_allowed(instance, level, Role::Second) {
+                    let second = same.into_iter().filter(|(_, a2)| self.has(instance, *a2)).collect();
+                    nodes.push(ChainNode { instance, template, level, second, last: Vec::new(), between: false });
                 }
             }
         }
         nodes
     }
 
+    /// Pairs of operations of t1 and a template, in whatever order, by the instance that they make of it.
+    fn by_rows(
+        &mut self,
+        template: usize,
+        mut pairs: Vec<JoiningPair>,
+    ) -> Vec<(Vec<(OperationAt, OperationAt)>, InstanceId)> {
+        pairs.sort_by_key(|(_, _, rows)| *rows);
+        let mut found = Vec::new();
+        for same in pairs.chunk_by(|one, other| one.2 == other.2) {
+            let unbound = self.instances.unbound(template);
+            if let Some(instance) = self.forced(unbound, same[0].2) {
+                found.push((same.iter().map(|(from, to, _)| (*from, *to)).collect(), instance));
+            }
+        }
+        found
+    }
+
     /// Pairs of operations that close the cycle: bm, a1, and their rows.
-    fn closing(&self, template: usize) -> Vec<(OperationAt, OperationAt, SharedRow)> {
+    fn closing(&self, template: usize) -> Vec<JoiningPair> {
         let mut pairs = Vec::new();
         for (bm, theirs) in numbered(&self.templates[template]) {
             for (a1, mine) in numbered(self.first.template).filter(|(_, mine)| self.first.has_own(mine)) {
@@ -328,16 +343,18 @@ impl SplitSearch<'_, '_> {
         pairs
     }
 
+    /// Whether an instance can be the last, by a pair that closes the cycle.
+    fn is_last(&self, instance: InstanceId, level: Level, (by, onto): (OperationAt, OperationAt)) -> bool {
+        self.has(instance, by) && self.is_allowed(instance, level, Role::Last { by, onto })
+    }
+
     fn lasts(&mut self) -> Vec<ChainNode> {
         let mut nodes = Vec::new();
         for &(template, level) in self.taking {
-            for (bm, a1, rows) in self.closing(template) {
-                let unbound = self.instances.unbound(template);
-                let Some(instance) = self.forced(unbound, rows) else { continue };
-                let last = Some((bm, a1)).filter(|_| self.has(instance, bm));
-                if last.is_some() && self.is_allowed(instance, level, Role::Last) {
-                    nodes.push(ChainNode { instance, template, level, second: None, last, between: false });
-                }
+            let closing = self.closing(template);
+            for (same, instance) in self.by_rows(template, closing) {
+                let last = same.into_iter().filter(|pair| self.is_last(instance, level, *pair)).collect();
+                nodes.push(ChainNode { instance, template, level, second: Vec::new(), last, between: false });
             }
         }
         nodes
@@ -349,7 +366,14 @@ impl SplitSearch<'_, '_> {
             let unbound = self.instances.unbound(template);
             let Some(instance) = self.forced(unbound, None) else { continue };
             if self.is_allowed(instance, level, Role::Between) {
-                nodes.push(ChainNode { instance, template, level, second: None, last: None, between: true });
+                nodes.push(ChainNode {
+                    instance,
+                    template,
+                    level,
+                    second: Vec::new(),
+                    last: Vec::new(),
+                    between: true,
+                });
             }
         }
         nodes
@@ -360,11 +384,9 @@ impl SplitSearch<'_, '_> {
         for node in seconds.iter().filter(|node| levels_allow(self.first.level, node.level, node.level)) {
             for (bm, a1, rows) in self.closing(node.template) {
                 let Some(instance) = self.forced(node.instance, rows) else { continue };
-                if let Some(second) = node.second
-                    && self.has(instance, second.1)
-                    && self.has(instance, bm)
+                if let Some(&second) = node.second.iter().find(|(_, a2)| self.has(instance, *a2))
                     && self.is_allowed(instance, node.level, Role::Second)
-                    && self.is_allowed(instance, node.level, Role::Last)
+                    && self.is_last(instance, node.level, (bm, a1))
                 {
                     let templates = vec![self.first_number, node.template];
                     return Some(self.found(templates, vec![second, (bm, a1)]));
@@ -379,15 +401,15 @@ impl SplitSearch<'_, '_> {
 impl SplitSearch<'_, '_> {
     /// Puts an instance into the graph, if it can be anything there.
     fn add(&mut self, node: ChainNode) {
-        if node.second.is_none() && node.last.is_none() && !node.between {
+        if node.second.is_empty() && node.last.is_empty() && !node.between {
             return;
         }
         let same = self.known.entry(node.instance).or_default();
         let is_like = |number: &usize| {
             let known = &self.nodes[*number];
             known.level == node.level
-                && known.second.is_some() >= node.second.is_some()
-                && known.last.is_some() >= node.last.is_some()
+                && node.second.iter().all(|pair| known.second.contains(pair))
+                && node.last.iter().all(|pair| known.last.contains(pair))
                 && known.between >= node.between
         };
         if same.iter().any(is_like) {
@@ -452,15 +474,17 @@ impl SplitSearch<'_, '_> {
             return;
         }
         let allows = |role: Role| self.is_allowed(instance, node.level, role);
-        let second = node.second.filter(|by| self.has(instance, by.1) && allows(Role::Second));
-        let last = node.last.filter(|by| self.has(instance, by.0) && allows(Role::Last));
+        let second =
+            node.second.iter().copied().filter(|by| self.has(instance, by.1) && allows(Role::Second)).collect();
+        let last = node.last.iter().copied().filter(|pair| self.is_last(instance, node.level, *pair)).collect();
         let between = node.between && allows(Role::Between);
         self.add(ChainNode { instance, second, last, between, ..node });
     }
 
     /// The shortest way from a second to a last.
     fn walk(&self) -> Option<SplitFound> {
-        let starts: Vec<usize> = (0..self.nodes.len()).filter(|&number| self.nodes[number].second.is_some()).collect();
+        let starts: Vec<usize> =
+            (0..self.nodes.len()).filter(|&number| !self.nodes[number].second.is_empty()).collect();
         starts.into_iter().find_map(|start| self.walk_from(start))
     }
 
@@ -470,8 +494,9 @@ impl SplitSearch<'_, '_> {
         while let Some(number) = queue.pop_front() {
             for &(next, from, to) in &self.edges[number] {
                 let node = &self.nodes[next];
-                let ends = node.last.filter(|_| levels_allow(self.first.level, self.nodes[start].level, node.level));
-                if let Some(last) = ends {
+                let ends =
+                    node.last.first().filter(|_| levels_allow(self.first.level, self.nodes[start].level, node.level));
+                if let Some(&last) = ends {
                     return Some(self.told(start, number, (next, from, to), last, &before));
                 }
                 if node.between && next != start && before[next].is_none() {
@@ -502,7 +527,7 @@ impl SplitSearch<'_, '_> {
         }
         templates.push(self.nodes[start].template);
         templates.push(self.first_number);
-        let second = self.nodes[start].second.unwrap_or_default();
+        let second = self.nodes[start].second.first().copied().unwrap_or_default();
         links.push(second);
         templates.reverse();
         links.reverse();

@@ -22,6 +22,9 @@ use crate::effect::LockStrength;
 /// A number of a term in its template.
 pub(crate) type TermId = usize;
 
+/// An operation of a template: its statement, and its place in it.
+pub(crate) type OperationAt = (usize, usize);
+
 /// A term.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum TermNode {
@@ -57,6 +60,12 @@ pub(crate) struct RowOperation {
 }
 
 impl RowOperation {
+    /// What it reads as of the snapshot of its transaction. An INSERT looks whether the row is there now, and PostgreSQL does not remember that it has
+    /// looked.
+    pub(crate) fn reads_of_snapshot(&self) -> ColumnSet {
+        if self.inserts { 0 } else { self.reads }
+    }
+
     /// Whether the two are in conflict if they meet on one row.
     pub(crate) fn conflicts(&self, other: &RowOperation) -> bool {
         self.table == other.table && (self.writes & (other.reads | other.writes)) | (self.reads & other.writes) != 0
@@ -92,6 +101,11 @@ impl Template {
     pub(crate) fn operations(&self) -> impl Iterator<Item = (usize, &RowOperation)> {
         let numbered = self.chunks.iter().enumerate();
         numbered.flat_map(|(number, chunk)| chunk.operations.iter().map(move |operation| (number, operation)))
+    }
+
+    /// The operation at a place.
+    pub(crate) fn at(&self, (number, place): OperationAt) -> &RowOperation {
+        &self.chunks[number].operations[place]
     }
 
     /// The number of a term, which is added if it is new.

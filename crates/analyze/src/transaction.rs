@@ -135,6 +135,17 @@ fn parents(catalog: &Catalog, table: &Table) -> Vec<(String, Vec<usize>)> {
     catalog.parents_of(table).into_iter().filter_map(by_key).collect()
 }
 
+/// Whether a query has found something is anything here, and no variable that it goes into.
+fn without_count(action: FlowAction) -> FlowAction {
+    match action {
+        FlowAction::Into(slots) => match slots.into_iter().filter(|slot| *slot > 0).collect::<Vec<usize>>() {
+            none if none.is_empty() => FlowAction::Run,
+            slots => FlowAction::Into(slots),
+        },
+        other => other,
+    }
+}
+
 fn steps(procedure: &Procedure, effects: &mut Effects<'_>, unsupported: &mut Vec<Unsupported>) -> Vec<TransactionStep> {
     let mut steps = Vec::new();
     for step in procedure.flow() {
@@ -151,7 +162,7 @@ fn steps(procedure: &Procedure, effects: &mut Effects<'_>, unsupported: &mut Vec
             counts_rows: step.touches.counts_rows,
             tested: step.touches.tested,
             result_table: step.touches.tables.first().map(|touch| touch.table.clone()),
-            action: step.action,
+            action: without_count(step.action),
         });
     }
     steps

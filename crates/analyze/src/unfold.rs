@@ -375,6 +375,8 @@ impl Paths<'_> {
             }
             // 1 and 1.0 are equal, and written differently.
             ValueOrigin::Constant(_) => Some(path.free()),
+            // How many rows the last change touched is in no variable of the procedure.
+            ValueOrigin::Variable(0) => Some(path.free()),
             ValueOrigin::Variable(slot) => path.variables.get(slot).copied(),
             ValueOrigin::Computed(text, arguments) => {
                 let arguments: Option<Vec<TermId>> = arguments.iter().map(|one| self.value(one, path)).collect();

@@ -201,6 +201,16 @@ impl Table {
         self.live_columns().map(|(_, column)| column.name.clone()).collect()
     }
 
+    /// The names and types of its columns.
+    pub fn column_types(&self) -> Vec<(String, SqlType)> {
+        self.live_columns().map(|(_, column)| (column.name.clone(), column.sql_type.clone())).collect()
+    }
+
+    /// Whether it has EXCLUDE constraints.
+    pub fn excludes(&self) -> bool {
+        !self.exclusions.is_empty()
+    }
+
     /// The columns of its primary key; none without one.
     pub fn key_columns(&self) -> Vec<String> {
         self.primary_key.as_ref().map(|key| names(self, &key.columns)).unwrap_or_default()
@@ -310,6 +320,7 @@ fn top_read(plan: &Plan) -> Option<&Read> {
         Plan::Project(input, _) | Plan::Sort(input, _) | Plan::Filter(input, _) | Plan::Cut(input, _) => {
             top_read(input)
         }
+        Plan::Lock(locking) => top_read(&locking.input),
         _ => None,
     }
 }
@@ -535,6 +546,7 @@ fn unlock(plan: &mut Plan) {
             unlock(&mut join.right);
         }
         Plan::Aggregate(aggregation) => unlock(&mut aggregation.input),
+        Plan::Lock(locking) => unlock(&mut locking.input),
         Plan::With(with) => unlock(&mut with.body),
         Plan::SetOperation(_) | Plan::Kept(_) | Plan::OneRow | Plan::Virtual(_) => {}
         Plan::Values(_) | Plan::Function(_) | Plan::Common(_) => {}

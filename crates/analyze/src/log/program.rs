@@ -11,8 +11,8 @@
 //! The types of the parameters are those that their places ask for. A value in a place where no parameter may stand stays as it is, if all
 //! instances had the same; a statement that cannot be read even so is left out, by name, and matters to every verdict.
 
-use super::template::{TemplateSeen, is_value, shape, templates};
-use super::transactions::{LoggedStatement, group, text_of, written};
+use super::template::{TemplateSeen, is_value, shape};
+use super::transactions::{LoggedStatement, text_of, written};
 use super::{LogFormat, LogReading};
 use skew_program::{Program, ProgramError};
 use skew_sql::touched::Touches;
@@ -37,8 +37,8 @@ pub struct LogProgram {
     pub left_out: Vec<LeftOut>,
     /// How many transactions were rolled back or did not come to their end: they count for nothing.
     pub rolled_back: usize,
-    /// Lines of the program, and the lines of the log that they come from.
-    lines: BTreeMap<u32, u32>,
+    /// Lines of the program, and the logs and lines that they come from.
+    lines: BTreeMap<u32, (usize, u32)>,
     /// How many lines the schema has.
     schema_lines: usize,
     /// Whether some statement is a SELECT.
@@ -54,14 +54,18 @@ pub struct LogTemplate {
     pub shape: String,
     /// How many transactions were like this.
     pub count: usize,
-    /// The lines of the log that its statements stand on, in the first of these transactions.
+    /// Which of the logs the first of these transactions stands in, from 0.
+    pub log: usize,
+    /// The lines of that log that its statements stand on.
     pub lines: Vec<u32>,
 }
 
 /// A statement of the log that is not in the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LeftOut {
-    /// Its line in the log.
+    /// Which of the logs, from 0.
+    pub log: usize,
+    /// Its line in that log.
     pub line: u32,
     /// Its text, in one line.
     pub statement: String,
@@ -72,9 +76,9 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    pub(super) fn new(line: u32, statement: &str, reason: &str) -> LeftOut {
+    pub(super) fn new((log, line): (usize, u32), statement: &str, reason: &str) -> LeftOut {
         let words: Vec<&str> = statement.split_whitespace().collect();
-        LeftOut { line, statement: words.join(" "), reason: reason.to_owned(), matters: true }
+        LeftOut { log, line, statement: words.join(" "), reason: reason.to_owned(), matters: true }
     }
 }
 
@@ -88,33 +92,37 @@ impl LogProgram {
     pub fn beside(reading: &LogReading, schema: &str, taken: &[String]) -> Result<LogProgram, ProgramError> {
         let dialect = reading.format.dialect();
         let given = Program::parse_in(schema, 0, dialect)?;
-        let mut grouped = group(reading);
-        let mut seen = templates(std::mem::take(&mut grouped.transactions));
+        let mut grouped = reading.grouped.clone();
+        let mut seen = std::mem::take(&mut grouped.templates).all;
         for template in seen.drain(MOST_TEMPLATES.min(seen.len())..) {
             let first = &template.statements[0];
             let reason = format!("more than {MOST_TEMPLATES} templates are not looked at");
-            grouped.left_out.push(LeftOut::new(first.line, &text_of(&first.lexemes), &reason));
+            grouped.leave_out(LeftOut::new((first.log, first.line), &text_of(&first.lexemes), &reason));
         }
         let mut writer = ProgramWriter::new(&given, dialect, seen, taken);
         let mut program = writer.program(&reading.format)?;
         program.left_out.splice(0..0, grouped.left_out);
-        program.left_out.sort_by_key(|one| one.line);
+        program.left_out.sort_by_key(|one| (one.log, one.line));
         program.rolled_back = grouped.rolled_back;
         Ok(program)
     }
 
     /// The line of the log that a place of the program comes from.
     pub fn log_line(&self, place: Place) -> Option<u32> {
-        self.lines.range(..=place.line).next_back().map(|(_, line)| *line)
+        self.line_of(place.line).map(|(_, line)| line)
     }
 
-    /// The lines of its procedures, each with the line of the log that it comes from.
-    pub fn procedure_lines(&self) -> Vec<(String, u32)> {
-        let first = self.lines.values().next().copied().unwrap_or(1);
+    fn line_of(&self, line: u32) -> Option<(usize, u32)> {
+        self.lines.range(..=line).next_back().map(|(_, line)| *line)
+    }
+
+    /// The lines of its procedures, each with the log and the line there that it comes from.
+    pub fn procedure_lines(&self) -> Vec<(String, (usize, u32))> {
+        let first = self.lines.values().next().copied().unwrap_or((0, 1));
         let numbered = self.text.lines().enumerate().skip(self.schema_lines);
         let line = |(number, text): (usize, &str)| {
-            let place = Place { line: u32::try_from(number + 1).unwrap_or(u32::MAX), column: 1 };
-            (text.to_owned(), self.log_line(place).unwrap_or(first))
+            let number = u32::try_from(number + 1).unwrap_or(u32::MAX);
+            (text.to_owned(), self.line_of(number).unwrap_or(first))
         };
         numbered.map(line).collect()
     }
@@ -294,7 +302,7 @@ impl ProgramWriter<'_> {
         }
         for ((template, statement), reason) in &self.refusals {
             let one = &self.seen[*template].statements[*statement];
-            program.left_out.push(LeftOut::new(one.line, &text_of(&one.lexemes), reason));
+            program.left_out.push(LeftOut::new((one.log, one.line), &text_of(&one.lexemes), reason));
         }
         (program, places)
     }
@@ -318,7 +326,7 @@ impl ProgramWriter<'_> {
         line = line.saturating_add(3);
         for statement in &kept {
             let text = self.worded(number, *statement, |position| parameters.names[&position].clone());
-            program.lines.insert(line, seen.statements[*statement].line);
+            program.lines.insert(line, (seen.statements[*statement].log, seen.statements[*statement].line));
             let first = seen.statements[*statement].lexemes.first();
             program.reads |= first.is_some_and(|first| first.is_word("select") || first.is_word("with"));
             let height = u32::try_from(text.matches('\n').count()).unwrap_or(u32::MAX);
@@ -330,7 +338,8 @@ impl ProgramWriter<'_> {
         }
         program.text.push_str("END;\n");
         let lines = kept.iter().map(|statement| seen.statements[*statement].line).collect();
-        program.templates.push(LogTemplate { name, shape: shape(&seen.statements[first]), count: seen.count, lines });
+        let (log, shape) = (seen.statements[first].log, shape(&seen.statements[first]));
+        program.templates.push(LogTemplate { name, shape, count: seen.count, log, lines });
     }
 
     /// The first word of the first statement, and its table: `update_product`, `update_product_2`.

@@ -14,7 +14,15 @@ use super::transactions::{LoggedStatement, written};
 use skew_sql::{Lexeme, LexemeKind};
 use std::collections::BTreeMap;
 
+/// All templates that were seen, in the order in which they were first seen.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TemplatesSeen {
+    pub(super) all: Vec<TemplateSeen>,
+    numbers: BTreeMap<Vec<String>, usize>,
+}
+
 /// A template, and what its instances have shown.
+#[derive(Clone, Debug)]
 pub(super) struct TemplateSeen {
     /// The first instance.
     pub(super) statements: Vec<LoggedStatement>,
@@ -23,6 +31,7 @@ pub(super) struct TemplateSeen {
 }
 
 /// A place in a template where instances have values.
+#[derive(Clone, Debug)]
 pub(super) struct ValuePosition {
     /// Which statement.
     pub(super) statement: usize,
@@ -58,19 +67,16 @@ fn value(lexeme: &Lexeme, statement: &LoggedStatement) -> Option<String> {
     }
 }
 
-/// The templates of transactions, in the order in which they were first seen.
-pub(super) fn templates(transactions: Vec<Vec<LoggedStatement>>) -> Vec<TemplateSeen> {
-    let mut numbers: BTreeMap<Vec<String>, usize> = BTreeMap::new();
-    let mut seen: Vec<TemplateSeen> = Vec::new();
-    for transaction in transactions {
+impl TemplatesSeen {
+    /// One more transaction.
+    pub(super) fn add(&mut self, transaction: Vec<LoggedStatement>) {
         let shapes: Vec<String> = transaction.iter().map(shape).collect();
-        let number = *numbers.entry(shapes).or_insert(seen.len());
-        match seen.get_mut(number) {
+        let number = *self.numbers.entry(shapes).or_insert(self.all.len());
+        match self.all.get_mut(number) {
             Some(template) => template.also(&transaction),
-            None => seen.push(TemplateSeen::first(transaction)),
+            None => self.all.push(TemplateSeen::first(transaction)),
         }
     }
-    seen
 }
 
 impl TemplateSeen {

@@ -10,7 +10,8 @@
 //! What says nothing about rows (SET, SHOW, …) is passed over; what changes the schema or cannot be told here is put down as left out. A
 //! ROLLBACK TO SAVEPOINT takes back what came since, and is put down, too: somebody may have read it in between.
 
-use super::{LeftOut, LogEventKind, LogReading};
+use super::template::TemplatesSeen;
+use super::{LeftOut, LogEvent, LogEventKind, MOST_REMEMBERED};
 use skew_sql::{Lexeme, LexemeKind, lexemes};
 use skew_value::Dialect;
 use std::collections::BTreeMap;
@@ -18,6 +19,8 @@ use std::collections::BTreeMap;
 /// A statement of a transaction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct LoggedStatement {
+    /// Which of the logs.
+    pub(super) log: usize,
     pub(super) line: u32,
     /// Its lexemes, without comments.
     pub(super) lexemes: Vec<Lexeme>,
@@ -26,10 +29,10 @@ pub(super) struct LoggedStatement {
 }
 
 /// What the sessions of a log did.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(super) struct Grouped {
-    /// The transactions that ended well, in the order of their ends.
-    pub(super) transactions: Vec<Vec<LoggedStatement>>,
+    /// The templates of the transactions that ended well, in the order of the first ends.
+    pub(super) templates: TemplatesSeen,
     /// How many were rolled back, failed or did not come to their end.
     pub(super) rolled_back: usize,
     pub(super) left_out: Vec<LeftOut>,
@@ -48,43 +51,64 @@ struct OpenSession {
     last: String,
 }
 
-/// Groups the statements of a log.
-pub(super) fn group(reading: &LogReading) -> Grouped {
-    let dialect = reading.format.dialect();
-    let mut grouped = Grouped::default();
-    let mut sessions: BTreeMap<&str, OpenSession> = BTreeMap::new();
-    for event in &reading.events {
-        let session = sessions.entry(&event.session).or_default();
-        match &event.kind {
+impl Grouped {
+    /// Something that is no part of any template; of many the first are remembered.
+    pub(super) fn leave_out(&mut self, one: LeftOut) {
+        let known = self.left_out.iter().filter(|known| known.matters == one.matters).count();
+        self.left_out.extend((known < MOST_REMEMBERED).then_some(one));
+    }
+}
+
+/// Groups the statements of a log, event by event.
+pub(super) struct Grouping<'g> {
+    log: usize,
+    dialect: Dialect,
+    sessions: BTreeMap<String, OpenSession>,
+    grouped: &'g mut Grouped,
+}
+
+impl Grouping<'_> {
+    pub(super) fn new(log: usize, dialect: Dialect, grouped: &mut Grouped) -> Grouping<'_> {
+        Grouping { log, dialect, sessions: BTreeMap::new(), grouped }
+    }
+
+    pub(super) fn take(&mut self, event: LogEvent) {
+        let (log, line, grouped) = (self.log, event.line, &mut *self.grouped);
+        let session = self.sessions.entry(event.session).or_default();
+        let is_done = matches!(event.kind, LogEventKind::Done(..));
+        match event.kind {
             LogEventKind::Said(text, parameters) | LogEventKind::Done(text, parameters) => {
-                session.settle(&mut grouped);
-                session.last.clone_from(text);
-                match lexemes(dialect, text) {
+                session.settle(grouped);
+                match lexemes(self.dialect, &text) {
                     Ok(found) => {
                         for lexemes in statements(found) {
-                            let one = LoggedStatement { line: event.line, lexemes, parameters: parameters.clone() };
-                            session.say(one, dialect, &mut grouped);
+                            let one = LoggedStatement { log, line, lexemes, parameters: parameters.clone() };
+                            session.say(one, self.dialect, grouped);
                         }
                     }
-                    Err(error) => grouped.left_out.push(LeftOut::new(event.line, text, &error.message)),
+                    Err(error) => grouped.leave_out(LeftOut::new((log, line), &text, &error.message)),
                 }
-                if matches!(event.kind, LogEventKind::Done(..)) {
-                    session.settle(&mut grouped);
+                session.last = text;
+                if is_done {
+                    session.settle(grouped);
                 }
             }
-            LogEventKind::Failed(text) => session.fail(text, &mut grouped),
+            LogEventKind::Failed(text) => session.fail(&text, grouped),
             LogEventKind::Left => {
-                session.settle(&mut grouped);
-                session.end(false, &mut grouped);
+                session.settle(grouped);
+                session.end(false, grouped);
                 *session = OpenSession::default();
             }
         }
     }
-    for mut session in sessions.into_values() {
-        session.settle(&mut grouped);
-        session.end(false, &mut grouped);
+
+    /// The log is over.
+    pub(super) fn end(self) {
+        for mut session in self.sessions.into_values() {
+            session.settle(self.grouped);
+            session.end(false, self.grouped);
+        }
     }
-    grouped
 }
 
 /// The statements of a text, without comments and empty ones.
@@ -164,7 +188,8 @@ impl OpenSession {
             (defines, _) if DEFINING.contains(&defines) => {
                 let text = text_of(&statement.lexemes);
                 let reason = "the schema is the one that was given";
-                grouped.left_out.push(LeftOut { matters: false, ..LeftOut::new(statement.line, &text, reason) });
+                let place = (statement.log, statement.line);
+                grouped.leave_out(LeftOut { matters: false, ..LeftOut::new(place, &text, reason) });
             }
             _ => self.touch(statement, dialect, grouped),
         }
@@ -184,13 +209,15 @@ impl OpenSession {
     }
 
     fn leave_out(&self, statement: &LoggedStatement, reason: &str, grouped: &mut Grouped) {
-        grouped.left_out.push(LeftOut::new(statement.line, &text_of(&statement.lexemes), reason));
+        grouped.leave_out(LeftOut::new((statement.log, statement.line), &text_of(&statement.lexemes), reason));
     }
 
     /// A statement of its own went well: the session says something else.
     fn settle(&mut self, grouped: &mut Grouped) {
         let alone = std::mem::take(&mut self.alone);
-        grouped.transactions.extend((!alone.is_empty()).then_some(alone));
+        if !alone.is_empty() {
+            grouped.templates.add(alone);
+        }
     }
 
     fn fail(&mut self, text: &str, grouped: &mut Grouped) {
@@ -211,7 +238,7 @@ impl OpenSession {
         self.savepoints.clear();
         let Some(open) = open.filter(|open| !open.is_empty()) else { return };
         match well && !failed {
-            true => grouped.transactions.push(open),
+            true => grouped.templates.add(open),
             false => grouped.rolled_back += 1,
         }
     }

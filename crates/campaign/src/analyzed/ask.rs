@@ -25,6 +25,9 @@ const PLAIN: &str = "what stands between BEGIN and COMMIT, behind a name or alon
 const SERVER: &str =
     "PostgreSQL refuses what would not be serializable (40001): whoever is refused runs the transaction again";
 
+const MYSQL: &str = "templates do not model MySQL, whose repeatable read is not snapshot isolation; explore the program at its levels with \
+    `skew explore`";
+
 /// So many pairs of procedures are tried where one of them alone is not confirmed.
 const MOST_PAIRS: usize = 30;
 
@@ -96,13 +99,18 @@ impl Asking<'_> {
 
     /// What the engines say. Where templates do not know, nobody does yet.
     fn asked(&self, level: IsolationLevel) -> AnsweredQuestion {
-        let mysql = level.of_engine().is_some_and(|level| level.engine() == Engine::Mysql);
-        if mysql || self.text.dialect == Dialect::MySql {
-            let reason = "MySQL's repeatable read is not snapshot isolation, and its locks are not modelled here; explore the \
-                program at its levels with `skew explore`";
-            return self.unknown(level, reason.to_owned());
+        let engine = level.of_engine().map(EngineLevel::engine);
+        if engine == Some(Engine::Mysql) || (engine.is_some() && self.text.dialect == Dialect::MySql) {
+            return self.unknown(level, MYSQL.to_owned());
         }
-        match level.of_engine().and_then(template_level) {
+        let known = level.of_engine().and_then(template_level);
+        // A write that is taken back is neither a conflict nor a lock: a counterexample might rest on it.
+        let taken_back = self.unsupported.iter().find(|one| one.construct == "ROLLBACK TO a savepoint");
+        if let Some(one) = taken_back.filter(|_| known != Some(Level::Serializable)) {
+            let place = self.text.spot(one.place);
+            return self.unknown(level, format!("{} at {place} is not understood, and could matter", one.construct));
+        }
+        match known {
             Some(Level::Serializable) => {
                 let covers = [SERVER.to_owned()].into_iter().chain(self.text.covers.iter().cloned()).collect();
                 self.answer(level, AnalysisVerdict::Robust, covers, Vec::new())
@@ -236,9 +244,10 @@ impl Asking<'_> {
         higher.filter(safe).map(Level::of_engine).collect()
     }
 
-    /// The lowest level of each procedure. Where something is not understood, or too much, serializable for all is all that is certain.
+    /// The lowest level of each procedure, where levels of PostgreSQL are asked about. Where something is not understood, or too much, serializable for all is all that is certain.
     fn lowest(&self) -> Option<Vec<(String, EngineLevel)>> {
-        if self.text.dialect == Dialect::MySql {
+        let is_postgres = |level: &IsolationLevel| level.of_engine().map(EngineLevel::engine) == Some(Engine::Postgres);
+        if self.text.dialect == Dialect::MySql || !self.settings.levels.iter().any(is_postgres) {
             return None;
         }
         let all: Vec<String> = self.text.program.procedures().iter().map(|one| one.name.clone()).collect();

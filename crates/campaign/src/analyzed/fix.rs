@@ -135,10 +135,10 @@ impl Fixing<'_> {
         let update = self.updates_of(table).into_iter().find(|one| is_same(one) && uses(one))?;
         let body = self.procedure_around(read)?;
         let uses = words_at(&self.text.text[body.clone()].to_ascii_lowercase(), variable);
-        let others =
-            uses.iter().map(|at| at + body.start).filter(|at| !read.bytes.contains(at) && !update.bytes.contains(at));
-        // One more is its declaration.
-        if others.count() > 1 {
+        let others = uses.iter().map(|at| at + body.start);
+        let others: Vec<usize> = others.filter(|at| !read.bytes.contains(at) && !update.bytes.contains(at)).collect();
+        // One more is its declaration. What is handed out is for the caller, too.
+        if others.len() > 1 || others.iter().any(|at| is_handed_out(&self.text.text[..*at])) {
             return None;
         }
         let instead = format!("{table}.{column}");
@@ -267,4 +267,11 @@ fn words_at(text: &str, word: &str) -> Vec<usize> {
         }
     };
     text.match_indices(word).map(|(at, _)| at).filter(stands).collect()
+}
+
+/// Whether the name that follows a text is declared there as what a procedure hands out.
+fn is_handed_out(before: &str) -> bool {
+    let word = before.split_whitespace().next_back().unwrap_or_default().to_ascii_lowercase();
+    let word = word.rsplit(['(', ',']).next().unwrap_or_default();
+    ["out", "inout"].contains(&word)
 }

@@ -10,15 +10,15 @@
 //! Sessions are no part of what is analysed, which is about all calls; they are kept because their arguments are good examples. What cannot be
 //! read because it is not supported becomes blank, and is on the list of what an answer does not cover.
 
+use super::file::AnalyzedFile;
 use super::logs::{self, LoggedText};
 use crate::Complaint;
 use crate::program_file::complaint;
 use skew_analyze::Unsupported;
-use skew_analyze::log::LogFormat;
 use skew_history::Place as LinePlace;
 use skew_program::{MadeLine, PartKind, Program, ProgramError, as_procedures, dialect_of, parts};
 use skew_sql::Session;
-use skew_value::{Dialect, Place};
+use skew_value::{Dialect, Place, SqlState};
 
 /// Files as one text.
 #[derive(Clone, Debug)]
@@ -54,10 +54,15 @@ pub struct FileLocation {
 }
 
 impl AnalyzedText {
-    /// Puts files together: names and texts.
+    /// Puts texts together: names and texts.
     pub fn new(files: &[(String, String)]) -> Result<AnalyzedText, Complaint> {
-        let logs = files.iter().filter_map(|(_, text)| logs::format_of(text));
-        let named = files.iter().find_map(|(_, text)| dialect_of(text)).or(logs.map(LogFormat::dialect).next());
+        AnalyzedText::of(&files.iter().map(AnalyzedFile::of_text).collect::<Vec<AnalyzedFile>>())
+    }
+
+    /// Puts files together.
+    pub fn of(files: &[AnalyzedFile]) -> Result<AnalyzedText, Complaint> {
+        let of_log = files.iter().find_map(AnalyzedFile::dialect);
+        let named = programs(files).find_map(|(_, file)| dialect_of(&file.text)).or(of_log);
         let dialect = named.unwrap_or(Dialect::Postgres);
         let schema = schema_text(files, dialect);
         let session = session_of(&schema, dialect);
@@ -66,16 +71,14 @@ impl AnalyzedText {
             let word = if dialect == Dialect::MySql { "mysql" } else { "postgres" };
             joined.line(&format!("-- dialect: {word}"), (0, 1));
         }
-        let is_log = |text: &str| logs::format_of(text).is_some();
-        for (number, (name, text)) in files.iter().enumerate().filter(|(_, (_, text))| !is_log(text)) {
+        for (number, AnalyzedFile { name, text, .. }) in programs(files) {
             let made = as_procedures(text, name, &session).map_err(|error| complaint(name, &error))?;
             joined.parameters.extend(made.parameters);
             joined.has_plain |= made.has_plain;
             joined.file(number, name, made.lines, dialect)?;
         }
-        for (number, (name, text)) in files.iter().enumerate().filter(|(_, (_, text))| is_log(text)) {
-            joined.log(number, logs::logged(name, text, &schema, &joined.procedure_names(dialect))?);
-        }
+        let taken = joined.procedure_names(dialect);
+        logs::logged(files, dialect, &schema, &taken)?.into_iter().for_each(|logged| joined.log(logged));
         joined.program(files, dialect)
     }
 
@@ -126,17 +129,34 @@ impl AnalyzedText {
     }
 }
 
-/// The statements of all files that make tables and first rows.
-fn schema_text(files: &[(String, String)], dialect: Dialect) -> String {
-    let mut schema = String::new();
-    for (_, text) in files.iter().filter(|(_, text)| logs::format_of(text).is_none()) {
-        let parts = parts(text, dialect).unwrap_or_default();
-        for part in parts.iter().filter(|part| part.kind == PartKind::Schema) {
-            schema.push_str(&text[part.bytes.clone()]);
-            schema.push_str(";\n");
+/// The files that are no logs, with their numbers.
+fn programs(files: &[AnalyzedFile]) -> impl Iterator<Item = (usize, &AnalyzedFile)> {
+    files.iter().enumerate().filter(|(_, file)| file.log.is_none())
+}
+
+/// The statements of all files that make tables and views, without those that are not understood.
+fn schema_text(files: &[AnalyzedFile], dialect: Dialect) -> String {
+    let mut schema: Vec<String> = Vec::new();
+    for (_, AnalyzedFile { text, .. }) in programs(files) {
+        let mut is_open = false;
+        for part in parts(text, dialect).unwrap_or_default() {
+            is_open = (is_open || part.kind == PartKind::Begin) && part.kind != PartKind::Commit;
+            if part.kind == PartKind::Schema && !is_open {
+                schema.push(format!("{};\n", &text[part.bytes]));
+            }
         }
     }
-    schema
+    while let Err(error) = Program::parse_in(&schema.concat(), skew_sql::by_place::EPOCH, dialect) {
+        let mut line = 1;
+        let is_there = |statement: &String| {
+            let first = line;
+            line += statement.matches('\n').count() as u32;
+            (first..line).contains(&error.place.line)
+        };
+        let Some(place) = schema.iter().position(is_there).filter(|_| error.construct().is_some()) else { break };
+        schema.remove(place);
+    }
+    schema.concat()
 }
 
 /// A session that knows these tables; one that knows nothing where they cannot be made, which is complained about later.
@@ -155,16 +175,18 @@ struct Joined {
     parameters: Vec<(String, String)>,
     has_plain: bool,
     covers: Vec<String>,
+    /// Whether some statement of the schema was left out.
+    lost_tables: bool,
 }
 
 impl Joined {
-    /// The procedures of a log, and what it has besides, on lines that say nothing.
-    fn log(&mut self, number: usize, logged: LoggedText) {
+    /// The procedures of logs, and what they have besides, on lines that say nothing.
+    fn log(&mut self, logged: LoggedText) {
         for (text, line) in &logged.lines {
-            self.line(text, (number, *line));
+            self.line(text, *line);
         }
         for (construct, line) in logged.unsupported {
-            self.line("--", (number, line));
+            self.line("--", line);
             let place = Place { line: self.lines.len() as u32, column: 1 };
             self.unsupported.push(Unsupported { place, construct });
         }
@@ -199,12 +221,17 @@ impl Joined {
                     None
                 }
                 (PartKind::Code(what), _) => Some((*what).to_owned()),
-                (PartKind::Procedure(name), Some(error)) if error.is_unsupported() => {
-                    Some(format!("{}, in {name}", error.message))
-                }
-                (PartKind::Schema, _) if is_deferrable(&text[part.bytes.clone()]) => {
-                    let construct = "DEFERRABLE".to_owned();
+                (PartKind::Procedure(name), Some(error)) if error.construct().is_some() => {
+                    let construct = format!("{} in {name}", error.construct().unwrap_or_default());
+                    let place = Place { line: error.place.line + before, ..error.place };
                     self.unsupported.push(Unsupported { place, construct });
+                    None
+                }
+                (PartKind::Schema, _) => {
+                    let below = deferrable_below(&text[part.bytes.clone()]);
+                    let place = |below: u32| Place { line: place.line + below, column: 1 };
+                    let named = |below| Unsupported { place: place(below), construct: "DEFERRABLE".to_owned() };
+                    self.unsupported.extend(below.map(named));
                     continue;
                 }
                 _ => continue,
@@ -218,7 +245,7 @@ impl Joined {
         Ok(())
     }
 
-    fn program(mut self, files: &[(String, String)], dialect: Dialect) -> Result<AnalyzedText, Complaint> {
+    fn program(mut self, files: &[AnalyzedFile], dialect: Dialect) -> Result<AnalyzedText, Complaint> {
         let program = loop {
             match Program::parse_in(&self.text, skew_sql::by_place::EPOCH, dialect) {
                 Ok(program) => break program,
@@ -226,49 +253,45 @@ impl Joined {
             }
         };
         if program.procedures().is_empty() && self.unsupported.is_empty() {
-            let advice = "write CREATE PROCEDURE, or plain statements between BEGIN and COMMIT or behind `-- name: …`";
-            let name = files.first().map_or("", |(name, _)| name);
-            return Err(Complaint::new(name, "there is no transaction in it".to_owned(), advice));
+            return Err(AnalyzedFile::nothing_in(files));
         }
         self.unsupported.sort_by_key(|one| (one.place.line, one.place.column));
-        let files = files.iter().map(|(name, _)| name.clone()).collect();
-        let Joined { text, lines, sessions, unsupported, parameters, has_plain, covers } = self;
+        let files = files.iter().map(|file| file.name.clone()).collect();
+        let Joined { text, lines, sessions, unsupported, parameters, has_plain, covers, .. } = self;
         Ok(AnalyzedText { files, text, lines, sessions, program, unsupported, parameters, has_plain, covers, dialect })
     }
 
-    /// A procedure that holds something unsupported becomes blank; whatever else is wrong is wrong.
-    fn leave_out(
-        &mut self,
-        error: &ProgramError,
-        files: &[(String, String)],
-        dialect: Dialect,
-    ) -> Result<(), Complaint> {
+    /// A part that holds something that is not understood becomes blank, and so does what needs a table that was lost so; whatever else is wrong is
+    /// wrong.
+    fn leave_out(&mut self, error: &ProgramError, files: &[AnalyzedFile], dialect: Dialect) -> Result<(), Complaint> {
         let (file, line) = self.lines.get(error.place.line.saturating_sub(1) as usize).copied().unwrap_or((0, 1));
-        let name = files.get(file).map_or("", |(name, _)| name);
+        let name = files.get(file).map_or("", |file| file.name.as_str());
         let in_file = ProgramError { place: Place { line, ..error.place }, ..error.clone() };
         let complain = || Complaint { place: LinePlace::Whole, ..complaint(name, &in_file) };
-        if !error.is_unsupported() {
-            return Err(complain());
-        }
+        let lost = self.lost_tables && error.state == SqlState::UNDEFINED_TABLE;
+        let construct = error.construct().or(lost.then(|| error.message.clone())).ok_or_else(complain)?;
         let parts = parts(&self.text, dialect).map_err(|_| complain())?;
         let holds = |bytes: &std::ops::Range<usize>| {
             let first = 1 + self.text[..bytes.start].matches('\n').count() as u32;
             let last = first + self.text[bytes.clone()].matches('\n').count() as u32;
             (first..=last).contains(&error.place.line)
         };
-        let part = parts.into_iter().find(|part| matches!(part.kind, PartKind::Procedure(_)) && holds(&part.bytes));
+        let part = parts.into_iter().find(|part| part.kind != PartKind::Sessions && holds(&part.bytes));
         let part = part.ok_or_else(complain)?;
+        self.lost_tables |= part.kind == PartKind::Schema;
         let blank = blank(&self.text[part.bytes.clone()]);
         self.text.replace_range(part.bytes, &blank);
-        self.unsupported.push(Unsupported { place: error.place, construct: error.message.clone() });
+        self.unsupported.push(Unsupported { place: error.place, construct });
         Ok(())
     }
 }
 
-/// Whether a constraint waits for the commit: then it is not where its statement stands.
-fn is_deferrable(text: &str) -> bool {
-    let words = text.to_ascii_lowercase().split_whitespace().collect::<Vec<&str>>().join(" ");
-    words.replace("not deferrable", "").contains("deferrable")
+/// How many lines below its first a statement has a constraint that waits for the commit: then it is not checked where changes are made.
+fn deferrable_below(text: &str) -> Option<u32> {
+    let lower = text.to_ascii_lowercase();
+    let is_meant = |at: &usize| !lower[..*at].trim_end().ends_with("not");
+    let at = lower.match_indices("deferrable").map(|(at, _)| at).find(is_meant)?;
+    Some(lower[..at].matches('\n').count() as u32)
 }
 
 /// Nothing, in as many lines.

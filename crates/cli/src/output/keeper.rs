@@ -10,13 +10,13 @@
 //! A first file that cannot be made, other than for want of space, is a mistake in the path: it ends the command in any case, before
 //! anything happens. What cannot be made later is like a disk that becomes full.
 
-use super::draft::is_one_place;
 use super::recording::{RecordFile, RecordFiles};
 use super::refusal::{is_about_space, unwritable};
 use super::whole::{can_write, write_whole};
 use crate::console::complain_at_once;
 use crate::input::{Complaint, cannot};
 use skew_campaign::recording::{Left, RecordingFailure};
+use skew_files::is_one_place;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -7,11 +7,11 @@
 //!
 //! After the first failure nothing more is written, whatever becomes of the disk: a history with a hole in it is no history.
 
-use super::draft::Draft;
 use super::keeper::{RecordErrors, RecordKeeper};
 use crate::console;
 use crate::input::Complaint;
 use skew_campaign::recording::{Left, RecordingFailure, RunRecord};
+use skew_files::Draft;
 use skew_mockdb::Record;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};

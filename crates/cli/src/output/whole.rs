@@ -5,10 +5,10 @@
 //!                        └── dropped   a full disk, Ctrl-C: half a history would be mistaken for a whole one
 //! ```
 
-use super::draft::Draft;
-use super::refusal::{Refusal, unwritable};
+use super::refusal::unwritable;
 use crate::clock;
 use crate::input::Complaint;
+use skew_files::{Draft, Refusal};
 use skew_view::Finding;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

@@ -16,7 +16,7 @@ type Identity = (u64, u64);
 type Identity = std::path::PathBuf;
 
 #[cfg(unix)]
-pub(super) fn identity(path: &Path) -> Option<Identity> {
+pub(crate) fn identity(path: &Path) -> Option<Identity> {
     fs::metadata(path).ok().and_then(|file| of_metadata(&file))
 }
 
@@ -41,12 +41,12 @@ fn identity_of_standard_input() -> Option<Identity> {
 }
 
 #[cfg(not(unix))]
-pub(super) fn identity(path: &Path) -> Option<Identity> {
+pub(crate) fn identity(path: &Path) -> Option<Identity> {
     fs::canonicalize(path).ok().filter(|path| path.is_file())
 }
 
 /// Remembers that the command reads this file; `-` is standard input.
-pub(crate) fn is_read(path: &Path) {
+pub fn note_input(path: &Path) {
     let file = if path == Path::new("-") { identity_of_standard_input() } else { identity(path) };
     if let Some(file) = file {
         READ.lock().unwrap_or_else(PoisonError::into_inner).push(file);
@@ -55,12 +55,12 @@ pub(crate) fn is_read(path: &Path) {
 
 /// Forgets a file before it is removed: the next one that is made may be the same in the eyes of the system, and of another test.
 #[cfg(test)]
-pub(super) fn forget(path: &Path) {
+pub(crate) fn forget(path: &Path) {
     let file = identity(path);
     READ.lock().unwrap_or_else(PoisonError::into_inner).retain(|read| Some(read) != file.as_ref());
 }
 
 /// Whether the command reads this file.
-pub(super) fn reads(path: &Path) -> bool {
+pub(crate) fn reads(path: &Path) -> bool {
     identity(path).is_some_and(|file| READ.lock().unwrap_or_else(PoisonError::into_inner).contains(&file))
 }

@@ -15,8 +15,8 @@
 //! A device, a pipe and what is open already (`/dev/stdout`) are written as they are, behind what is there. A file in a folder that takes
 //! no other file, or that cannot be replaced because it is mounted by itself, is overwritten when the new content is there.
 
-use super::inputs;
-use super::refusal::Refusal;
+use crate::inputs;
+use crate::refusal::Refusal;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
@@ -25,11 +25,11 @@ use std::path::{Path, PathBuf};
 const MOST_LINKS: usize = 40;
 
 /// A file that is not in its place yet.
-pub(super) struct Draft {
+pub struct Draft {
     /// What to write to.
-    pub(super) file: File,
+    pub file: File,
     /// Whether others write to it too, so that nothing in it can be taken back.
-    pub(super) is_shared: bool,
+    pub is_shared: bool,
     place: Place,
 }
 
@@ -49,7 +49,7 @@ enum Place {
 
 impl Draft {
     /// Begins a file for this path, and refuses when that would destroy something.
-    pub(super) fn new(path: &Path) -> io::Result<Draft> {
+    pub fn new(path: &Path) -> io::Result<Draft> {
         loop {
             let draft = Draft::begin(without_links(path)?)?;
             // Between our looking and our locking another skew may have published its own.
@@ -100,7 +100,7 @@ impl Draft {
     }
 
     /// Puts the file in its place, with what was written so far. More can be written afterwards.
-    pub(super) fn publish(&mut self) -> io::Result<()> {
+    pub fn publish(&mut self) -> io::Result<()> {
         match std::mem::replace(&mut self.place, Place::Reached) {
             Place::Reached => Ok(()),
             Place::Beside { temporary, target, replaced } => {
@@ -177,7 +177,7 @@ fn standard_stream(_: &Path) -> Option<io::Result<File>> {
 }
 
 /// Whether both paths lead to one file, be it there or not.
-pub(super) fn is_one_place(one: &Path, other: &Path) -> bool {
+pub fn is_one_place(one: &Path, other: &Path) -> bool {
     let place = |path: &Path| {
         let path = without_links(path).ok()?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -344,7 +344,7 @@ mod tests {
             assert!(fs::symlink_metadata(link).unwrap().is_symlink() && fs::read(link).unwrap().is_empty());
         }
         fs::hard_link(&path, &second).unwrap();
-        inputs::is_read(&path);
+        inputs::note_input(&path);
         for name in [&path, &link, &second, &folder.path().join("./a")] {
             assert!(Draft::new(name).is_err_and(|error| error.to_string().contains("would be lost")));
         }
