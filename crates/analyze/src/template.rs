@@ -82,7 +82,7 @@ pub(crate) struct Chunk {
 }
 
 /// A path through a procedure.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Template {
     /// The procedure, by number.
     pub(crate) procedure: usize,

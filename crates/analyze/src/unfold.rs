@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   IF … THEN … ELSE                both, whatever the condition says
-//!   WHILE, LOOP, REPEAT, FOR        0, 1 and 2 rounds
+//!   WHILE, LOOP, REPEAT, FOR        0, 1 and 2 rounds; what a loop sets has any value where a round begins (`live`)
 //!   UPDATE … WHERE key AND more     it fits; or it does not: the read stays, the write goes
 //!   UPDATE … WHERE key              the same where rows come and go; where they do not, a row is there for all or for nobody, which `search` decides
 //!   SELECT … INTO c                 c is what was read; or, where no row was found, what c was before
@@ -12,11 +12,14 @@
 //! ```
 //!
 //! More paths than there are only make the answer more careful, fewer would make it wrong: a write that is left out lets schedules happen
-//! that it would have forbidden. A statement whose key is NULL finds nothing.
+//! that it would have forbidden. A statement whose key is NULL finds nothing. Paths that have come to one step with the same operations, and with the
+//! same values of all variables that still matter, are one path.
 
 use crate::effect::{EXISTENCE, EffectTarget, Happens, LockStrength, RowEffect};
+use crate::live::LiveVariables;
 use crate::template::{Chunk, ColumnSet, EXISTS, RowOperation, Template, TermId, TermNode};
 use crate::transaction::{TransactionFlow, TransactionStep, Transactions, constant, is_plain};
+use rustc_hash::FxHashSet;
 use skew_program::FlowAction;
 use skew_sql::touched::ValueOrigin;
 use skew_value::Datum;
@@ -148,11 +151,8 @@ pub(crate) fn unfold(
     }
     let mut unfolded = Unfolded { templates: Vec::new(), functions: BTreeSet::new(), given: BTreeSet::new() };
     for (number, procedure) in transactions.procedures.iter().enumerate() {
-        if carries_values(procedure) {
-            return Err(TooMany(format!("{} sets a variable in a loop, for any number of rounds", procedure.name)));
-        }
-        let mut paths =
-            Paths { procedure, vocabulary, options, number, done: Vec::new(), functions: BTreeSet::new(), count: 0 };
+        let (live, done, functions) = (LiveVariables::of(procedure), Vec::new(), BTreeSet::new());
+        let mut paths = Paths { procedure, vocabulary, options, number, live, done, functions };
         let start = paths.start();
         paths.follow(start)?;
         unfolded.templates.append(&mut paths.done);
@@ -167,21 +167,6 @@ pub(crate) fn unfold(
     }
     complete(&mut unfolded.templates);
     Ok(unfolded)
-}
-
-/// Whether there is a SET in a loop: two rounds do not tell what later ones do with its value.
-fn carries_values(procedure: &TransactionFlow) -> bool {
-    let steps = &procedure.steps;
-    let start = |(end, step): (usize, &TransactionStep)| match &step.action {
-        FlowAction::Jump(to) | FlowAction::Branch(to) | FlowAction::Next(_, to) if *to <= end => Some(*to..=end),
-        _ => None,
-    };
-    let is_set = |step: &&TransactionStep| {
-        let reads_nothing = step.ways.iter().all(Vec::is_empty);
-        matches!(step.action, FlowAction::Into(_)) && reads_nothing && !step.outputs.contains(&ValueOrigin::Unknown)
-    };
-    let mut bodies = steps.iter().enumerate().filter_map(start);
-    bodies.any(|body| steps[body].iter().any(|step| is_set(&step)))
 }
 
 /// Gives every row the columns that others look up in such a row, so that what two instances have to agree on is a term of both.
@@ -207,7 +192,7 @@ fn complete(templates: &mut [Template]) {
 }
 
 /// A path on its way.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct OpenPath {
     at: usize,
     variables: BTreeMap<usize, TermId>,
@@ -221,9 +206,9 @@ struct Paths<'a> {
     vocabulary: &'a Vocabulary,
     options: UnfoldOptions,
     number: usize,
+    live: LiveVariables,
     done: Vec<Template>,
     functions: BTreeSet<String>,
-    count: usize,
 }
 
 /// Steps.
@@ -246,11 +231,16 @@ impl Paths<'_> {
 
     fn follow(&mut self, start: OpenPath) -> Result<(), TooMany> {
         let mut open = vec![start];
-        while let Some(path) = open.pop() {
-            self.count += 1;
-            if self.count > MOST_PATHS {
+        let mut known: FxHashSet<OpenPath> = FxHashSet::default();
+        while let Some(mut path) = open.pop() {
+            path.variables.retain(|slot, _| self.live.matters(path.at, *slot));
+            if !known.insert(path.clone()) {
+                continue;
+            }
+            if known.len() > MOST_PATHS {
                 return Err(TooMany(format!("{} has more than {MOST_PATHS} paths", self.procedure.name)));
             }
+            self.live.any_value(path.at).for_each(|slot| path.set_to_any(slot));
             match self.procedure.steps.get(path.at) {
                 None => self.close(path),
                 Some(step) if step.action == FlowAction::End => self.close(path),
@@ -261,8 +251,7 @@ impl Paths<'_> {
     }
 
     fn close(&mut self, path: OpenPath) {
-        let mut template = path.template;
-        template.chunks.retain(|chunk| !chunk.operations.is_empty());
+        let template = path.template;
         if !template.chunks.is_empty() && !self.done.iter().any(|known| known.is_like(&template)) {
             self.done.push(template);
         }
@@ -282,6 +271,7 @@ impl Paths<'_> {
                 if !self.options.atomic {
                     variant.split_updates();
                 }
+                variant.template.chunks.retain(|chunk| !chunk.operations.is_empty());
                 self.act(step, variant, row, &mut paths);
             }
         }
@@ -300,8 +290,7 @@ impl Paths<'_> {
                 paths.push(path);
             }
             FlowAction::Count(slot) => {
-                let term = path.free();
-                path.variables.insert(*slot, term);
+                path.set_to_any(*slot);
                 paths.push(path);
             }
             FlowAction::Branch(otherwise) => {
@@ -311,10 +300,7 @@ impl Paths<'_> {
             FlowAction::Jump(to) => paths.extend(path.jump(here, *to)),
             FlowAction::Next(slots, done) => {
                 paths.extend(path.clone().jump(here, *done));
-                for slot in slots.clone() {
-                    let term = path.free();
-                    path.variables.insert(slot, term);
-                }
+                slots.clone().for_each(|slot| path.set_to_any(slot));
                 paths.push(path);
             }
             FlowAction::Abort => {}
@@ -335,7 +321,11 @@ impl Paths<'_> {
             // No row was found: the variables keep what they had.
             paths.push(path.clone());
         }
+        let after = path.at;
         for (slot, output) in slots.iter().zip(&step.outputs) {
+            if !self.live.matters(after, *slot) {
+                continue;
+            }
             let term = match output {
                 ValueOrigin::Column(_, column) => self.column(step, column, row, &mut path),
                 other => self.value(other, &mut path),
@@ -506,6 +496,11 @@ impl OpenPath {
     fn free(&mut self) -> TermId {
         self.fresh += 1;
         self.template.term(TermNode::Free(self.fresh))
+    }
+
+    fn set_to_any(&mut self, slot: usize) {
+        let term = self.free();
+        self.variables.insert(slot, term);
     }
 
     fn with(mut self, operation: RowOperation) -> OpenPath {
