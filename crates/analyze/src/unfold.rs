@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   IF … THEN … ELSE                both, whatever the condition says
-//!   WHILE, LOOP, REPEAT, FOR        0, 1 and 2 rounds
+//!   WHILE, LOOP, REPEAT, FOR        0, 1 and 2 rounds; what a loop sets is anything at the beginning of each
 //!   UPDATE … WHERE key AND more     it fits; or it does not: the read stays, the write goes
 //!   UPDATE … WHERE key              the same where rows come and go; where they do not, a row is there for all or for nobody, which `search` decides
 //!   SELECT … INTO c                 c is what was read; or, where no row was found, what c was before
@@ -148,11 +148,16 @@ pub(crate) fn unfold(
     }
     let mut unfolded = Unfolded { templates: Vec::new(), functions: BTreeSet::new(), given: BTreeSet::new() };
     for (number, procedure) in transactions.procedures.iter().enumerate() {
-        if carries_values(procedure) {
-            return Err(TooMany(format!("{} sets a variable in a loop, for any number of rounds", procedure.name)));
-        }
-        let mut paths =
-            Paths { procedure, vocabulary, options, number, done: Vec::new(), functions: BTreeSet::new(), count: 0 };
+        let mut paths = Paths {
+            procedure,
+            vocabulary,
+            options,
+            number,
+            carried: carried(procedure),
+            done: Vec::new(),
+            functions: BTreeSet::new(),
+            count: 0,
+        };
         let start = paths.start();
         paths.follow(start)?;
         unfolded.templates.append(&mut paths.done);
@@ -169,19 +174,25 @@ pub(crate) fn unfold(
     Ok(unfolded)
 }
 
-/// Whether there is a SET in a loop: two rounds do not tell what later ones do with its value.
-fn carries_values(procedure: &TransactionFlow) -> bool {
+/// The variables that are set in a loop, by the step that the loop begins with: two rounds do not tell what later ones find in them, so each round
+/// begins with any values.
+fn carried(procedure: &TransactionFlow) -> BTreeMap<usize, BTreeSet<usize>> {
     let steps = &procedure.steps;
-    let start = |(end, step): (usize, &TransactionStep)| match &step.action {
-        FlowAction::Jump(to) | FlowAction::Branch(to) | FlowAction::Next(_, to) if *to <= end => Some(*to..=end),
+    let back = |(end, step): (usize, &TransactionStep)| match &step.action {
+        FlowAction::Jump(to) | FlowAction::Branch(to) | FlowAction::Next(_, to) if *to <= end => Some((*to, end)),
         _ => None,
     };
-    let is_set = |step: &&TransactionStep| {
-        let reads_nothing = step.ways.iter().all(Vec::is_empty);
-        matches!(step.action, FlowAction::Into(_)) && reads_nothing && !step.outputs.contains(&ValueOrigin::Unknown)
-    };
-    let mut bodies = steps.iter().enumerate().filter_map(start);
-    bodies.any(|body| steps[body].iter().any(|step| is_set(&step)))
+    let mut carried: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    for (start, end) in steps.iter().enumerate().filter_map(back) {
+        let set = steps[start..=end].iter().flat_map(|step| match &step.action {
+            FlowAction::Into(slots) => slots.clone(),
+            FlowAction::Clear(slot) | FlowAction::Count(slot) => vec![*slot],
+            FlowAction::Next(slots, _) => slots.clone().collect(),
+            _ => Vec::new(),
+        });
+        carried.entry(start).or_default().extend(set);
+    }
+    carried
 }
 
 /// Gives every row the columns that others look up in such a row, so that what two instances have to agree on is a term of both.
@@ -221,6 +232,8 @@ struct Paths<'a> {
     vocabulary: &'a Vocabulary,
     options: UnfoldOptions,
     number: usize,
+    /// What each round of a loop may find in variables, by its first step.
+    carried: BTreeMap<usize, BTreeSet<usize>>,
     done: Vec<Template>,
     functions: BTreeSet<String>,
     count: usize,
@@ -246,8 +259,12 @@ impl Paths<'_> {
 
     fn follow(&mut self, start: OpenPath) -> Result<(), TooMany> {
         let mut open = vec![start];
-        while let Some(path) = open.pop() {
+        while let Some(mut path) = open.pop() {
             self.count += 1;
+            for slot in self.carried.get(&path.at).into_iter().flatten() {
+                let term = path.free();
+                path.variables.insert(*slot, term);
+            }
             if self.count > MOST_PATHS {
                 return Err(TooMany(format!("{} has more than {MOST_PATHS} paths", self.procedure.name)));
             }
@@ -330,20 +347,23 @@ impl Paths<'_> {
         mut path: OpenPath,
         paths: &mut Vec<OpenPath>,
     ) {
-        let reads = !step.ways.iter().all(Vec::is_empty);
-        if reads {
-            // No row was found: the variables keep what they had.
-            paths.push(path.clone());
-        }
+        let (before, known) = (path.clone(), path.template.terms.len());
+        let mut is_anything = true;
         for (slot, output) in slots.iter().zip(&step.outputs) {
             let term = match output {
                 ValueOrigin::Column(_, column) => self.column(step, column, row, &mut path),
                 other => self.value(other, &mut path),
             };
+            is_anything &=
+                term.is_some_and(|term| term >= known && matches!(path.template.terms[term], TermNode::Free(_)));
             match term {
                 Some(term) => path.variables.insert(*slot, term),
                 None => path.variables.remove(slot),
             };
+        }
+        // No row was found: the variables keep what they had, which is something, too.
+        if !is_anything && !step.ways.iter().all(Vec::is_empty) {
+            paths.push(before);
         }
         paths.push(path);
     }
@@ -422,8 +442,8 @@ impl Paths<'_> {
         };
         let writes = vocabulary.bits(&effect.table, &effect.writes, cells);
         let inserts_once = effect.inserts && !vocabulary.losing.contains(&effect.table);
-        let (lock, inserts) = (effect.lock, effect.inserts);
-        let operation = RowOperation { table, row: target, reads, writes, lock, inserts, inserts_once };
+        let (lock, inserts, looking) = (effect.lock, effect.inserts, effect.looking);
+        let operation = RowOperation { table, row: target, reads, writes, lock, inserts, inserts_once, looking };
         let told = target.filter(|_| !effect.table.contains('@')).or(row);
         self.happening(effect, operation, path).into_iter().map(|path| (path, told)).collect()
     }
