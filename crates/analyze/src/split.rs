@@ -22,7 +22,7 @@
 //! ```
 
 use crate::closure::Labels;
-use crate::effect::LockStrength;
+use crate::effect::{LockStrength, Looking};
 use crate::template::{EXISTS, OperationAt, RowOperation, Template};
 use skew_history::EngineLevel;
 
@@ -72,8 +72,8 @@ pub(crate) struct OtherTransaction<'a> {
 /// Which one of the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
-    /// t2.
-    Second,
+    /// t2, which overwrites what the first read by its operation b1.
+    Second { read_by: OperationAt },
     /// tm, which closes the cycle by its operation bm, onto a1 of the first.
     Last { by: OperationAt, onto: OperationAt },
     /// One of those between them.
@@ -133,19 +133,20 @@ impl FirstTransaction<'_> {
     /// Whether another one can be there in a role.
     pub(crate) fn allows(&self, role: Role, other: &OtherTransaction<'_>) -> bool {
         match role {
-            Role::Second => self.can_second(other),
+            Role::Second { read_by } => self.can_second(other, read_by),
             Role::Last { by, onto } => self.can_last(other, by, onto),
             Role::Between => !self.meetings(other).any(|(_, mine, _, theirs)| mine.conflicts(theirs)),
         }
     }
 
     /// Whether another one can be the second: nothing that it writes or locks is held.
-    fn can_second(&self, other: &OtherTransaction<'_>) -> bool {
-        let both = self.level == Level::Serializable && other.level == Level::Serializable;
+    fn can_second(&self, other: &OtherTransaction<'_>, read_by: OperationAt) -> bool {
+        let serializable = self.level == Level::Serializable && other.level == Level::Serializable;
+        let both = serializable && self.watches(read_by);
         !self.meetings(other).any(|(number, mine, _, theirs)| {
             self.excludes(number, mine, theirs)
                 || self.keeps_away(number, mine, theirs)
-                || (both && mine.writes & theirs.reads_of_snapshot() != 0)
+                || (both && mine.writes & theirs.watched_reads() != 0)
         })
     }
 
@@ -157,7 +158,8 @@ impl FirstTransaction<'_> {
 
     /// Whether another one can be the last, and close the cycle by one of its operations onto one of this one.
     fn can_last(&self, other: &OtherTransaction<'_>, by: OperationAt, onto: OperationAt) -> bool {
-        let both = self.level == Level::Serializable && other.level == Level::Serializable;
+        let serializable = self.level == Level::Serializable && other.level == Level::Serializable;
+        let both = serializable && self.is_watched(other.template, by, onto);
         let overwrites = other.template.at(by).reads & self.template.at(onto).writes != 0;
         let step = |number: usize| other.template.chunks[number].step;
         let is_later = |one: usize, two: usize| one > two && step(one) != step(two);
@@ -166,14 +168,31 @@ impl FirstTransaction<'_> {
             let reads_before = overwrites && (other.level != Level::ReadCommitted || !is_later(by.0, their_number));
             self.excludes(number, mine, theirs)
                 || (self.keeps_away(number, mine, theirs) && !reads_before)
-                || (both && mine.reads_of_snapshot() & theirs.writes != 0)
+                || (both && mine.watched_reads() & theirs.writes != 0)
         })
     }
 
     /// Whether a conflict between an operation of the last and one of this one, in its statement, closes the cycle.
     pub(crate) fn closes(&self, last: &RowOperation, number: usize, mine: &RowOperation) -> bool {
-        let overwrites = last.table == mine.table && last.reads & mine.writes != 0;
-        overwrites || (self.level == Level::ReadCommitted && number >= self.prefix && last.conflicts(mine))
+        let same = last.table == mine.table;
+        let overwrites = same && last.reads & mine.writes != 0;
+        let makes_room = same && last.looking != Looking::Inserting && last.writes & mine.latest_reads() != 0;
+        match self.level {
+            Level::ReadCommitted => overwrites || (number >= self.prefix && last.conflicts(mine)),
+            Level::Snapshot | Level::Serializable => overwrites || makes_room,
+        }
+    }
+
+    /// Whether PostgreSQL would know of the conflict that closes a cycle if all were serializable: as a read that is overwritten. It does not know
+    /// of what a constraint has seen. An INSERT makes no room for others.
+    pub(crate) fn is_watched(&self, last: &Template, by: OperationAt, onto: OperationAt) -> bool {
+        let (theirs, mine) = (last.at(by), self.template.at(onto));
+        theirs.looking == Looking::Inserting || theirs.watched_reads() & mine.writes != 0
+    }
+
+    /// The same of the conflict that a cycle begins with: what a key has seen nobody overwrites while its transaction is open.
+    pub(crate) fn watches(&self, read_by: OperationAt) -> bool {
+        self.template.at(read_by).looking != Looking::Forgotten
     }
 }
 

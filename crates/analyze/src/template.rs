@@ -17,7 +17,7 @@ pub(crate) type ColumnSet = u128;
 /// The bit of whether a row exists.
 pub(crate) const EXISTS: ColumnSet = 1;
 
-use crate::effect::LockStrength;
+use crate::effect::{LockStrength, Looking};
 
 /// A number of a term in its template.
 pub(crate) type TermId = usize;
@@ -57,13 +57,19 @@ pub(crate) struct RowOperation {
     pub(crate) inserts: bool,
     /// The same, and nobody ever takes the row away again.
     pub(crate) inserts_once: bool,
+    /// Who looks.
+    pub(crate) looking: Looking,
 }
 
 impl RowOperation {
-    /// What it reads as of the snapshot of its transaction. An INSERT looks whether the row is there now, and PostgreSQL does not remember that it has
-    /// looked.
-    pub(crate) fn reads_of_snapshot(&self) -> ColumnSet {
-        if self.inserts { 0 } else { self.reads }
+    /// What it reads so that PostgreSQL remembers it at serializable: constraints look in their own way.
+    pub(crate) fn watched_reads(&self) -> ColumnSet {
+        if self.looking == Looking::Statement { self.reads } else { 0 }
+    }
+
+    /// What it reads of the latest state, whatever the snapshot of its transaction.
+    pub(crate) fn latest_reads(&self) -> ColumnSet {
+        if matches!(self.looking, Looking::Latest | Looking::Inserting) { self.reads } else { 0 }
     }
 
     /// Whether the two are in conflict if they meet on one row.

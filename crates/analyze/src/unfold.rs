@@ -316,12 +316,8 @@ impl Paths<'_> {
         mut path: OpenPath,
         paths: &mut Vec<OpenPath>,
     ) {
-        let reads = !step.ways.iter().all(Vec::is_empty);
-        if reads {
-            // No row was found: the variables keep what they had.
-            paths.push(path.clone());
-        }
-        let after = path.at;
+        let (before, known, after) = (path.clone(), path.template.terms.len(), path.at);
+        let mut is_anything = true;
         for (slot, output) in slots.iter().zip(&step.outputs) {
             if !self.live.matters(after, *slot) {
                 continue;
@@ -330,10 +326,16 @@ impl Paths<'_> {
                 ValueOrigin::Column(_, column) => self.column(step, column, row, &mut path),
                 other => self.value(other, &mut path),
             };
+            is_anything &=
+                term.is_some_and(|term| term >= known && matches!(path.template.terms[term], TermNode::Free(_)));
             match term {
                 Some(term) => path.variables.insert(*slot, term),
                 None => path.variables.remove(slot),
             };
+        }
+        // No row was found: the variables keep what they had, which is something, too.
+        if !is_anything && !step.ways.iter().all(Vec::is_empty) {
+            paths.push(before);
         }
         paths.push(path);
     }
@@ -412,8 +414,8 @@ impl Paths<'_> {
         };
         let writes = vocabulary.bits(&effect.table, &effect.writes, cells);
         let inserts_once = effect.inserts && !vocabulary.losing.contains(&effect.table);
-        let (lock, inserts) = (effect.lock, effect.inserts);
-        let operation = RowOperation { table, row: target, reads, writes, lock, inserts, inserts_once };
+        let (lock, inserts, looking) = (effect.lock, effect.inserts, effect.looking);
+        let operation = RowOperation { table, row: target, reads, writes, lock, inserts, inserts_once, looking };
         let told = target.filter(|_| !effect.table.contains('@')).or(row);
         self.happening(effect, operation, path).into_iter().map(|path| (path, told)).collect()
     }

@@ -27,7 +27,7 @@
 //! | `key` | how values become keys |
 //! | [`memory`], `no_storage` | the simplest store; one that has nothing |
 //! | [`rows`] | rows as keys of a history, and what a statement has read of them |
-//! | [`touched`] | what a statement would touch, told without running it |
+//! | [`touched`], `origin`, `known` | what a statement would touch, told without running it; what values are made of |
 //! | [`by_place`] | sequences, clocks and random numbers that do not depend on the order of runs |
 
 mod answer;
@@ -43,6 +43,7 @@ mod key;
 mod known;
 pub mod memory;
 mod no_storage;
+mod origin;
 mod plan;
 pub mod rows;
 pub mod session;
