@@ -360,6 +360,7 @@ fn filters_last(plan: &Plan) -> bool {
     match plan {
         Plan::Filter(..) => true,
         Plan::Project(input, _) | Plan::Sort(input, _) | Plan::Cut(input, _) => filters_last(input),
+        Plan::Lock(locking) => filters_last(&locking.input),
         _ => false,
     }
 }
