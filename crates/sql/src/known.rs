@@ -14,7 +14,7 @@ use crate::origin::origin;
 use crate::touched::{Extremum, KnownOfRows, TestedVariables, ValueOrigin};
 use crate::tree::expression::{Expression, Node};
 use crate::tree::plan::{AggregateCall, AggregateKind, Plan};
-use crate::tree::read::{Access, Read};
+use crate::tree::read::Read;
 use crate::tree::visit;
 use skew_value::Datum;
 
