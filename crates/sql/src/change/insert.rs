@@ -125,7 +125,10 @@ impl Writer<'_, '_> {
             return Ok(Fate::Replaced(row, 0));
         }
         let entries = rules.entries(&key, &row, self.execution)?;
-        let taken = self.conflicts(rules, &key, &entries)?;
+        let is_postgres = self.dialect() == Dialect::Postgres;
+        // PostgreSQL looks at no further key once it knows that the row is not inserted.
+        let settles = |arbiter: Arbiter| is_postgres && insert.conflict.is_settled_by(arbiter);
+        let taken = self.conflicts(rules, &key, &entries, &settles)?;
         if taken.is_empty() {
             self.put_new(rules, &key, &row, entries)?;
             touched.insert(key);

@@ -90,12 +90,14 @@ impl<'run, 'storage> Writer<'run, 'storage> {
         }
     }
 
-    /// The rows that stand where a new row should: by each key that is taken, primary key first. All keys are looked at, with a lock.
+    /// The rows that stand where a new row should: by each key that is taken, primary key first. Keys are looked at with a lock, until
+    /// one that is taken settles it.
     pub(crate) fn conflicts(
         &mut self,
         rules: &Rules,
         key: &RowKey,
         entries: &[Option<Entry>],
+        settles: &dyn Fn(Arbiter) -> bool,
     ) -> Result<Vec<(Arbiter, RowKey)>, Stop> {
         let table = &rules.table;
         let mut found = Vec::new();
@@ -103,6 +105,9 @@ impl<'run, 'storage> Writer<'run, 'storage> {
             found.push((Arbiter::Primary, key.clone()));
         }
         for (place, entry) in entries.iter().enumerate() {
+            if found.iter().any(|(arbiter, _)| settles(*arbiter)) {
+                break;
+            }
             if let Some(target) = self.taken(table, &table.indexes[place], entry.as_ref())? {
                 found.push((Arbiter::Index(place), target));
             }
@@ -175,7 +180,7 @@ impl<'run, 'storage> Writer<'run, 'storage> {
     pub(crate) fn insert(&mut self, rules: &Rules, row: Row) -> Result<(), Stop> {
         let key = self.new_key(&rules.table, &row)?;
         let entries = rules.entries(&key, &row, self.execution)?;
-        if let Some((arbiter, _)) = self.conflicts(rules, &key, &entries)?.first() {
+        if let Some((arbiter, _)) = self.conflicts(rules, &key, &entries, &|_| false)?.first() {
             return Err(self.duplicate(rules, *arbiter, &row));
         }
         self.put_new(rules, &key, &row, entries)

@@ -60,6 +60,18 @@ pub(crate) enum Conflict {
     Replace,
 }
 
+impl Conflict {
+    /// Whether it is known what becomes of a row when this key is taken, whatever the others are.
+    pub(crate) fn is_settled_by(&self, arbiter: Arbiter) -> bool {
+        let arbiters = match self {
+            Conflict::Skip(arbiters) => arbiters.as_deref(),
+            Conflict::Update(update) => update.arbiters.as_deref(),
+            Conflict::Refuse | Conflict::Replace => return false,
+        };
+        arbiters.is_none_or(|arbiters| arbiters.contains(&arbiter))
+    }
+}
+
 /// A key of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arbiter {
