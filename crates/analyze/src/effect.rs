@@ -12,6 +12,8 @@
 //!                                                item            is searched for children
 //! ```
 //!
+//! A foreign key that is deferred does so when the transaction commits.
+//!
 //! Whether a row exists is a column like any other, [`EXISTENCE`]: INSERT and DELETE write it, whoever looks for the row reads it. An effect on
 //! rows that no key tells is a *search*: it may meet any row, and no argument may rest on its meeting a certain one.
 
@@ -76,6 +78,8 @@ pub struct RowEffect {
     pub inserts: bool,
     /// Whether what is read besides existence and key decides about something: a blind write by key reads nothing of its row.
     pub looks: bool,
+    /// Whether it happens when the transaction commits: a foreign key that is DEFERRABLE INITIALLY DEFERRED.
+    pub at_commit: bool,
     /// What else is known of the rows: of those that are found, what the condition says; of those that come into being, all values.
     pub known: KnownOfRows,
 }
@@ -101,7 +105,8 @@ impl RowEffect {
     fn read(table: String, target: EffectTarget, reads: BTreeSet<String>) -> RowEffect {
         let (writes, lock, happens) = (BTreeSet::new(), LockStrength::None, Happens::Always);
         let known = KnownOfRows::default();
-        RowEffect { table, target, reads, writes, lock, happens, inserts: false, looks: true, known }
+        let (inserts, looks, at_commit) = (false, true, false);
+        RowEffect { table, target, reads, writes, lock, happens, inserts, looks, at_commit, known }
     }
 
     fn writing(self, writes: BTreeSet<String>) -> RowEffect {
@@ -324,7 +329,8 @@ impl Effects<'_> {
                 }
                 let mut reads = set(&key.columns);
                 reads.insert(EXISTENCE.to_owned());
-                effects.push(RowEffect::read(child.name.clone(), EffectTarget::Search, reads));
+                let search = RowEffect::read(child.name.clone(), EffectTarget::Search, reads);
+                effects.push(RowEffect { at_commit: key.deferred, ..search });
             }
         }
         effects
@@ -334,7 +340,8 @@ impl Effects<'_> {
 fn parent_read(parent: &ParentKey, target: EffectTarget) -> RowEffect {
     let mut reads = set(&parent.parent_columns);
     reads.insert(EXISTENCE.to_owned());
-    RowEffect { lock: LockStrength::KeyShare, ..RowEffect::read(parent.parent.clone(), target, reads) }
+    let read = RowEffect::read(parent.parent.clone(), target, reads);
+    RowEffect { lock: LockStrength::KeyShare, at_commit: parent.deferred, ..read }
 }
 
 fn entries(table: &str, index: &str) -> String {
