@@ -11,6 +11,10 @@
 //! |---|---|
 //! | PostgreSQL's csvlog and jsonlog | `log_statement = 'all'`, or `log_min_duration_statement = 0` |
 //! | MySQL's and MariaDB's general query log | `general_log = ON` |
+//! | what `skew serve` has heard | `skew serve --analyze --statements FILE`; it is a jsonlog |
+//!
+//! The tables are those that somebody gives, or else those that the log makes (`definitions`). Comments tell where statements stand in the
+//! application and which request they belong to (`comment`, `units`).
 //!
 //! A log does not say what a statement returned. So a value that the application took out of an earlier answer is a parameter of its own, and a
 //! log shows neither branches nor loops: each way through the code that was taken is a template. What follows from a log is therefore about
@@ -18,14 +22,17 @@
 //!
 //! Every text is read to its end: a line that cannot be understood is named with its number, and the others count.
 
+mod comment;
 mod csv;
+mod definitions;
 mod general;
 mod postgres;
 mod program;
 mod template;
 mod transactions;
+mod units;
 
-pub use program::{LeftOut, LogProgram, LogTemplate};
+pub use program::{LeftOut, LogProgram, LogTemplate, LoggedLine};
 
 use skew_value::Dialect;
 
@@ -80,6 +87,8 @@ pub struct LogReading {
     pub(crate) events: Vec<LogEvent>,
     /// What could not be understood.
     pub bad: Vec<BadLine>,
+    /// Whether what a connection says belongs together: so it is where `skew serve` has listened to tests.
+    pub(crate) by_connection: bool,
 }
 
 /// A line that could not be understood.
@@ -120,7 +129,8 @@ pub fn read_log(text: &str, format: LogFormat) -> LogReading {
         LogFormat::PostgresJson => postgres::read_json(text),
         LogFormat::MysqlGeneral => general::read(text),
     };
-    LogReading { format, events, bad }
+    let by_connection = format == LogFormat::PostgresJson && postgres::is_of_serve(text);
+    LogReading { format, events, bad, by_connection }
 }
 
 impl LogReading {

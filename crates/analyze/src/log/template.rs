@@ -34,6 +34,8 @@ pub(super) struct ValuePosition {
     class: usize,
     /// The first position of the same `$1` in the same statement.
     given: usize,
+    /// Whether it says how many rows are wanted: that is a part of the statement, and no value of the application's.
+    pub(super) counts: bool,
 }
 
 /// A statement without its values: equal for equal statements.
@@ -58,28 +60,32 @@ fn value(lexeme: &Lexeme, statement: &LoggedStatement) -> Option<String> {
     }
 }
 
-/// The templates of transactions, in the order in which they were first seen.
-pub(super) fn templates(transactions: Vec<Vec<LoggedStatement>>) -> Vec<TemplateSeen> {
-    let mut numbers: BTreeMap<Vec<String>, usize> = BTreeMap::new();
+/// The templates of transactions, in the order in which they were first seen; and for each transaction the number of its template.
+pub(super) fn templates(transactions: &[Vec<LoggedStatement>]) -> (Vec<TemplateSeen>, Vec<usize>) {
+    let mut known: BTreeMap<Vec<String>, usize> = BTreeMap::new();
     let mut seen: Vec<TemplateSeen> = Vec::new();
+    let mut numbers = Vec::new();
     for transaction in transactions {
         let shapes: Vec<String> = transaction.iter().map(shape).collect();
-        let number = *numbers.entry(shapes).or_insert(seen.len());
+        let number = *known.entry(shapes).or_insert(seen.len());
+        numbers.push(number);
         match seen.get_mut(number) {
-            Some(template) => template.also(&transaction),
-            None => seen.push(TemplateSeen::first(transaction)),
+            Some(template) => template.also(transaction),
+            None => seen.push(TemplateSeen::first(transaction.clone())),
         }
     }
-    seen
+    (seen, numbers)
 }
 
 impl TemplateSeen {
-    fn first(statements: Vec<LoggedStatement>) -> TemplateSeen {
+    pub(super) fn first(statements: Vec<LoggedStatement>) -> TemplateSeen {
         let mut positions: Vec<ValuePosition> = Vec::new();
         for (number, statement) in statements.iter().enumerate() {
             let mut places: BTreeMap<usize, usize> = BTreeMap::new();
-            for lexeme in statement.lexemes.iter().filter(|lexeme| is_value(lexeme)) {
+            for (place, lexeme) in statement.lexemes.iter().enumerate().filter(|(_, lexeme)| is_value(lexeme)) {
                 let here = positions.len();
+                let before = place.checked_sub(1).and_then(|before| statement.lexemes.get(before));
+                let counts = before.is_some_and(|word| word.is_word("limit") || word.is_word("offset"));
                 let given = match lexeme.kind {
                     LexemeKind::Placeholder(given) if given > 0 => *places.entry(given).or_insert(here),
                     _ => here,
@@ -87,14 +93,14 @@ impl TemplateSeen {
                 let first = value(lexeme, statement);
                 let same = |one: &ValuePosition| one.first.is_some() && one.first == first;
                 let class = positions.iter().position(same).unwrap_or(here);
-                positions.push(ValuePosition { statement: number, first, varies: false, class, given });
+                positions.push(ValuePosition { statement: number, first, varies: false, class, given, counts });
             }
         }
         TemplateSeen { statements, count: 1, positions }
     }
 
     /// One more instance: what is not equal in it is not one.
-    fn also(&mut self, transaction: &[LoggedStatement]) {
+    pub(super) fn also(&mut self, transaction: &[LoggedStatement]) {
         self.count += 1;
         let lexemes = |statement: &LoggedStatement| -> Vec<Option<String>> {
             statement.lexemes.iter().filter(|one| is_value(one)).map(|one| value(one, statement)).collect()

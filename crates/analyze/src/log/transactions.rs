@@ -7,13 +7,15 @@
 //!   anything outside                    a transaction of its own
 //! ```
 //!
-//! What says nothing about rows (SET, SHOW, …) is passed over; what changes the schema or cannot be told here is put down as left out. A
-//! ROLLBACK TO SAVEPOINT takes back what came since, and is put down, too: somebody may have read it in between.
+//! What says nothing about rows (SET, SHOW, …) is passed over; what changes the schema stays in its transaction, for whoever wants to know the
+//! schema. A ROLLBACK TO SAVEPOINT takes back what came since, and is put down as left out: somebody may have read it in between.
 
+use super::comment::StatementOrigin;
 use super::{LeftOut, LogEventKind, LogReading};
 use skew_sql::{Lexeme, LexemeKind, lexemes};
 use skew_value::Dialect;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// A statement of a transaction.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,6 +25,17 @@ pub(super) struct LoggedStatement {
     pub(super) lexemes: Vec<Lexeme>,
     /// The values of `$1`, `$2`, …
     pub(super) parameters: Vec<Option<String>>,
+    /// Who said it.
+    pub(super) session: String,
+    /// What its comments tell.
+    pub(super) origin: StatementOrigin,
+}
+
+impl LoggedStatement {
+    /// Whether it changes the schema or rights.
+    pub(super) fn defines(&self) -> bool {
+        self.lexemes.first().is_some_and(|first| DEFINING.iter().any(|word| first.is_word(word)))
+    }
 }
 
 /// What the sessions of a log did.
@@ -32,6 +45,8 @@ pub(super) struct Grouped {
     pub(super) transactions: Vec<Vec<LoggedStatement>>,
     /// How many were rolled back, failed or did not come to their end.
     pub(super) rolled_back: usize,
+    /// How many transactions are parts of those: savepoints of a test that takes everything back in the end.
+    pub(super) inside: usize,
     pub(super) left_out: Vec<LeftOut>,
 }
 
@@ -40,6 +55,12 @@ pub(super) struct Grouped {
 struct OpenSession {
     open: Option<Vec<LoggedStatement>>,
     savepoints: Vec<(String, usize)>,
+    /// Savepoints that were released, by their statements; those inside of others are not among them.
+    released: Vec<Range<usize>>,
+    /// What was rolled back to a savepoint: it matters if the transaction ends well.
+    taken_back: Vec<LeftOut>,
+    /// Whether tests are listened to, which run transactions inside of one that they roll back.
+    tests: bool,
     failed: bool,
     keeps_open: bool,
     /// Statements outside of a transaction, which may turn out to have failed: one, or several of one message, which PostgreSQL runs as one.
@@ -55,14 +76,18 @@ pub(super) fn group(reading: &LogReading) -> Grouped {
     let mut sessions: BTreeMap<&str, OpenSession> = BTreeMap::new();
     for event in &reading.events {
         let session = sessions.entry(&event.session).or_default();
+        session.tests = reading.by_connection;
         match &event.kind {
             LogEventKind::Said(text, parameters) | LogEventKind::Done(text, parameters) => {
                 session.settle(&mut grouped);
                 session.last.clone_from(text);
                 match lexemes(dialect, text) {
                     Ok(found) => {
-                        for lexemes in statements(found) {
-                            let one = LoggedStatement { line: event.line, lexemes, parameters: parameters.clone() };
+                        for (lexemes, comments) in statements(found) {
+                            let (line, parameters) = (event.line, parameters.clone());
+                            let origin = StatementOrigin::of(comments.iter().map(String::as_str));
+                            let session_name = event.session.clone();
+                            let one = LoggedStatement { line, lexemes, parameters, session: session_name, origin };
                             session.say(one, dialect, &mut grouped);
                         }
                     }
@@ -87,17 +112,23 @@ pub(super) fn group(reading: &LogReading) -> Grouped {
     grouped
 }
 
-/// The statements of a text, without comments and empty ones.
-fn statements(lexemes: Vec<Lexeme>) -> Vec<Vec<Lexeme>> {
-    let mut statements = vec![Vec::new()];
-    for lexeme in lexemes.into_iter().filter(|lexeme| !lexeme.is_comment()) {
-        match (lexeme.is_symbol(";"), statements.last_mut()) {
-            (true, _) => statements.push(Vec::new()),
-            (false, Some(last)) => last.push(lexeme),
-            (false, None) => {}
+/// The statements of a text without empty ones, each with its comments, which may also stand behind the last semicolon.
+fn statements(lexemes: Vec<Lexeme>) -> Vec<(Vec<Lexeme>, Vec<String>)> {
+    let mut statements: Vec<(Vec<Lexeme>, Vec<String>)> = vec![Default::default()];
+    for lexeme in lexemes {
+        let Some(last) = statements.last_mut() else { continue };
+        match lexeme.kind {
+            _ if lexeme.is_symbol(";") => statements.push(Default::default()),
+            LexemeKind::Comment(text) => last.1.push(text),
+            _ => last.0.push(lexeme),
         }
     }
-    statements.retain(|statement| !statement.is_empty());
+    if let Some((_, behind)) = statements.pop_if(|(lexemes, _)| lexemes.is_empty())
+        && let Some((_, comments)) = statements.last_mut()
+    {
+        comments.extend(behind);
+    }
+    statements.retain(|(lexemes, _)| !lexemes.is_empty());
     statements
 }
 
@@ -142,6 +173,7 @@ impl OpenSession {
             ("rollback", "to") | ("rollback", "work" | "transaction") if first_name(&statement).is_some() => {
                 self.back_to(&statement, grouped);
             }
+            ("set", "constraints") => self.touch(statement, dialect, grouped),
             ("rollback" | "abort", _) => {
                 self.end(false, grouped);
                 self.chain(&statement);
@@ -150,7 +182,7 @@ impl OpenSession {
                 let place = self.open.as_ref().map_or(0, Vec::len);
                 self.savepoints.push((second, place));
             }
-            ("release", _) => {}
+            ("release", _) => self.release(&statement),
             ("set", _) if statement.lexemes.iter().any(|one| one.is_word("autocommit")) => {
                 self.keeps_open = statement
                     .lexemes
@@ -161,11 +193,6 @@ impl OpenSession {
                 }
             }
             (silent, _) if SILENT.contains(&silent) => {}
-            (defines, _) if DEFINING.contains(&defines) => {
-                let text = text_of(&statement.lexemes);
-                let reason = "the schema is the one that was given";
-                grouped.left_out.push(LeftOut { matters: false, ..LeftOut::new(statement.line, &text, reason) });
-            }
             _ => self.touch(statement, dialect, grouped),
         }
     }
@@ -206,8 +233,43 @@ impl OpenSession {
         grouped.rolled_back += 1;
     }
 
+    fn release(&mut self, statement: &LoggedStatement) {
+        let name = statement.lexemes.last().map(|name| name.text.to_lowercase()).unwrap_or_default();
+        let Some(place) = self.savepoints.iter().rposition(|(known, _)| *known == name) else { return };
+        let (start, end) = (self.savepoints[place].1, self.open.as_ref().map_or(0, Vec::len));
+        self.savepoints.truncate(place);
+        self.released.retain(|block| block.start < start || block.is_empty());
+        self.released.extend((start < end).then_some(start..end));
+    }
+
+    /// What is taken back from here on. Where tests are listened to, and something in it was released, that is what the application calls
+    /// transactions, and each other statement is one of its own.
+    fn take_back(&mut self, from: usize, grouped: &mut Grouped) {
+        let (inner, outer): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.released).into_iter().partition(|block| block.start >= from);
+        self.released = outer;
+        let Some(open) = self.open.as_ref().filter(|_| self.tests && !inner.is_empty() && !self.failed) else { return };
+        let mut next = from;
+        for block in inner {
+            let alone = open[next.min(block.start)..block.start].iter().map(|one| vec![one.clone()]);
+            let transactions: Vec<Vec<LoggedStatement>> = alone.chain([open[block.clone()].to_vec()]).collect();
+            grouped.inside += transactions.len();
+            grouped.transactions.extend(transactions);
+            next = block.end;
+        }
+        let rest = open[next..].iter().map(|one| vec![one.clone()]);
+        grouped.inside += rest.len();
+        grouped.transactions.extend(rest);
+    }
+
     fn end(&mut self, well: bool, grouped: &mut Grouped) {
+        if !well {
+            self.take_back(0, grouped);
+        }
+        self.released.clear();
+        let taken_back = std::mem::take(&mut self.taken_back);
         let (failed, open) = (std::mem::take(&mut self.failed), self.open.take());
+        grouped.left_out.extend(taken_back.into_iter().filter(|_| well && !failed));
         self.savepoints.clear();
         let Some(open) = open.filter(|open| !open.is_empty()) else { return };
         match well && !failed {
@@ -230,10 +292,12 @@ impl OpenSession {
         let place = self.savepoints.iter().rposition(|(known, _)| *known == name);
         let kept = place.map_or(0, |place| self.savepoints[place].1);
         self.savepoints.truncate(place.map_or(0, |place| place + 1));
+        self.take_back(kept, grouped);
         self.failed = false;
         if let Some(open) = self.open.as_mut().filter(|open| open.len() > kept) {
             open.truncate(kept);
-            self.leave_out(statement, "what was rolled back to a savepoint is not told", grouped);
+            let reason = "what was rolled back to a savepoint is not told";
+            self.taken_back.push(LeftOut::new(statement.line, &text_of(&statement.lexemes), reason));
         }
     }
 }

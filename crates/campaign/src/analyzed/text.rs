@@ -14,7 +14,7 @@ use super::logs::{self, LoggedText};
 use crate::Complaint;
 use crate::program_file::complaint;
 use skew_analyze::Unsupported;
-use skew_analyze::log::LogFormat;
+use skew_analyze::log::{LogFormat, LoggedLine};
 use skew_history::Place as LinePlace;
 use skew_program::{MadeLine, PartKind, Program, ProgramError, as_procedures, dialect_of, parts};
 use skew_sql::Session;
@@ -24,6 +24,8 @@ use skew_value::{Dialect, Place};
 #[derive(Clone, Debug)]
 pub struct AnalyzedText {
     files: Vec<String>,
+    /// Files of an application that comments in a log tell of, numbered behind the others.
+    code: Vec<String>,
     /// Schema, rows and procedures of all files.
     pub(crate) text: String,
     /// Of each line of the text its file and its line there.
@@ -59,9 +61,9 @@ impl AnalyzedText {
         let logs = files.iter().filter_map(|(_, text)| logs::format_of(text));
         let named = files.iter().find_map(|(_, text)| dialect_of(text)).or(logs.map(LogFormat::dialect).next());
         let dialect = named.unwrap_or(Dialect::Postgres);
-        let schema = schema_text(files, dialect);
+        let mut schema = schema_text(files, dialect);
         let session = session_of(&schema, dialect);
-        let mut joined = Joined::default();
+        let mut joined = Joined { named: files.len(), ..Joined::default() };
         if let Some(dialect) = named {
             let word = if dialect == Dialect::MySql { "mysql" } else { "postgres" };
             joined.line(&format!("-- dialect: {word}"), (0, 1));
@@ -74,7 +76,9 @@ impl AnalyzedText {
             joined.file(number, name, made.lines, dialect)?;
         }
         for (number, (name, text)) in files.iter().enumerate().filter(|(_, (_, text))| is_log(text)) {
-            joined.log(number, logs::logged(name, text, &schema, &joined.procedure_names(dialect))?);
+            let logged = logs::logged(name, text, &schema, &joined.procedure_names(dialect))?;
+            schema.push_str(&logged.schema);
+            joined.log(number, logged);
         }
         joined.program(files, dialect)
     }
@@ -94,7 +98,8 @@ impl AnalyzedText {
     pub(crate) fn location(&self, place: Place) -> FileLocation {
         let index = (place.line.saturating_sub(1) as usize).min(self.lines.len().saturating_sub(1));
         let (file, line) = self.lines.get(index).copied().unwrap_or((0, place.line));
-        FileLocation { file: self.files.get(file).cloned().unwrap_or_default(), line, column: place.column }
+        let name = self.files.iter().chain(&self.code).nth(file);
+        FileLocation { file: name.cloned().unwrap_or_default(), line, column: place.column }
     }
 
     /// The same as people write it.
@@ -155,13 +160,22 @@ struct Joined {
     parameters: Vec<(String, String)>,
     has_plain: bool,
     covers: Vec<String>,
+    /// How many files were named.
+    named: usize,
+    /// Files of an application that comments in a log tell of.
+    code: Vec<String>,
 }
 
 impl Joined {
     /// The procedures of a log, and what it has besides, on lines that say nothing.
     fn log(&mut self, number: usize, logged: LoggedText) {
-        for (text, line) in &logged.lines {
-            self.line(text, (number, *line));
+        for LoggedLine { text, line, code } in &logged.lines {
+            let from = code.as_ref().map_or((number, *line), |(file, line)| (self.code_file(file), *line));
+            self.line(text, from);
+            if !text.starts_with([' ', '-']) && is_deferrable(text) {
+                let place = Place { line: self.lines.len() as u32, column: 1 };
+                self.unsupported.push(Unsupported { place, construct: "DEFERRABLE".to_owned() });
+            }
         }
         for (construct, line) in logged.unsupported {
             self.line("--", (number, line));
@@ -169,6 +183,15 @@ impl Joined {
             self.unsupported.push(Unsupported { place, construct });
         }
         self.covers.push(logged.covers);
+    }
+
+    /// The number of a file of the application, which nobody has named.
+    fn code_file(&mut self, name: &String) -> usize {
+        let number = self.code.iter().position(|known| known == name).unwrap_or(self.code.len());
+        if number == self.code.len() {
+            self.code.push(name.clone());
+        }
+        self.named + number
     }
 
     /// The names of all procedures so far.
@@ -232,8 +255,20 @@ impl Joined {
         }
         self.unsupported.sort_by_key(|one| (one.place.line, one.place.column));
         let files = files.iter().map(|(name, _)| name.clone()).collect();
-        let Joined { text, lines, sessions, unsupported, parameters, has_plain, covers } = self;
-        Ok(AnalyzedText { files, text, lines, sessions, program, unsupported, parameters, has_plain, covers, dialect })
+        let Joined { text, lines, sessions, unsupported, parameters, has_plain, covers, code, .. } = self;
+        Ok(AnalyzedText {
+            files,
+            code,
+            text,
+            lines,
+            sessions,
+            program,
+            unsupported,
+            parameters,
+            has_plain,
+            covers,
+            dialect,
+        })
     }
 
     /// A procedure that holds something unsupported becomes blank; whatever else is wrong is wrong.
@@ -265,10 +300,13 @@ impl Joined {
     }
 }
 
-/// Whether a constraint waits for the commit: then it is not where its statement stands.
+/// Whether a constraint may wait for the commit: then it is not where its statement stands. Foreign keys that always wait are understood.
 fn is_deferrable(text: &str) -> bool {
     let words = text.to_ascii_lowercase().split_whitespace().collect::<Vec<&str>>().join(" ");
-    words.replace("not deferrable", "").contains("deferrable")
+    let words = words.replace("not deferrable", "");
+    let constraints = words.split(',').filter(|part| part.contains("deferrable"));
+    let mut is_waiting = constraints.map(|part| part.contains("references") && part.contains("initially deferred"));
+    is_waiting.any(|is_understood| !is_understood)
 }
 
 /// Nothing, in as many lines.
