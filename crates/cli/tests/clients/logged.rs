@@ -165,7 +165,9 @@ fn what_a_served_application_says_is_analysed_with_the_lines_of_its_code() {
     let (again, same) = skew(&folder.0, &["analyze", "said.json"]);
     assert_eq!(again, Some(1), "{same}");
     assert!(same.contains("lost-update at postgres:read-committed: confirmed"), "{same}");
-    let (code, report) = served(&["careful"]);
-    assert!(code != Some(1) && code != Some(2), "{code:?} {report}");
-    assert!(!report.contains("confirmed"), "{report}");
+    // At repeatable read the snapshot is older than the lock, and nothing helps the voucher; at read committed the lock does.
+    let (_, whole) = served(&["careful"]);
+    assert!(whole.contains("write-skew at postgres:repeatable-read: confirmed"), "{whole}");
+    let (code, report) = skew(&folder.0, &["analyze", "said.json", "--level", "postgres:read-committed"]);
+    assert!(code != Some(1) && code != Some(2) && !report.contains("confirmed"), "{code:?} {report}");
 }
