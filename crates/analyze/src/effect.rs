@@ -59,6 +59,19 @@ pub enum Happens {
     IfFits,
 }
 
+/// Who looks at rows, and so at which state, and whether PostgreSQL remembers it at serializable.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Looking {
+    /// The statement, at what its level lets it see.
+    Statement,
+    /// ON CONFLICT, at the same; but nobody remembers that it has looked.
+    Forgotten,
+    /// A unique or foreign key, at what is there now, at every level; nobody remembers that either.
+    Latest,
+    /// The same for a row that comes into being.
+    Inserting,
+}
+
 /// What a statement does to one row, or to some rows of a table.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RowEffect {
@@ -80,6 +93,8 @@ pub struct RowEffect {
     pub looks: bool,
     /// Whether it happens when the transaction commits: a foreign key that is DEFERRABLE INITIALLY DEFERRED.
     pub at_commit: bool,
+    /// Who looks: the statement, or a constraint.
+    pub(crate) looking: Looking,
     /// What else is known of the rows: of those that are found, what the condition says; of those that come into being, all values.
     pub known: KnownOfRows,
 }
@@ -105,8 +120,14 @@ impl RowEffect {
     fn read(table: String, target: EffectTarget, reads: BTreeSet<String>) -> RowEffect {
         let (writes, lock, happens) = (BTreeSet::new(), LockStrength::None, Happens::Always);
         let known = KnownOfRows::default();
-        let (inserts, looks, at_commit) = (false, true, false);
-        RowEffect { table, target, reads, writes, lock, happens, inserts, looks, at_commit, known }
+        let (inserts, looks, at_commit, looking) = (false, true, false, Looking::Statement);
+        RowEffect { table, target, reads, writes, lock, happens, inserts, looks, at_commit, looking, known }
+    }
+
+    /// An entry of a unique index that goes or comes, whichever it is.
+    fn some_entry(table: &Table, index: &str, happens: Happens) -> RowEffect {
+        let entry = RowEffect::read(entries(&table.name, index), EffectTarget::Search, existence());
+        RowEffect { happens, looking: Looking::Latest, ..entry.writing(existence()) }
     }
 
     fn writing(self, writes: BTreeSet<String>) -> RowEffect {
@@ -135,12 +156,9 @@ impl Effects<'_> {
         };
         match &touch.kind {
             TouchKind::Read => vec![self.found(touch, &table)],
+            TouchKind::Share if purpose == Some(Purpose::ReadForKeyShare) => vec![self.key_share(touch, &table)],
             TouchKind::Share | TouchKind::Lock => {
-                let lock = match (purpose, &touch.kind) {
-                    (Some(Purpose::ReadForKeyShare), _) => LockStrength::KeyShare,
-                    (_, TouchKind::Share) => LockStrength::Share,
-                    _ => LockStrength::Update,
-                };
+                let lock = if touch.kind == TouchKind::Share { LockStrength::Share } else { LockStrength::Update };
                 let happens = if touch.guarded { Happens::IfFits } else { Happens::IfThere };
                 let locked = |effect: RowEffect| match effect.table == touch.table {
                     true => RowEffect { lock, happens, ..effect },
@@ -152,6 +170,19 @@ impl Effects<'_> {
             TouchKind::Delete => vec![self.delete(touch, &table)],
             TouchKind::Insert(rows, taken) => self.insert(&table, rows.as_deref(), taken),
         }
+    }
+
+    /// FOR KEY SHARE holds on to the key alone. Of several rows one may be looked at before the statement waits for another, and one after that.
+    fn key_share(&self, touch: &TableTouch, table: &Table) -> Vec<RowEffect> {
+        let happens = if touch.guarded { Happens::IfFits } else { Happens::IfThere };
+        let locked = |effect: RowEffect| match effect.table == touch.table {
+            true => RowEffect { lock: LockStrength::KeyShare, happens, ..effect },
+            false => effect,
+        };
+        let found = self.found(touch, table);
+        let several = found.iter().filter(|effect| effect.table == touch.table).count() > 1;
+        let first = if several { found.clone() } else { Vec::new() };
+        first.into_iter().chain(found.into_iter().map(locked)).collect()
     }
 
     /// The rows that a statement looks for, as reads; rows of the table itself come last.
@@ -192,14 +223,16 @@ impl Effects<'_> {
         }
         let happens = if touch.guarded { Happens::IfFits } else { Happens::IfThere };
         let mut effects: Vec<RowEffect> = self.found(touch, table);
+        let checked = self.checked(table, &written);
         for effect in effects.iter_mut().filter(|effect| effect.table == touch.table) {
             (effect.writes, effect.happens) = (written.clone(), happens);
+            effect.looks |= !checked.is_empty();
+            effect.reads.extend(checked.iter().cloned());
         }
         for (index, columns) in table.unique_keys() {
             if columns.is_empty() || changes(&columns) {
                 // The entry that was there is not known; neither is the new one where a part of its key stays.
-                let entry = RowEffect::read(entries(&table.name, &index), EffectTarget::Search, existence());
-                effects.push(RowEffect { happens, ..entry.writing(existence()) });
+                effects.push(RowEffect::some_entry(table, &index, happens));
             }
         }
         for parent in self.catalog.parents_of(table).iter().filter(|parent| changes(&parent.columns)) {
@@ -207,6 +240,14 @@ impl Effects<'_> {
         }
         effects.extend(self.children(table, |columns| changes(columns)));
         effects
+    }
+
+    /// The other columns that constraints look at where these are written: those of CHECK and of foreign keys.
+    fn checked(&self, table: &Table, written: &BTreeSet<String>) -> BTreeSet<String> {
+        let foreign = self.catalog.parents_of(table).into_iter().map(|parent| parent.columns);
+        let together = table.checked_columns().into_iter().chain(foreign);
+        let concerned = together.filter(|columns| columns.iter().any(|column| written.contains(column)));
+        concerned.flatten().filter(|column| !written.contains(column)).collect()
     }
 
     fn delete(&mut self, touch: &TableTouch, table: &Table) -> Vec<RowEffect> {
@@ -218,8 +259,13 @@ impl Effects<'_> {
             (effect.writes, effect.happens) = (all.clone(), happens);
         }
         for (index, _) in table.unique_keys() {
-            let entry = RowEffect::read(entries(&table.name, &index), EffectTarget::Search, existence());
-            effects.push(RowEffect { happens, ..entry.writing(existence()) });
+            effects.push(RowEffect::some_entry(table, &index, happens));
+        }
+        let by_key = matches!(&touch.rows, RowsTouched::Keys { index: None, .. });
+        if !by_key && table.has_indexes() {
+            // Who comes along another index makes room for a primary key, and nobody sees that at serializable.
+            let room = RowEffect::read(touch.table.clone(), EffectTarget::Search, existence());
+            effects.push(RowEffect { happens, looking: Looking::Latest, ..room.writing(existence()) });
         }
         effects.extend(self.children(table, |_| true));
         effects
@@ -232,7 +278,10 @@ impl Effects<'_> {
         self.name_conflicts(table, rows, taken);
         let mut ways = vec![self.inserted(table, rows)];
         let arbiters: Vec<RowEffect> = ways[0].iter().filter(|effect| effect.inserts).cloned().collect();
-        let looked = |effect: &RowEffect| RowEffect::read(effect.table.clone(), effect.target.clone(), existence());
+        let looked = |effect: &RowEffect| RowEffect {
+            looking: Looking::Forgotten,
+            ..RowEffect::read(effect.table.clone(), effect.target.clone(), existence())
+        };
         match taken {
             WhenTaken::Fails => {}
             WhenTaken::Skips => ways.push(arbiters.iter().map(looked).collect()),
@@ -241,10 +290,11 @@ impl Effects<'_> {
                 let known = table.unique_keys().is_empty();
                 let mut met = arbiters.iter().filter(|effect| effect.table == table.name);
                 let target = met.next().filter(|_| known).map_or(EffectTarget::Search, |effect| effect.target.clone());
+                let written = set(writes.iter().map(|(column, _)| column));
                 let mut columns = set(reads);
+                columns.extend(self.checked(table, &written));
                 columns.insert(EXISTENCE.to_owned());
-                let update = RowEffect::read(table.name.clone(), target, columns);
-                way.push(update.writing(set(writes.iter().map(|(column, _)| column))));
+                way.push(RowEffect::read(table.name.clone(), target, columns).writing(written));
                 ways.push(way);
             }
         }
@@ -273,7 +323,8 @@ impl Effects<'_> {
         all.insert(EXISTENCE.to_owned());
         let new = |name: String, target: EffectTarget, writes: BTreeSet<String>| {
             let inserts = target != EffectTarget::Search;
-            RowEffect { inserts, looks: false, ..RowEffect::read(name, target, existence()).writing(writes) }
+            let (looks, looking) = (false, Looking::Inserting);
+            RowEffect { inserts, looks, looking, ..RowEffect::read(name, target, existence()).writing(writes) }
         };
         let Some(rows) = rows else {
             let indexes = table.unique_keys().into_iter().map(|(index, _)| entries(&table.name, &index));
@@ -330,7 +381,7 @@ impl Effects<'_> {
                 let mut reads = set(&key.columns);
                 reads.insert(EXISTENCE.to_owned());
                 let search = RowEffect::read(child.name.clone(), EffectTarget::Search, reads);
-                effects.push(RowEffect { at_commit: key.deferred, ..search });
+                effects.push(RowEffect { at_commit: key.deferred, looking: Looking::Latest, ..search });
             }
         }
         effects

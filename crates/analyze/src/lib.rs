@@ -12,7 +12,7 @@
 //! |---|---|
 //! | [`effect`] | what a statement does to single rows, constraints included |
 //! | [`transaction`] | procedures as steps with effects, each with its place and text |
-//! | `template`, `unfold` | paths through procedures; how they are found |
+//! | `template`, `unfold`, `live` | paths through procedures; how they are found; which variables matter on the way |
 //! | `closure`, `instance` | which terms must be equal once some are; what was found out about that |
 //! | `split`, `search` | the form of all counterexamples, and the search for one |
 //! | [`robustness`], [`witness`] | the questions and their answers |
@@ -26,6 +26,7 @@ pub mod effect;
 pub mod finding;
 mod instance;
 pub mod lint;
+mod live;
 pub mod log;
 #[cfg(test)]
 mod reference;

@@ -167,12 +167,12 @@ impl<'i, 'a> Course<'i, 'a> {
             own.filter(|(_, earlier)| me.meets(mine, me, earlier)).fold(0, |all, (_, earlier)| all | earlier.writes);
         if mine.reads & theirs.writes & !own != 0 {
             let seen = match me.level {
-                Level::ReadCommitted => Some(when),
-                Level::Snapshot | Level::Serializable => self.began[one],
+                Level::Snapshot | Level::Serializable if mine.latest_reads() == 0 => self.began[one],
+                _ => Some(when),
             };
             match self.ended[two] < seen {
                 true => found.push((two, one, false)),
-                false => found.push((one, two, true)),
+                false => found.push((one, two, mine.watched_reads() != 0)),
             }
         }
     }

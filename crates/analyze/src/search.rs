@@ -14,16 +14,14 @@
 //! instances are put into the graph as well (a refined t1 starts a graph of its own).
 
 use crate::closure::{Closure, Labels, TermGraph, TextNumbers};
+use crate::effect::{LockStrength, Looking};
 use crate::instance::{Follows, InstanceId, Instances, SharedRow};
 use crate::split::{FirstTransaction, Level, OtherTransaction, Role, levels_allow};
-use crate::template::{RowOperation, Template};
+use crate::template::{EXISTS, OperationAt, RowOperation, Template};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
-
-/// An operation of a template: its statement, and its place in it.
-pub(crate) type OperationAt = (usize, usize);
 
 /// How many rows of one transaction may be missing or not.
 const MOST_MISSING: usize = 12;
@@ -82,7 +80,9 @@ impl<'a> Searcher<'a> {
         let taking: Vec<(usize, Level)> = (0..self.templates.len())
             .filter_map(|number| Some((number, levels[self.templates[number].procedure]?)))
             .collect();
-        if taking.iter().all(|(_, level)| *level == Level::Serializable) {
+        let watched =
+            |number: usize| self.templates[number].operations().all(|(_, one)| one.watched_reads() == one.reads);
+        if taking.iter().all(|(number, level)| *level == Level::Serializable && watched(*number)) {
             return SearchOutcome::Nothing;
         }
         let mut steps = 0;
@@ -184,7 +184,10 @@ impl<'a> Searcher<'a> {
     fn splits(&self, first: usize, level: Level) -> Vec<(usize, std::ops::Range<usize>)> {
         let count = self.templates[first].chunks.len();
         match level {
-            Level::ReadCommitted => (0..count).map(|number| (number + 1, number..number + 1)).collect(),
+            // After a statement; and while it waits.
+            Level::ReadCommitted => {
+                (0..count).flat_map(|number| [number + 1, number].map(|prefix| (prefix, number..number + 1))).collect()
+            }
             Level::Snapshot | Level::Serializable => vec![(count, 0..count)],
         }
     }
@@ -196,10 +199,10 @@ struct ChainNode {
     instance: InstanceId,
     template: usize,
     level: Level,
-    /// b1 and a2, where it can be the second.
-    second: Option<(OperationAt, OperationAt)>,
-    /// bm and a1, where it can be the last.
-    last: Option<(OperationAt, OperationAt)>,
+    /// Every b1 and a2 by which it can be the second.
+    second: Vec<(OperationAt, OperationAt)>,
+    /// Every bm and a1 by which it can be the last.
+    last: Vec<(OperationAt, OperationAt)>,
     /// Whether it can stand in between.
     between: bool,
 }
@@ -221,6 +224,9 @@ struct SplitSearch<'s, 'a> {
     edges: Vec<Vec<(usize, OperationAt, OperationAt)>>,
 }
 
+/// Two operations that join two transactions, and the rows of them that must be one.
+type JoiningPair = (OperationAt, OperationAt, SharedRow);
+
 /// The operations of a template with their places.
 fn numbered(template: &Template) -> impl Iterator<Item = (OperationAt, &RowOperation)> {
     let chunks = template.chunks.iter().enumerate();
@@ -229,8 +235,25 @@ fn numbered(template: &Template) -> impl Iterator<Item = (OperationAt, &RowOpera
     })
 }
 
+/// Deletes of rows of a table, each with an insert after it.
+fn anew(template: &Template, table: usize) -> Vec<(OperationAt, OperationAt)> {
+    let comes_or_goes = |(_, one): &(OperationAt, &RowOperation)| one.table == table && one.writes & EXISTS != 0;
+    let changes: Vec<(OperationAt, &RowOperation)> = numbered(template).filter(comes_or_goes).collect();
+    let (deletes, inserts): (Vec<_>, Vec<_>) =
+        changes.into_iter().partition(|(_, one)| one.looking != Looking::Inserting);
+    let after = |(delete, _): &(OperationAt, &RowOperation)| {
+        let delete = *delete;
+        let later = inserts.iter().filter(move |(insert, _)| insert.0 >= delete.0);
+        later.map(move |(insert, _)| (delete, *insert)).collect::<Vec<_>>()
+    };
+    deletes.iter().flat_map(after).collect()
+}
+
 impl SplitSearch<'_, '_> {
     fn run(&mut self) -> Option<SplitFound> {
+        if self.first.level == Level::ReadCommitted && self.first.prefix == self.splitting.start {
+            return self.inserted_anew();
+        }
         let seconds = self.seconds();
         if seconds.is_empty() {
             return None;
@@ -247,6 +270,32 @@ impl SplitSearch<'_, '_> {
         }
         self.join()?;
         self.walk()
+    }
+
+    /// A statement of t1 waits for another one that has deleted its row, finds nothing, and does not see that the other one inserts it anew before it
+    /// commits: it is in the middle of the other one, which no split is.
+    fn inserted_anew(&mut self) -> Option<SplitFound> {
+        let (first, templates) = (self.first, self.templates);
+        let waits = |mine: &RowOperation| {
+            let locks = mine.writes != 0 || mine.lock != LockStrength::None;
+            locks && mine.looking == Looking::Statement && first.has_own(mine)
+        };
+        let splitting = numbered(first.template).filter(|((number, _), _)| self.splitting.contains(number));
+        let waiting: Vec<(OperationAt, &RowOperation)> = splitting.filter(|(_, mine)| waits(mine)).collect();
+        for (a1, mine) in waiting {
+            for &(template, level) in self.taking {
+                for (bm, a2) in anew(&templates[template], mine.table) {
+                    let row = |at: OperationAt| mine.row.zip(templates[template].at(at).row);
+                    let unbound = self.instances.unbound(template);
+                    let Some(instance) = self.forced(unbound, row(bm)) else { continue };
+                    let Some(instance) = self.forced(instance, row(a2)) else { continue };
+                    if self.is_allowed(instance, level, Role::Second { read_by: a1 }) {
+                        return Some(self.found(vec![self.first_number, template], vec![(a1, a2), (bm, a1)]));
+                    }
+                }
+            }
+        }
+        None
     }
 
     /// What an instance becomes when a row of t1 is a row of it; nothing if that is impossible, or if t1 itself is refined by it.
@@ -277,7 +326,7 @@ impl SplitSearch<'_, '_> {
     fn has(&self, instance: InstanceId, at: OperationAt) -> bool {
         let (template, labels) = self.instances.get(instance);
         let template = &self.templates[template];
-        self.first.missing.is_empty() || self.first.has(template, &labels, &template.chunks[at.0].operations[at.1])
+        self.first.missing.is_empty() || self.first.has(template, &labels, template.at(at))
     }
 
     fn found(&self, templates: Vec<usize>, links: Vec<(OperationAt, OperationAt)>) -> SplitFound {
@@ -296,27 +345,47 @@ impl SplitSearch<'_, '_> {
         for &(template, level) in self.taking {
             let mut pairs = Vec::new();
             let splitting = numbered(self.first.template).filter(|((number, _), _)| self.splitting.contains(number));
-            for (b1, mine) in splitting.filter(|(_, mine)| self.first.has_own(mine)) {
+            // Nobody gives a parent children while it is being deleted, so who looks for them is not overwritten.
+            let is_overwritten = |mine: &RowOperation| mine.writes != 0 || mine.latest_reads() == 0;
+            for (b1, mine) in splitting.filter(|(_, mine)| self.first.has_own(mine) && is_overwritten(mine)) {
                 for (a2, theirs) in numbered(&self.templates[template]) {
                     if mine.table == theirs.table && mine.reads & theirs.writes != 0 {
                         pairs.push((b1, a2, mine.row.zip(theirs.row)));
                     }
                 }
             }
-            for (b1, a2, rows) in pairs {
-                let unbound = self.instances.unbound(template);
-                let Some(instance) = self.forced(unbound, rows) else { continue };
-                let second = Some((b1, a2)).filter(|_| self.has(instance, a2));
-                if second.is_some() && self.is_allowed(instance, level, Role::Second) {
-                    nodes.push(ChainNode { instance, template, level, second, last: None, between: false });
+            for (same, instance) in self.by_rows(template, pairs) {
+                let is_second = |(b1, a2): &(OperationAt, OperationAt)| {
+                    self.has(instance, *a2) && self.is_allowed(instance, level, Role::Second { read_by: *b1 })
+                };
+                let second: Vec<_> = same.into_iter().filter(is_second).collect();
+                if !second.is_empty() {
+                    nodes.push(ChainNode { instance, template, level, second, last: Vec::new(), between: false });
                 }
             }
         }
         nodes
     }
 
+    /// Pairs of operations of t1 and a template, in whatever order, by the instance that they make of it.
+    fn by_rows(
+        &mut self,
+        template: usize,
+        mut pairs: Vec<JoiningPair>,
+    ) -> Vec<(Vec<(OperationAt, OperationAt)>, InstanceId)> {
+        pairs.sort_by_key(|(_, _, rows)| *rows);
+        let mut found = Vec::new();
+        for same in pairs.chunk_by(|one, other| one.2 == other.2) {
+            let unbound = self.instances.unbound(template);
+            if let Some(instance) = self.forced(unbound, same[0].2) {
+                found.push((same.iter().map(|(from, to, _)| (*from, *to)).collect(), instance));
+            }
+        }
+        found
+    }
+
     /// Pairs of operations that close the cycle: bm, a1, and their rows.
-    fn closing(&self, template: usize) -> Vec<(OperationAt, OperationAt, SharedRow)> {
+    fn closing(&self, template: usize) -> Vec<JoiningPair> {
         let mut pairs = Vec::new();
         for (bm, theirs) in numbered(&self.templates[template]) {
             for (a1, mine) in numbered(self.first.template).filter(|(_, mine)| self.first.has_own(mine)) {
@@ -328,16 +397,18 @@ impl SplitSearch<'_, '_> {
         pairs
     }
 
+    /// Whether an instance can be the last, by a pair that closes the cycle.
+    fn is_last(&self, instance: InstanceId, level: Level, (by, onto): (OperationAt, OperationAt)) -> bool {
+        self.has(instance, by) && self.is_allowed(instance, level, Role::Last { by, onto })
+    }
+
     fn lasts(&mut self) -> Vec<ChainNode> {
         let mut nodes = Vec::new();
         for &(template, level) in self.taking {
-            for (bm, a1, rows) in self.closing(template) {
-                let unbound = self.instances.unbound(template);
-                let Some(instance) = self.forced(unbound, rows) else { continue };
-                let last = Some((bm, a1)).filter(|_| self.has(instance, bm));
-                if last.is_some() && self.is_allowed(instance, level, Role::Last) {
-                    nodes.push(ChainNode { instance, template, level, second: None, last, between: false });
-                }
+            let closing = self.closing(template);
+            for (same, instance) in self.by_rows(template, closing) {
+                let last = same.into_iter().filter(|pair| self.is_last(instance, level, *pair)).collect();
+                nodes.push(ChainNode { instance, template, level, second: Vec::new(), last, between: false });
             }
         }
         nodes
@@ -349,7 +420,14 @@ impl SplitSearch<'_, '_> {
             let unbound = self.instances.unbound(template);
             let Some(instance) = self.forced(unbound, None) else { continue };
             if self.is_allowed(instance, level, Role::Between) {
-                nodes.push(ChainNode { instance, template, level, second: None, last: None, between: true });
+                nodes.push(ChainNode {
+                    instance,
+                    template,
+                    level,
+                    second: Vec::new(),
+                    last: Vec::new(),
+                    between: true,
+                });
             }
         }
         nodes
@@ -357,14 +435,16 @@ impl SplitSearch<'_, '_> {
 
     /// The second is the last.
     fn both_at_once(&mut self, seconds: &[ChainNode]) -> Option<SplitFound> {
-        for node in seconds.iter().filter(|node| levels_allow(self.first.level, node.level, node.level)) {
+        for node in seconds {
             for (bm, a1, rows) in self.closing(node.template) {
                 let Some(instance) = self.forced(node.instance, rows) else { continue };
-                if let Some(second) = node.second
-                    && self.has(instance, second.1)
-                    && self.has(instance, bm)
-                    && self.is_allowed(instance, node.level, Role::Second)
-                    && self.is_allowed(instance, node.level, Role::Last)
+                let can_second = |(b1, a2): &(OperationAt, OperationAt)| {
+                    self.has(instance, *a2)
+                        && self.levels_allow(node, *b1, node, (bm, a1))
+                        && self.is_allowed(instance, node.level, Role::Second { read_by: *b1 })
+                };
+                if let Some(&second) = node.second.iter().find(|pair| can_second(pair))
+                    && self.is_last(instance, node.level, (bm, a1))
                 {
                     let templates = vec![self.first_number, node.template];
                     return Some(self.found(templates, vec![second, (bm, a1)]));
@@ -377,17 +457,30 @@ impl SplitSearch<'_, '_> {
 
 /// The graph of instances.
 impl SplitSearch<'_, '_> {
+    /// Whether the levels of the first, a second and a last leave room for a cycle, or PostgreSQL does not know of what it begins or ends with.
+    fn levels_allow(
+        &self,
+        second: &ChainNode,
+        b1: OperationAt,
+        last: &ChainNode,
+        (bm, a1): (OperationAt, OperationAt),
+    ) -> bool {
+        levels_allow(self.first.level, second.level, last.level)
+            || !self.first.watches(b1)
+            || !self.first.is_watched(&self.templates[last.template], bm, a1)
+    }
+
     /// Puts an instance into the graph, if it can be anything there.
     fn add(&mut self, node: ChainNode) {
-        if node.second.is_none() && node.last.is_none() && !node.between {
+        if node.second.is_empty() && node.last.is_empty() && !node.between {
             return;
         }
         let same = self.known.entry(node.instance).or_default();
         let is_like = |number: &usize| {
             let known = &self.nodes[*number];
             known.level == node.level
-                && known.second.is_some() >= node.second.is_some()
-                && known.last.is_some() >= node.last.is_some()
+                && node.second.iter().all(|pair| known.second.contains(pair))
+                && node.last.iter().all(|pair| known.last.contains(pair))
                 && known.between >= node.between
         };
         if same.iter().any(is_like) {
@@ -452,15 +545,18 @@ impl SplitSearch<'_, '_> {
             return;
         }
         let allows = |role: Role| self.is_allowed(instance, node.level, role);
-        let second = node.second.filter(|by| self.has(instance, by.1) && allows(Role::Second));
-        let last = node.last.filter(|by| self.has(instance, by.0) && allows(Role::Last));
+        let can_second =
+            |(b1, a2): &(OperationAt, OperationAt)| self.has(instance, *a2) && allows(Role::Second { read_by: *b1 });
+        let second = node.second.iter().copied().filter(can_second).collect();
+        let last = node.last.iter().copied().filter(|pair| self.is_last(instance, node.level, *pair)).collect();
         let between = node.between && allows(Role::Between);
         self.add(ChainNode { instance, second, last, between, ..node });
     }
 
     /// The shortest way from a second to a last.
     fn walk(&self) -> Option<SplitFound> {
-        let starts: Vec<usize> = (0..self.nodes.len()).filter(|&number| self.nodes[number].second.is_some()).collect();
+        let starts: Vec<usize> =
+            (0..self.nodes.len()).filter(|&number| !self.nodes[number].second.is_empty()).collect();
         starts.into_iter().find_map(|start| self.walk_from(start))
     }
 
@@ -470,9 +566,8 @@ impl SplitSearch<'_, '_> {
         while let Some(number) = queue.pop_front() {
             for &(next, from, to) in &self.edges[number] {
                 let node = &self.nodes[next];
-                let ends = node.last.filter(|_| levels_allow(self.first.level, self.nodes[start].level, node.level));
-                if let Some(last) = ends {
-                    return Some(self.told(start, number, (next, from, to), last, &before));
+                if let Some(ends) = self.ends(start, next) {
+                    return Some(self.told(start, number, (next, from, to), ends, &before));
                 }
                 if node.between && next != start && before[next].is_none() {
                     before[next] = Some((number, from, to));
@@ -483,12 +578,19 @@ impl SplitSearch<'_, '_> {
         None
     }
 
+    /// What a cycle from a second to a last can begin and end with.
+    fn ends(&self, start: usize, end: usize) -> Option<[(OperationAt, OperationAt); 2]> {
+        let (start, end) = (&self.nodes[start], &self.nodes[end]);
+        let mut pairs = start.second.iter().flat_map(|second| end.last.iter().map(move |last| [*second, *last]));
+        pairs.find(|[second, last]| self.levels_allow(start, second.0, end, *last))
+    }
+
     fn told(
         &self,
         start: usize,
         number: usize,
         end: (usize, OperationAt, OperationAt),
-        last: (OperationAt, OperationAt),
+        [second, last]: [(OperationAt, OperationAt); 2],
         before: &[Option<(usize, OperationAt, OperationAt)>],
     ) -> SplitFound {
         let mut templates = vec![self.nodes[end.0].template];
@@ -502,7 +604,6 @@ impl SplitSearch<'_, '_> {
         }
         templates.push(self.nodes[start].template);
         templates.push(self.first_number);
-        let second = self.nodes[start].second.unwrap_or_default();
         links.push(second);
         templates.reverse();
         links.reverse();

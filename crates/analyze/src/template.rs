@@ -17,10 +17,13 @@ pub(crate) type ColumnSet = u128;
 /// The bit of whether a row exists.
 pub(crate) const EXISTS: ColumnSet = 1;
 
-use crate::effect::LockStrength;
+use crate::effect::{LockStrength, Looking};
 
 /// A number of a term in its template.
 pub(crate) type TermId = usize;
+
+/// An operation of a template: its statement, and its place in it.
+pub(crate) type OperationAt = (usize, usize);
 
 /// A term.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -54,9 +57,21 @@ pub(crate) struct RowOperation {
     pub(crate) inserts: bool,
     /// The same, and nobody ever takes the row away again.
     pub(crate) inserts_once: bool,
+    /// Who looks.
+    pub(crate) looking: Looking,
 }
 
 impl RowOperation {
+    /// What it reads so that PostgreSQL remembers it at serializable: constraints look in their own way.
+    pub(crate) fn watched_reads(&self) -> ColumnSet {
+        if self.looking == Looking::Statement { self.reads } else { 0 }
+    }
+
+    /// What it reads of the latest state, whatever the snapshot of its transaction.
+    pub(crate) fn latest_reads(&self) -> ColumnSet {
+        if matches!(self.looking, Looking::Latest | Looking::Inserting) { self.reads } else { 0 }
+    }
+
     /// Whether the two are in conflict if they meet on one row.
     pub(crate) fn conflicts(&self, other: &RowOperation) -> bool {
         self.table == other.table && (self.writes & (other.reads | other.writes)) | (self.reads & other.writes) != 0
@@ -88,7 +103,7 @@ pub(crate) struct Chunk {
 }
 
 /// A path through a procedure.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Template {
     /// The procedure, by number.
     pub(crate) procedure: usize,
@@ -107,6 +122,11 @@ impl Template {
     pub(crate) fn operations(&self) -> impl Iterator<Item = (usize, &RowOperation)> {
         let numbered = self.chunks.iter().enumerate();
         numbered.flat_map(|(number, chunk)| chunk.operations.iter().map(move |operation| (number, operation)))
+    }
+
+    /// The operation at a place.
+    pub(crate) fn at(&self, (number, place): OperationAt) -> &RowOperation {
+        &self.chunks[number].operations[place]
     }
 
     /// The number of a term, which is added if it is new.

@@ -9,7 +9,7 @@
 //!
 //! Each step keeps its place and its text, so that whatever is found can be shown where it stands. What is not supported has a place, too.
 
-use crate::effect::{Effects, Ways};
+use crate::effect::{Effects, Looking, Ways};
 use skew_program::{FlowAction, Procedure, Program};
 use skew_sql::catalog::Table;
 use skew_sql::touched::{Extremum, ParentKey, TestedVariables, ValueOrigin};
@@ -25,6 +25,10 @@ pub struct Transactions {
     pub procedures: Vec<TransactionFlow>,
     /// What is not supported, with its place.
     pub unsupported: Vec<Unsupported>,
+    /// Whether somebody sees numbers that sequences gave to rows.
+    pub numbered: bool,
+    /// Whether a key or ON CONFLICT looks at what PostgreSQL does not watch at serializable.
+    pub forgets: bool,
     /// The columns of each table by name.
     pub(crate) columns: BTreeMap<String, Vec<String>>,
     /// The columns of each table's primary key.
@@ -96,8 +100,12 @@ impl Transactions {
         let columns = catalog.tables.iter().map(|(name, table)| (name.clone(), table.column_names())).collect();
         let parents = catalog.tables.iter().map(|(name, table)| (name.clone(), parents(catalog, table))).collect();
         let keys = catalog.tables.iter().map(|(name, table)| (name.clone(), table.key_columns())).collect();
+        let numbered = program.procedures().iter().flat_map(|one| one.flow()).any(|step| step.touches.numbered);
+        let steps = procedures.iter().flat_map(|procedure: &TransactionFlow| &procedure.steps);
+        let mut effects = steps.flat_map(|step| step.ways.iter().flatten());
+        let forgets = effects.any(|effect| effect.looking != Looking::Statement);
         let given_rows = rows.rows().filter_map(|(key, row)| given_row(catalog, key, row)).collect();
-        Transactions { procedures, unsupported, columns, keys, parents, given_rows }
+        Transactions { procedures, unsupported, numbered, forgets, columns, keys, parents, given_rows }
     }
 }
 
@@ -135,6 +143,17 @@ fn parents(catalog: &Catalog, table: &Table) -> Vec<(String, Vec<usize>)> {
     catalog.parents_of(table).into_iter().filter_map(by_key).collect()
 }
 
+/// Whether a query has found something is anything here, and no variable that it goes into.
+fn without_count(action: FlowAction) -> FlowAction {
+    match action {
+        FlowAction::Into(slots) => match slots.into_iter().filter(|slot| *slot > 0).collect::<Vec<usize>>() {
+            none if none.is_empty() => FlowAction::Run,
+            slots => FlowAction::Into(slots),
+        },
+        other => other,
+    }
+}
+
 fn steps(procedure: &Procedure, effects: &mut Effects<'_>, unsupported: &mut Vec<Unsupported>) -> Vec<TransactionStep> {
     let mut steps = Vec::new();
     for step in procedure.flow() {
@@ -151,7 +170,7 @@ fn steps(procedure: &Procedure, effects: &mut Effects<'_>, unsupported: &mut Vec
             counts_rows: step.touches.counts_rows,
             tested: step.touches.tested,
             result_table: step.touches.tables.first().map(|touch| touch.table.clone()),
-            action: step.action,
+            action: without_count(step.action),
         });
     }
     steps

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   IF … THEN … ELSE                both, whatever the condition says
-//!   WHILE, LOOP, REPEAT, FOR        0, 1 and 2 rounds
+//!   WHILE, LOOP, REPEAT, FOR        0, 1 and 2 rounds; what a loop sets has any value where a round begins (`live`)
 //!   UPDATE … WHERE key AND more     it fits; or it does not: the read stays, the write goes
 //!   UPDATE … WHERE key              the same where rows come and go; where they do not, a row is there for all or for nobody, which `search` decides
 //!   SELECT … INTO c                 c is what was read; or, where no row was found, what c was before
@@ -13,11 +13,14 @@
 //! ```
 //!
 //! More paths than there are only make the answer more careful, fewer would make it wrong: a write that is left out lets schedules happen
-//! that it would have forbidden. A statement whose key is NULL finds nothing.
+//! that it would have forbidden. A statement whose key is NULL finds nothing. Paths that have come to one step with the same operations, and with the
+//! same values of all variables that still matter, are one path.
 
 use crate::effect::{EXISTENCE, EffectTarget, Happens, LockStrength, RowEffect};
+use crate::live::LiveVariables;
 use crate::template::{Chunk, ColumnSet, EXISTS, RowOperation, Template, TermId, TermNode};
 use crate::transaction::{TransactionFlow, TransactionStep, Transactions, constant, is_plain};
+use rustc_hash::FxHashSet;
 use skew_program::FlowAction;
 use skew_sql::touched::ValueOrigin;
 use skew_value::Datum;
@@ -149,11 +152,8 @@ pub(crate) fn unfold(
     }
     let mut unfolded = Unfolded { templates: Vec::new(), functions: BTreeSet::new(), given: BTreeSet::new() };
     for (number, procedure) in transactions.procedures.iter().enumerate() {
-        if carries_values(procedure) {
-            return Err(TooMany(format!("{} sets a variable in a loop, for any number of rounds", procedure.name)));
-        }
-        let mut paths =
-            Paths { procedure, vocabulary, options, number, done: Vec::new(), functions: BTreeSet::new(), count: 0 };
+        let (live, done, functions) = (LiveVariables::of(procedure), Vec::new(), BTreeSet::new());
+        let mut paths = Paths { procedure, vocabulary, options, number, live, done, functions };
         let start = paths.start();
         paths.follow(start)?;
         unfolded.templates.append(&mut paths.done);
@@ -168,21 +168,6 @@ pub(crate) fn unfold(
     }
     complete(&mut unfolded.templates);
     Ok(unfolded)
-}
-
-/// Whether there is a SET in a loop: two rounds do not tell what later ones do with its value.
-fn carries_values(procedure: &TransactionFlow) -> bool {
-    let steps = &procedure.steps;
-    let start = |(end, step): (usize, &TransactionStep)| match &step.action {
-        FlowAction::Jump(to) | FlowAction::Branch(to) | FlowAction::Next(_, to) if *to <= end => Some(*to..=end),
-        _ => None,
-    };
-    let is_set = |step: &&TransactionStep| {
-        let reads_nothing = step.ways.iter().all(Vec::is_empty);
-        matches!(step.action, FlowAction::Into(_)) && reads_nothing && !step.outputs.contains(&ValueOrigin::Unknown)
-    };
-    let mut bodies = steps.iter().enumerate().filter_map(start);
-    bodies.any(|body| steps[body].iter().any(|step| is_set(&step)))
 }
 
 /// Gives every row the columns that others look up in such a row, so that what two instances have to agree on is a term of both.
@@ -208,7 +193,7 @@ fn complete(templates: &mut [Template]) {
 }
 
 /// A path on its way.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct OpenPath {
     at: usize,
     variables: BTreeMap<usize, TermId>,
@@ -224,9 +209,9 @@ struct Paths<'a> {
     vocabulary: &'a Vocabulary,
     options: UnfoldOptions,
     number: usize,
+    live: LiveVariables,
     done: Vec<Template>,
     functions: BTreeSet<String>,
-    count: usize,
 }
 
 /// Steps.
@@ -250,11 +235,16 @@ impl Paths<'_> {
 
     fn follow(&mut self, start: OpenPath) -> Result<(), TooMany> {
         let mut open = vec![start];
-        while let Some(path) = open.pop() {
-            self.count += 1;
-            if self.count > MOST_PATHS {
+        let mut known: FxHashSet<OpenPath> = FxHashSet::default();
+        while let Some(mut path) = open.pop() {
+            path.variables.retain(|slot, _| self.live.matters(path.at, *slot));
+            if !known.insert(path.clone()) {
+                continue;
+            }
+            if known.len() > MOST_PATHS {
                 return Err(TooMany(format!("{} has more than {MOST_PATHS} paths", self.procedure.name)));
             }
+            self.live.any_value(path.at).for_each(|slot| path.set_to_any(slot));
             match self.procedure.steps.get(path.at) {
                 None => self.close(path),
                 Some(step) if step.action == FlowAction::End => self.close(path),
@@ -267,7 +257,6 @@ impl Paths<'_> {
     fn close(&mut self, path: OpenPath) {
         let mut template = path.template;
         template.chunks.extend(path.at_commit);
-        template.chunks.retain(|chunk| !chunk.operations.is_empty());
         if !template.chunks.is_empty() && !self.done.iter().any(|known| known.is_like(&template)) {
             self.done.push(template);
         }
@@ -287,6 +276,7 @@ impl Paths<'_> {
                 if !self.options.atomic {
                     variant.split_updates();
                 }
+                variant.template.chunks.retain(|chunk| !chunk.operations.is_empty());
                 for later in self.commits(way, variant) {
                     self.act(step, later, row, &mut paths);
                 }
@@ -304,7 +294,7 @@ impl Paths<'_> {
                 path.template.chunks.push(Chunk { step: path.at, operations: Vec::new(), at_commit: true });
                 self.effect(effect, path, None).into_iter().map(move |(mut path, _)| {
                     let later = path.template.chunks.split_off(done);
-                    path.at_commit.extend(later);
+                    path.at_commit.extend(later.into_iter().filter(|chunk| !chunk.operations.is_empty()));
                     path
                 })
             };
@@ -325,8 +315,7 @@ impl Paths<'_> {
                 paths.push(path);
             }
             FlowAction::Count(slot) => {
-                let term = path.free();
-                path.variables.insert(*slot, term);
+                path.set_to_any(*slot);
                 paths.push(path);
             }
             FlowAction::Branch(otherwise) => {
@@ -336,10 +325,7 @@ impl Paths<'_> {
             FlowAction::Jump(to) => paths.extend(path.jump(here, *to)),
             FlowAction::Next(slots, done) => {
                 paths.extend(path.clone().jump(here, *done));
-                for slot in slots.clone() {
-                    let term = path.free();
-                    path.variables.insert(slot, term);
-                }
+                slots.clone().for_each(|slot| path.set_to_any(slot));
                 paths.push(path);
             }
             FlowAction::Abort => {}
@@ -355,20 +341,26 @@ impl Paths<'_> {
         mut path: OpenPath,
         paths: &mut Vec<OpenPath>,
     ) {
-        let reads = !step.ways.iter().all(Vec::is_empty);
-        if reads {
-            // No row was found: the variables keep what they had.
-            paths.push(path.clone());
-        }
+        let (before, known, after) = (path.clone(), path.template.terms.len(), path.at);
+        let mut is_anything = true;
         for (slot, output) in slots.iter().zip(&step.outputs) {
+            if !self.live.matters(after, *slot) {
+                continue;
+            }
             let term = match output {
                 ValueOrigin::Column(_, column) => self.column(step, column, row, &mut path),
                 other => self.value(other, &mut path),
             };
+            is_anything &=
+                term.is_some_and(|term| term >= known && matches!(path.template.terms[term], TermNode::Free(_)));
             match term {
                 Some(term) => path.variables.insert(*slot, term),
                 None => path.variables.remove(slot),
             };
+        }
+        // No row was found: the variables keep what they had, which is something, too.
+        if !is_anything && !step.ways.iter().all(Vec::is_empty) {
+            paths.push(before);
         }
         paths.push(path);
     }
@@ -410,6 +402,8 @@ impl Paths<'_> {
             }
             // 1 and 1.0 are equal, and written differently.
             ValueOrigin::Constant(_) => Some(path.free()),
+            // How many rows the last change touched is in no variable of the procedure.
+            ValueOrigin::Variable(0) => Some(path.free()),
             ValueOrigin::Variable(slot) => path.variables.get(slot).copied(),
             ValueOrigin::Computed(text, arguments) => {
                 let arguments: Option<Vec<TermId>> = arguments.iter().map(|one| self.value(one, path)).collect();
@@ -445,8 +439,8 @@ impl Paths<'_> {
         };
         let writes = vocabulary.bits(&effect.table, &effect.writes, cells);
         let inserts_once = effect.inserts && !vocabulary.losing.contains(&effect.table);
-        let (lock, inserts) = (effect.lock, effect.inserts);
-        let operation = RowOperation { table, row: target, reads, writes, lock, inserts, inserts_once };
+        let (lock, inserts, looking) = (effect.lock, effect.inserts, effect.looking);
+        let operation = RowOperation { table, row: target, reads, writes, lock, inserts, inserts_once, looking };
         let told = target.filter(|_| !effect.table.contains('@')).or(row);
         self.happening(effect, operation, path).into_iter().map(|path| (path, told)).collect()
     }
@@ -529,6 +523,11 @@ impl OpenPath {
     fn free(&mut self) -> TermId {
         self.fresh += 1;
         self.template.term(TermNode::Free(self.fresh))
+    }
+
+    fn set_to_any(&mut self, slot: usize) {
+        let term = self.free();
+        self.variables.insert(slot, term);
     }
 
     fn with(mut self, operation: RowOperation) -> OpenPath {

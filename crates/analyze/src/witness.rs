@@ -9,9 +9,9 @@
 //! ```
 
 use crate::closure::{Closure, Labels, TermGraph, TextNumbers};
-use crate::search::{OperationAt, SplitFound};
+use crate::search::SplitFound;
 use crate::split::Level;
-use crate::template::{RowOperation, Template, TermNode};
+use crate::template::{OperationAt, RowOperation, Template, TermNode};
 use crate::transaction::Transactions;
 use skew_value::Place;
 use std::collections::BTreeMap;
@@ -124,7 +124,7 @@ impl Witness {
         };
         let dependency = |(number, (from, to)): (usize, &(OperationAt, OperationAt))| {
             let next = (number + 1) % count;
-            let operation = |instance: usize, at: &OperationAt| &used[instance].chunks[at.0].operations[at.1];
+            let operation = |instance: usize, at: &OperationAt| used[instance].at(*at);
             let (one, other) = (operation(number, from), operation(next, to));
             Dependency {
                 from: (number, place(number, *from)),
@@ -209,7 +209,7 @@ pub(crate) fn values(used: &[&Template], found: &SplitFound) -> Vec<Vec<usize>> 
         .collect();
     let parts: Vec<(&TermGraph, &Labels)> = graphs.iter().zip(&labels).collect();
     let mut closure = Closure::new(&parts);
-    let row = |instance: usize, at: OperationAt| used[instance].chunks[at.0].operations[at.1].row;
+    let row = |instance: usize, at: OperationAt| used[instance].at(at).row;
     for (number, (from, to)) in found.links.iter().enumerate() {
         let next = (number + 1) % used.len();
         if let (Some(from), Some(to)) = (row(number, *from), row(next, *to)) {

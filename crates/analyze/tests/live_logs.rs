@@ -10,6 +10,9 @@ use skew_workload::{Url, Value};
 use std::path::Path;
 use std::time::Duration;
 
+#[path = "live/functions.rs"]
+mod functions;
+
 const SCHEMA: &str = "CREATE TABLE product (id INT PRIMARY KEY, stock INT NOT NULL, sold INT NOT NULL);";
 const LAST: &str = "SELECT 'this is the last line'";
 

@@ -8,6 +8,10 @@ use skew_program::{Program, ProgramError};
 use skew_sql::{Stop, Storage, Write};
 use skew_value::{Dialect, SqlError};
 
+/// What a program with EXCLUDE is told, since a server lets writers pass whose rows do not exclude each other.
+const EXCLUDING: &str = "warning: a table has EXCLUDE: at the levels of engines whoever writes to it is taken to wait for all others who do, so that what \
+they do beside that is not tried in every order";
+
 /// The levels of the papers that are asked when nobody says which.
 pub const LEVELS_OF_PAPERS: [IsolationLevel; 3] =
     [IsolationLevel::ReadCommitted, IsolationLevel::Snapshot, IsolationLevel::Serializable];
@@ -20,7 +24,12 @@ pub struct ProgramFile {
     pub text: String,
     /// What that means.
     pub program: Program,
+    /// Whether levels of both engines are asked of a text that is nobody's: then PostgreSQL computes for both.
+    is_for_both: bool,
 }
+
+const FOR_BOTH: &str = "warning: the levels are those of two engines, and the program names no dialect: what its expressions come to is computed as \
+PostgreSQL does, at all levels; ask for the levels of one engine at a time where the two compute differently";
 
 impl ProgramFile {
     /// Understands a text, in which time begins at a moment, and which is asked at these levels: one that names no dialect is PostgreSQL's, unless
@@ -33,6 +42,7 @@ impl ProgramFile {
     ) -> Result<ProgramFile, Complaint> {
         let asks =
             |engine: Engine| levels.iter().filter_map(|level| level.of_engine()).any(|one| one.engine() == engine);
+        let is_for_both = asks(Engine::Mysql) && asks(Engine::Postgres) && skew_program::dialect_of(&text).is_none();
         let is_mysql = asks(Engine::Mysql) && !asks(Engine::Postgres);
         let unnamed = if is_mysql { Dialect::MySql } else { Dialect::Postgres };
         let program = Program::parse_in(&text, clock.0, unnamed).map_err(|error| complaint(&name, &error))?;
@@ -40,7 +50,7 @@ impl ProgramFile {
             let advice = "add lines like `SESSION alice: CALL withdraw(1, 60, @a);`";
             return Err(Complaint::new(&name, "no SESSION calls anything".to_owned(), advice));
         }
-        Ok(ProgramFile { name, text, program })
+        Ok(ProgramFile { name, text, program, is_for_both })
     }
 
     /// What its parser warns of, a line each.
@@ -48,7 +58,10 @@ impl ProgramFile {
         let told = |place: skew_value::Place, message: &str| {
             format!("warning: line {}, column {}: {message}", place.line, place.column)
         };
-        self.program.warnings().iter().map(move |warning| told(warning.place, &warning.message))
+        let of_text = self.program.warnings().iter().map(move |warning| told(warning.place, &warning.message));
+        let excludes = self.program.initial().0.tables.values().any(|table| table.excludes());
+        let of_file = [(self.is_for_both, FOR_BOTH), (excludes, EXCLUDING)];
+        of_text.chain(of_file.into_iter().filter(|(is_so, _)| *is_so).map(|(_, told)| told.to_owned()))
     }
 
     /// The levels of the engine that it is written for: those that are asked when nobody says which.

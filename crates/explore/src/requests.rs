@@ -183,6 +183,20 @@ impl<'a> Requests<'a> {
         self.turn.as_mut().and_then(ServerTurn::commit)
     }
 
+    /// A place in the transaction to go back to.
+    pub(crate) fn savepoint(&self) -> usize {
+        self.turn.as_ref().map_or(self.cursor, ServerTurn::savepoint)
+    }
+
+    /// Takes back what was written behind a savepoint. What was read has been read; what a server locked for it is free where its engine says
+    /// so.
+    pub(crate) fn back_to(&mut self, savepoint: usize) -> Result<(), Interrupt> {
+        match &mut self.turn {
+            Some(turn) => turn.back_to(savepoint, self.keys),
+            None => Err(Interrupt::Failed("ROLLBACK TO a savepoint at a level that is none of an engine".to_owned())),
+        }
+    }
+
     /// Whether a server has the answers.
     pub(crate) fn is_on_server(&self) -> bool {
         self.turn.is_some()
@@ -208,6 +222,15 @@ impl<'a> Requests<'a> {
         let number = self.keys.number(key);
         match &mut self.turn {
             Some(turn) => turn.lock(number, self.keys, kind),
+            None => self.read(key, true),
+        }
+    }
+
+    /// Locks a row that the statement has found in what it read plainly.
+    pub(crate) fn lock_found(&mut self, key: &RowKey, kind: StatementKind) -> Result<Option<Row>, Interrupt> {
+        let number = self.keys.number(key);
+        match &mut self.turn {
+            Some(turn) => turn.lock_found(number, self.keys, kind),
             None => self.read(key, true),
         }
     }

@@ -9,8 +9,8 @@ use skew_check::Updates;
 use skew_history::SessionId;
 use skew_sql::storage::look_by_scan;
 use skew_sql::{
-    AdvisoryRequest, Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SequenceId, SequenceRule,
-    SpaceId, Stop, Storage, Write, by_place,
+    AdvisoryRequest, Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SavepointId, SequenceId,
+    SequenceRule, SpaceId, Stop, Storage, Write, by_place,
 };
 use skew_value::{SqlError, SqlState};
 
@@ -143,6 +143,14 @@ impl Storage for SteeredView<'_> {
 
     fn advisory(&mut self, _: i128, _: AdvisoryRequest) -> Result<bool, Stop> {
         refused("an advisory lock")
+    }
+
+    fn savepoint(&mut self) -> Result<SavepointId, Stop> {
+        self.store.numbered_savepoint(self.session)
+    }
+
+    fn back_to(&mut self, savepoint: SavepointId) -> Result<(), Stop> {
+        self.store.rollback_to_savepoint(self.session, &savepoint.0.to_string())
     }
 
     fn now(&self) -> i64 {

@@ -246,6 +246,11 @@ impl OpenTransaction {
         self.savepoints.push(Savepoint { name: name.to_owned(), checkpoint, steered_writes });
     }
 
+    /// How many savepoints are set.
+    pub(crate) fn savepoint_count(&self) -> usize {
+        self.savepoints.len()
+    }
+
     /// The savepoint of a name goes, with all behind it; whether there is one.
     pub(crate) fn release(&mut self, name: &str) -> bool {
         let place = self.savepoints.iter().rposition(|savepoint| savepoint.name == name);

@@ -14,7 +14,7 @@ use crate::statement::{Checkpoint, OpenStatement, StatementEnding, Told};
 use crate::steering::refused;
 use crate::store::Store;
 use skew_history::SessionId;
-use skew_sql::{Interrupt, Stop};
+use skew_sql::{Interrupt, SavepointId, Stop};
 use skew_value::{SqlError, SqlState};
 
 impl Store {
@@ -98,6 +98,13 @@ impl Store {
         let (checkpoint, steered_writes) = (self.checkpoint(session)?, self.steered_writes(session));
         self.transaction_mut(session)?.save(name, checkpoint, steered_writes);
         Ok(())
+    }
+
+    /// A savepoint of a procedure, which looks after names itself: its number is its name here.
+    pub(crate) fn numbered_savepoint(&mut self, session: SessionId) -> Result<SavepointId, Stop> {
+        let number = self.transaction(session)?.savepoint_count();
+        self.savepoint(session, &number.to_string())?;
+        Ok(SavepointId(number))
     }
 
     /// RELEASE SAVEPOINT.

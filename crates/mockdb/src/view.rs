@@ -17,8 +17,8 @@ use crate::store::Store;
 use skew_history::SessionId;
 use skew_sql::storage::look_by_scan;
 use skew_sql::{
-    AdvisoryRequest, Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SequenceId, SequenceRule,
-    SpaceId, Stop, Storage, Write,
+    AdvisoryRequest, Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SavepointId, SequenceId,
+    SequenceRule, SpaceId, Stop, Storage, Write,
 };
 use std::ops::{Deref, DerefMut};
 
@@ -213,6 +213,14 @@ impl Storage for LevelView<'_> {
         let session = self.session;
         let number = self.store.tell_number(session, |store| store.advisory(session, key, request).map(i128::from))?;
         Ok(number != 0)
+    }
+
+    fn savepoint(&mut self) -> Result<SavepointId, Stop> {
+        self.store.numbered_savepoint(self.session)
+    }
+
+    fn back_to(&mut self, savepoint: SavepointId) -> Result<(), Stop> {
+        self.store.rollback_to_savepoint(self.session, &savepoint.0.to_string())
     }
 
     fn now(&self) -> i64 {

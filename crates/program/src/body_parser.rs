@@ -10,7 +10,7 @@
 use crate::file_parser::Parser;
 use crate::source::{Piece, Spot, syntax};
 use crate::syntax::*;
-use skew_value::{Place, SqlError};
+use skew_value::{Dialect, Place, SqlError};
 use sqlparser::tokenizer::Token;
 
 impl Parser<'_> {
@@ -148,7 +148,7 @@ impl Parser<'_> {
         self.end_label(label)
     }
 
-    fn end_label(&mut self, label: &Option<Name>) -> Result<(), SqlError> {
+    pub(super) fn end_label(&mut self, label: &Option<Name>) -> Result<(), SqlError> {
         if self.spot().token == Token::SemiColon || self.spot().name().is_none() {
             return Ok(());
         }
@@ -178,7 +178,7 @@ impl Parser<'_> {
         self.expect_word("do")?;
         let body = self.statements_until(&["end"])?;
         self.end_of("for", &label)?;
-        Ok(StatementKind::For { label, row, query, body })
+        Ok(StatementKind::For { label, row: LoopRow::Row(row), query, body, tells: false })
     }
 
     fn plain_statement(&mut self) -> Result<StatementKind, SqlError> {
@@ -191,6 +191,8 @@ impl Parser<'_> {
             "case" => self.case(),
             "leave" | "iterate" => self.jump(word == "leave"),
             "signal" => self.signal(),
+            "savepoint" | "release" => self.savepoint(),
+            "rollback" if (1..3).any(|count| self.ahead(count).is_word("to")) => self.savepoint(),
             "rollback" => {
                 self.advance();
                 Ok(StatementKind::Rollback)
@@ -330,6 +332,29 @@ impl Parser<'_> {
         Ok(StatementKind::Signal { state, message })
     }
 
+    /// SAVEPOINT a, RELEASE [SAVEPOINT] a, ROLLBACK [WORK] TO [SAVEPOINT] a.
+    fn savepoint(&mut self) -> Result<StatementKind, SqlError> {
+        let start = self.next;
+        let verb = match (self.accept_word("savepoint"), self.accept_word("release")) {
+            (true, _) => SavepointVerb::Set,
+            (false, true) => SavepointVerb::Release,
+            (false, false) => {
+                self.expect_word("rollback")?;
+                let _ = self.accept_word("work") || self.accept_word("transaction");
+                self.expect_word("to")?;
+                SavepointVerb::BackTo
+            }
+        };
+        match verb {
+            SavepointVerb::Set => {}
+            // MySQL's RELEASE has the word.
+            SavepointVerb::Release if self.source.dialect == Dialect::MySql => self.expect_word("savepoint")?,
+            SavepointVerb::Release | SavepointVerb::BackTo => drop(self.accept_word("savepoint")),
+        }
+        let name = self.name("the name of a savepoint")?;
+        Ok(StatementKind::Savepoint(verb, name, Piece::plain(start..self.next)))
+    }
+
     /// GET DIAGNOSTICS n = ROW_COUNT.
     fn diagnostics(&mut self) -> Result<StatementKind, SqlError> {
         self.expect_word("get")?;
@@ -345,13 +370,13 @@ impl Parser<'_> {
         Ok(StatementKind::Sql(self.whole_statement()?))
     }
 
-    fn whole_statement(&mut self) -> Result<Piece, SqlError> {
+    pub(super) fn whole_statement(&mut self) -> Result<Piece, SqlError> {
         let start = self.next;
         while !self.is_at_end() && self.spot().token != Token::SemiColon {
             self.advance();
         }
         match self.next > start {
-            true => Ok(Piece { spots: start..self.next, without: None }),
+            true => Ok(Piece::plain(start..self.next)),
             false => Err(self.expected("a statement")),
         }
     }
@@ -366,9 +391,9 @@ impl Parser<'_> {
         while self.accept(&Token::Comma) {
             names.push(self.target()?);
         }
-        let query = Piece { without: Some(into..self.next), ..piece };
+        let query = Piece { instead: vec![(into..self.next, "")], ..piece };
         self.next = end;
-        Ok(StatementKind::SelectInto { query, into: names })
+        Ok(StatementKind::SelectInto { query, into: names, rows: IntoRows::Keep })
     }
 
     fn target(&mut self) -> Result<Name, SqlError> {
@@ -415,7 +440,7 @@ fn refused(word: &str, place: Place) -> SqlError {
             "setting a session's variable in a procedure",
             "use an OUT parameter; a level is given by `CALL … AT level`",
         ),
-        "commit" | "start" | "begin" | "savepoint" | "release" => (
+        "commit" | "start" | "begin" => (
             "ending a transaction inside a procedure",
             "a procedure is one transaction: write two procedures and call one after the other",
         ),
@@ -426,10 +451,7 @@ fn refused(word: &str, place: Place) -> SqlError {
             ("changing the schema in a procedure", "write it before the procedures")
         }
         "prepare" | "execute" | "deallocate" => ("dynamic SQL", "write the statement itself"),
-        other => {
-            let message = format!("a procedure cannot contain {}", other.to_uppercase());
-            return SqlError { message, ..SqlError::unsupported("") }.at(place);
-        }
+        other => return SqlError::unsupported(format!("{} in a procedure", other.to_uppercase())).at(place),
     };
     SqlError::unsupported(construct).with_hint(hint).at(place)
 }

@@ -8,8 +8,8 @@
 //! What is written down is here; a session on its way is a [`Client`](crate::Client).
 
 use crate::bind::Binder;
-use crate::instruction::{Procedure, Target};
-use crate::source::syntax;
+use crate::instruction::{Parameter, Procedure, Target};
+use crate::source::{FIELD_DOT, syntax};
 use crate::syntax::{ArgumentText, CallText, Name, ParameterMode, SessionText};
 use skew_history::IsolationLevel;
 use skew_value::{Datum, Place, SqlError, SqlState, SqlType};
@@ -142,6 +142,25 @@ pub(crate) fn scripts(
     Ok(scripts)
 }
 
+/// What a call gives to all parameters. The last ones may be left out if they have defaults; so may what a function only hands out, which goes into
+/// variables that nobody asks for.
+fn all_arguments(procedure: &Procedure, text: &CallText) -> Option<Vec<ArgumentText>> {
+    let (given, all) = (&text.arguments, &procedure.parameters);
+    let is_handed_out = |parameter: &Parameter| procedure.is_function && parameter.mode == ParameterMode::Out;
+    let leaves_out = given.len() < all.len() && all.iter().any(is_handed_out);
+    let mut given = given.iter().cloned();
+    let mut arguments = Vec::new();
+    for parameter in all {
+        let nowhere = || Name { text: format!("nowhere{FIELD_DOT}{}", parameter.name), place: text.procedure.place };
+        let argument = match is_handed_out(parameter) && leaves_out {
+            true => Some(ArgumentText::Variable(nowhere())),
+            false => given.next().or_else(|| parameter.default.clone().map(ArgumentText::Constant)),
+        };
+        arguments.push(argument?);
+    }
+    given.next().is_none().then_some(arguments)
+}
+
 /// The variables of a session as its calls name them, with the type that the last call so far leaves in them.
 #[derive(Default)]
 struct Known {
@@ -160,13 +179,13 @@ impl Known {
             SqlError::new(SqlState::UNDEFINED_OBJECT, format!("there is no procedure {}", name.text)).at(name.place)
         })?;
         let parameters = &procedures[procedure].parameters;
-        if parameters.len() != text.arguments.len() {
+        let given = all_arguments(&procedures[procedure], text).ok_or_else(|| {
             let (wanted, given) = (parameters.len(), text.arguments.len());
-            return Err(syntax(name.place, format!("{} has {wanted} parameters, the call gives {given}", name.text)));
-        }
+            syntax(name.place, format!("{} has {wanted} parameters, the call gives {given}", name.text))
+        })?;
         let mut arguments = Vec::new();
         let mut set = Vec::new();
-        for (argument, parameter) in text.arguments.iter().zip(parameters) {
+        for (argument, parameter) in given.iter().zip(parameters) {
             let sql_type = parameter.sql_type.clone();
             let argument = match argument {
                 ArgumentText::Constant(piece) if parameter.mode == ParameterMode::In => {

@@ -1,17 +1,18 @@
 //! Turns the tree of a procedure into instructions.
 //!
 //! ```text
-//!   WHILE c DO body END WHILE;      a: Branch c, else b     FOR r IN (q) DO body END FOR;      Open q
-//!                                      body                                                  a: Next r, done b
-//!                                      Jump a                                                   body
-//!                                   b:                                                          Jump a
-//!                                                                                            b:
+//!   WHILE c DO body END WHILE;      a: Branch c, else b
+//!                                      body
+//!                                      Jump a
+//!                                   b:
 //! ```
+//!
+//! Loops over rows, and variables that are rows, are in `rows`.
 //!
 //! A variable that goes out of scope keeps its slot and loses its name, so that the values of a run stand where the statements that
 //! were bound at different places expect them.
 
-use crate::bind::{Binder, ROW_COUNT};
+use crate::bind::{Binder, FunctionNames, ROW_COUNT};
 use crate::instruction::*;
 use crate::source::{FIELD_DOT, Piece, syntax};
 use crate::syntax::*;
@@ -32,10 +33,18 @@ pub(crate) fn compile(binder: &mut Binder<'_>, text: &ProcedureText) -> Result<P
         places: Vec::new(),
         fields: Vec::new(),
         cursors: 0,
+        records: Vec::new(),
     };
+    let is_function = text.language != Language::Psm;
+    compiler.binder.function = is_function.then(|| FunctionNames {
+        name: text.name.text.clone(),
+        parameters: text.parameters.iter().map(|parameter| parameter.name.text.clone()).collect(),
+        rows: Vec::new(),
+    });
     let parameters = compiler.parameters(&text.parameters)?;
     compiler.outermost(&text.body)?;
     compiler.emit(Instruction::End, text.body.place);
+    compiler.binder.function = None;
     Ok(Procedure {
         name: text.name.text.clone(),
         parameters,
@@ -44,25 +53,29 @@ pub(crate) fn compile(binder: &mut Binder<'_>, text: &ProcedureText) -> Result<P
         instructions: compiler.instructions,
         places: compiler.places,
         cursors: compiler.cursors,
+        is_function,
     })
 }
 
-struct Compiler<'b, 'a> {
-    binder: &'b mut Binder<'a>,
+pub(crate) struct Compiler<'b, 'a> {
+    pub(crate) binder: &'b mut Binder<'a>,
     /// By slot; out of scope or hidden ones have no name.
-    variables: Vec<(String, SqlType)>,
+    pub(crate) variables: Vec<(String, SqlType)>,
     /// What each open block declared, and what that hid.
-    scopes: Vec<Vec<Declared>>,
+    pub(crate) scopes: Vec<Vec<Declared>>,
     labels: Vec<Label>,
     instructions: Vec<Instruction>,
     places: Vec<Place>,
     fields: Vec<Field>,
-    cursors: usize,
+    pub(crate) cursors: usize,
+    /// The variables that are rows of any kind, with the scope that each was declared in.
+    pub(crate) records: Vec<(String, usize)>,
 }
 
-struct Declared {
-    slot: usize,
-    hides: Option<usize>,
+/// A variable of a block.
+pub(crate) struct Declared {
+    pub(crate) slot: usize,
+    pub(crate) hides: Option<usize>,
 }
 
 /// A block or loop around the statement that is being compiled.
@@ -79,19 +92,20 @@ impl Compiler<'_, '_> {
     fn parameters(&mut self, texts: &[ParameterText]) -> Result<Vec<Parameter>, SqlError> {
         let mut parameters = Vec::new();
         for text in texts {
-            let sql_type = self.binder.sql_type(&text.sql_type)?;
+            let sql_type = self.binder.sql_type(&text.sql_type, &self.variables)?;
             let slot = self.declare(&text.name, sql_type.clone())?;
             let name = text.name.text.clone();
             if text.mode != ParameterMode::In {
                 self.fields.push(Field { name: name.clone(), sql_type: sql_type.clone(), slot });
             }
-            parameters.push(Parameter { name, mode: text.mode, sql_type, slot });
+            parameters.push(Parameter { name, mode: text.mode, sql_type, slot, default: text.default.clone() });
         }
         Ok(parameters)
     }
 
     fn declare(&mut self, name: &Name, sql_type: SqlType) -> Result<usize, SqlError> {
-        if name.text.contains(FIELD_DOT) || name.text.starts_with('@') {
+        let is_made = name.text.contains(FIELD_DOT) && self.binder.function.is_none();
+        if is_made || name.text.starts_with('@') {
             return Err(syntax(name.place, format!("{} is no name of a variable", name.text)));
         }
         let hides = self.find(&name.text);
@@ -104,7 +118,13 @@ impl Compiler<'_, '_> {
         self.slot(name.text.clone(), sql_type, hides, name.place)
     }
 
-    fn slot(&mut self, name: String, sql_type: SqlType, hides: Option<usize>, place: Place) -> Result<usize, SqlError> {
+    pub(crate) fn slot(
+        &mut self,
+        name: String,
+        sql_type: SqlType,
+        hides: Option<usize>,
+        place: Place,
+    ) -> Result<usize, SqlError> {
         let slot = self.variables.len();
         if slot >= MOST_VARIABLES {
             return Err(SqlError::new(SqlState::TOO_COMPLEX, "the procedure has too many variables").at(place));
@@ -119,11 +139,11 @@ impl Compiler<'_, '_> {
         Ok(slot)
     }
 
-    fn find(&self, name: &str) -> Option<usize> {
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
         self.variables.iter().rposition(|(variable, _)| variable == name)
     }
 
-    fn close_scope(&mut self) {
+    pub(crate) fn close_scope(&mut self) {
         for declared in self.scopes.pop().unwrap_or_default().into_iter().rev() {
             let name = std::mem::take(&mut self.variables[declared.slot].0);
             if let Some(hidden) = declared.hides {
@@ -133,7 +153,7 @@ impl Compiler<'_, '_> {
     }
 
     /// The variable that gets a value of a type.
-    fn target(&self, name: &Name, from: SqlType) -> Result<Target, SqlError> {
+    pub(crate) fn target(&self, name: &Name, from: SqlType) -> Result<Target, SqlError> {
         let slot = self.find(&name.text).ok_or_else(|| {
             let message = format!("there is no variable {}", name.text);
             let error = SqlError::new(SqlState::UNDEFINED_OBJECT, message).at(name.place);
@@ -145,7 +165,7 @@ impl Compiler<'_, '_> {
 
 /// Instructions.
 impl Compiler<'_, '_> {
-    fn emit(&mut self, instruction: Instruction, place: Place) -> usize {
+    pub(crate) fn emit(&mut self, instruction: Instruction, place: Place) -> usize {
         self.instructions.push(instruction);
         self.places.push(place);
         self.instructions.len() - 1
@@ -156,7 +176,7 @@ impl Compiler<'_, '_> {
     }
 
     /// Makes earlier jumps go here.
-    fn land(&mut self, jumps: &[usize]) {
+    pub(crate) fn land(&mut self, jumps: &[usize]) {
         let here = self.here();
         for &jump in jumps {
             match &mut self.instructions[jump] {
@@ -202,7 +222,7 @@ impl Compiler<'_, '_> {
         Ok(())
     }
 
-    fn statements(&mut self, statements: &[Statement]) -> Result<(), SqlError> {
+    pub(crate) fn statements(&mut self, statements: &[Statement]) -> Result<(), SqlError> {
         statements.iter().try_for_each(|statement| self.statement(statement))
     }
 
@@ -214,7 +234,7 @@ impl Compiler<'_, '_> {
             StatementKind::Set(assignments) => {
                 assignments.iter().try_for_each(|(name, value)| self.assign(name, value))
             }
-            StatementKind::SelectInto { query, into } => self.select_into(query, into),
+            StatementKind::SelectInto { query, into, rows } => self.select_into(query, into, *rows),
             StatementKind::Sql(piece) => {
                 let query = self.binder.statement(piece, &self.variables)?;
                 self.emit(Instruction::Execute(query), place);
@@ -227,12 +247,22 @@ impl Compiler<'_, '_> {
             StatementKind::While(label, condition, body) => self.while_loop(label, condition, body, place),
             StatementKind::Loop(label, body) => self.endless_loop(label, body, place),
             StatementKind::Repeat(label, body, condition) => self.repeat_loop(label, body, condition),
-            StatementKind::For { label, row, query, body } => self.for_loop(label, row, query, body),
+            StatementKind::For { label, row, query, body, tells } => {
+                self.telling(*tells, place, |this, round| this.for_loop(label, row, query, body, round))
+            }
+            StatementKind::Range { label, number, bounds, body, tells } => {
+                self.telling(*tells, place, |this, round| this.range_loop(label, number, bounds, body, round))
+            }
             StatementKind::Leave(label) => self.leave(label, place),
             StatementKind::Iterate(label) => self.iterate(label, place),
             StatementKind::Signal { state, message } => self.signal(state, message.as_ref(), place),
             StatementKind::Rollback => {
                 self.emit(Instruction::Rollback, place);
+                Ok(())
+            }
+            StatementKind::Savepoint(verb, name, piece) => {
+                let (name, text) = (Arc::from(name.text.as_str()), self.binder.text_of(piece));
+                self.emit(Instruction::Savepoint(*verb, name, text), place);
                 Ok(())
             }
             StatementKind::RowCount(name) => {
@@ -253,7 +283,10 @@ impl Compiler<'_, '_> {
     }
 
     fn declaration(&mut self, names: &[Name], sql_type: &Piece, default: &Option<Piece>) -> Result<(), SqlError> {
-        let sql_type = self.binder.sql_type(sql_type)?;
+        if self.declares_rows(names, sql_type)? {
+            return Ok(());
+        }
+        let sql_type = self.binder.sql_type(sql_type, &self.variables)?;
         // The default is read before the names exist: DECLARE x INT DEFAULT x takes the outer x.
         let default = match default {
             Some(piece) => Some(self.binder.expression(piece, &self.variables)?),
@@ -271,20 +304,6 @@ impl Compiler<'_, '_> {
                 }
             }
         }
-        Ok(())
-    }
-
-    fn select_into(&mut self, query: &Piece, into: &[Name]) -> Result<(), SqlError> {
-        let query = self.binder.statement(query, &self.variables)?;
-        let types = query.column_types();
-        if types.len() != into.len() {
-            let message = format!("the query has {} columns, INTO names {} variables", types.len(), into.len());
-            return Err(SqlError::new(SqlState::CARDINALITY, message).at(into[0].place));
-        }
-        let targets: Result<Vec<Target>, SqlError> =
-            into.iter().zip(types).map(|(name, from)| self.target(name, from)).collect();
-        let place = query.place;
-        self.emit(Instruction::SelectInto(query, targets?), place);
         Ok(())
     }
 
@@ -374,39 +393,6 @@ impl Compiler<'_, '_> {
         Ok(())
     }
 
-    fn for_loop(
-        &mut self,
-        label: &Option<Name>,
-        row: &Name,
-        query: &Piece,
-        body: &[Statement],
-    ) -> Result<(), SqlError> {
-        let query = self.binder.statement(query, &self.variables)?;
-        let place = query.place;
-        let columns: Vec<(String, SqlType)> = query.columns();
-        if columns.is_empty() {
-            return Err(syntax(place, "FOR goes over the rows of a query"));
-        }
-        let cursor = self.cursors;
-        self.cursors += 1;
-        self.emit(Instruction::Open(cursor, query), place);
-        self.scopes.push(Vec::new());
-        let first = self.variables.len();
-        for (column, sql_type) in columns {
-            let name = format!("{}{FIELD_DOT}{}", row.text, column.to_lowercase());
-            let hides = self.find(&name);
-            self.slot(name, sql_type, hides, place)?;
-        }
-        let again = self.emit(Instruction::Next { cursor, first, done: usize::MAX }, place);
-        self.open_label(label, Some(again))?;
-        self.statements(body)?;
-        self.emit(Instruction::Jump(again), place);
-        self.land(&[again]);
-        self.close_label();
-        self.close_scope();
-        Ok(())
-    }
-
     fn signal(&mut self, state: &str, message: Option<&Piece>, place: Place) -> Result<(), SqlError> {
         let message = match message {
             Some(piece) => Some(self.binder.expression(piece, &self.variables)?),
@@ -419,7 +405,7 @@ impl Compiler<'_, '_> {
 
 /// Labels.
 impl Compiler<'_, '_> {
-    fn open_label(&mut self, name: &Option<Name>, again: Option<usize>) -> Result<(), SqlError> {
+    pub(crate) fn open_label(&mut self, name: &Option<Name>, again: Option<usize>) -> Result<(), SqlError> {
         let text = name.as_ref().map(|name| name.text.clone());
         if let Some(name) = name.as_ref().filter(|_| self.labels.iter().any(|label| label.name == text)) {
             return Err(syntax(name.place, format!("the label {} is used inside itself", name.text)));
@@ -428,7 +414,7 @@ impl Compiler<'_, '_> {
         Ok(())
     }
 
-    fn close_label(&mut self) {
+    pub(crate) fn close_label(&mut self) {
         if let Some(label) = self.labels.pop() {
             self.land(&label.leaves);
         }

@@ -9,6 +9,7 @@
 //!
 //! A token decides what comes next; nothing is tried twice, so the time is linear. Statements nest at most [`DEEPEST`] deep.
 
+use crate::plpgsql;
 use crate::source::{Piece, Source, Spot, syntax};
 use crate::syntax::*;
 use skew_history::level::{IsolationLevel, listed};
@@ -20,7 +21,7 @@ pub(super) const DEEPEST: usize = 64;
 
 /// Reads a whole file.
 pub(crate) fn parse(source: &Source) -> Result<ProgramText, SqlError> {
-    Parser { source, next: 0, depth: 0 }.program()
+    Parser::new(source).program()
 }
 
 /// Where the reading is.
@@ -28,18 +29,25 @@ pub(super) struct Parser<'a> {
     pub(super) source: &'a Source,
     pub(super) next: usize,
     pub(super) depth: usize,
+    /// How many DO blocks there were.
+    pub(super) blocks: usize,
 }
 
 /// Tokens.
 impl<'a> Parser<'a> {
+    pub(super) fn new(source: &'a Source) -> Parser<'a> {
+        Parser { source, next: 0, depth: 0, blocks: 0 }
+    }
+
     pub(super) fn spot(&self) -> &'a Spot {
         &self.source.spots[self.next]
     }
 
     /// The token so many places further, or the end.
     pub(super) fn ahead(&self, count: usize) -> &'a Spot {
-        let last = self.source.spots.len() - 1;
-        &self.source.spots[(self.next + count).min(last)]
+        let spots = &self.source.spots[self.next..];
+        let last = spots.iter().take(count).position(|spot| spot.token == Token::EOF);
+        &spots[last.unwrap_or(count)]
     }
 
     pub(super) fn place(&self) -> Place {
@@ -86,7 +94,8 @@ impl<'a> Parser<'a> {
 
     pub(super) fn expected(&self, what: &str) -> SqlError {
         let found = match &self.spot().token {
-            Token::EOF => "the end of the file".to_owned(),
+            Token::EOF if self.next == self.source.end => "the end of the file".to_owned(),
+            Token::EOF => "the end of the body".to_owned(),
             token => token.to_string(),
         };
         syntax(self.place(), format!("expected {what}, found {found}"))
@@ -131,7 +140,7 @@ impl<'a> Parser<'a> {
             self.advance();
         }
         match self.next > start {
-            true => Ok(Piece { spots: start..self.next, without: None }),
+            true => Ok(Piece::plain(start..self.next)),
             false => Err(self.expected(what)),
         }
     }
@@ -165,7 +174,8 @@ impl Parser<'_> {
             } else if is_late {
                 return Err(self.too_late());
             } else if self.creates_procedure() {
-                program.procedures.push(self.procedure()?);
+                let procedure = self.procedure()?;
+                program.add(procedure);
             } else {
                 program.schema.push(self.schema_statement()?);
             }
@@ -190,21 +200,28 @@ impl Parser<'_> {
         while !self.is_at_end() && self.spot().token != Token::SemiColon {
             self.advance();
         }
-        let piece = Piece { spots: start..self.next, without: None };
+        let piece = Piece::plain(start..self.next);
         self.accept(&Token::SemiColon);
         Ok(piece)
     }
 
-    /// CREATE [OR REPLACE] [DEFINER = …] PROCEDURE.
+    /// CREATE [OR REPLACE] [DEFINER = …] PROCEDURE; PostgreSQL's functions and DO, too.
     pub(super) fn creates_procedure(&self) -> bool {
+        self.creates("procedure") || self.is_of_postgres()
+    }
+
+    pub(super) fn creates(&self, word: &str) -> bool {
         self.is_word("create")
             && (1..8)
                 .map(|count| self.ahead(count))
                 .take_while(|spot| spot.token != Token::LParen)
-                .any(|spot| spot.is_word("procedure"))
+                .any(|spot| spot.is_word(word))
     }
 
     pub(super) fn procedure(&mut self) -> Result<ProcedureText, SqlError> {
+        if self.is_of_postgres() {
+            return plpgsql::definition(self);
+        }
         while !self.accept_word("procedure") {
             self.advance();
         }
@@ -217,7 +234,7 @@ impl Parser<'_> {
         self.characteristics()?;
         let body = self.body()?;
         self.accept(&Token::SemiColon);
-        Ok(ProcedureText { name, parameters, body })
+        Ok(ProcedureText { name, parameters, body, language: Language::Psm })
     }
 
     fn parameters(&mut self) -> Result<Vec<ParameterText>, SqlError> {
@@ -228,7 +245,7 @@ impl Parser<'_> {
             let name = self.name("the name of a parameter")?;
             let ends = |spot: &Spot| matches!(spot.token, Token::Comma | Token::RParen);
             let sql_type = self.piece("the type of the parameter", ends)?;
-            parameters.push(ParameterText { mode, name, sql_type });
+            parameters.push(ParameterText { mode, name, sql_type, default: None });
             if !self.accept(&Token::Comma) && self.spot().token != Token::RParen {
                 return Err(self.expected(", or )"));
             }

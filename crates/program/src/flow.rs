@@ -7,10 +7,10 @@
 //!   END IF;                                            3  End
 //! ```
 //!
-//! Variables are slots; slot 0 is how many rows the last change touched. What a step touches speaks of variables by their slots.
+//! Variables are slots; slot 0 is how many rows the last change touched, in PL/pgSQL also how many a query found. What a step touches speaks of variables by their slots.
 
 use crate::instruction::{Instruction, Procedure, Query, Target};
-use crate::syntax::ParameterMode;
+use crate::syntax::{IntoRows, ParameterMode, SavepointVerb};
 use skew_sql::Purpose;
 use skew_sql::touched::{Touches, ValueOrigin, keeps_values};
 use skew_value::{Datum, Place, SqlType};
@@ -37,7 +37,7 @@ pub struct FlowStep {
 pub enum FlowAction {
     /// The next step.
     Run,
-    /// Its result columns go into these slots, if there is a row.
+    /// Its result columns go into these slots, if there is a row; in PL/pgSQL slot 0 comes last, and tells whether there was one.
     Into(Vec<usize>),
     /// A slot becomes NULL.
     Clear(usize),
@@ -93,10 +93,14 @@ impl Procedure {
 fn step(instruction: &Instruction, place: Place, widths: &[usize]) -> FlowStep {
     let mut step = step_of(instruction, place, widths);
     match instruction {
-        Instruction::SelectInto(_, targets) => {
+        Instruction::SelectInto(_, targets, _) => {
             targets.iter().enumerate().for_each(|one| convert(&mut step.touches, one))
         }
         Instruction::Assign(_, target) => convert(&mut step.touches, (0, target)),
+        // What a savepoint keeps would be kept without it; what goes back to it is another matter.
+        Instruction::Savepoint(SavepointVerb::BackTo, ..) => {
+            step.touches.unsupported.push("ROLLBACK TO a savepoint".to_owned());
+        }
         _ => {}
     }
     step
@@ -119,8 +123,9 @@ fn convert(touches: &mut Touches, (place, target): (usize, &Target)) {
 fn step_of(instruction: &Instruction, place: Place, widths: &[usize]) -> FlowStep {
     let (query, action) = match instruction {
         Instruction::Execute(query) | Instruction::Open(_, query) => (Some(query), FlowAction::Run),
-        Instruction::SelectInto(query, targets) => {
-            (Some(query), FlowAction::Into(targets.iter().map(|target| target.slot).collect()))
+        Instruction::SelectInto(query, targets, rows) => {
+            let counted = (*rows != IntoRows::Keep).then_some(0);
+            (Some(query), FlowAction::Into(targets.iter().map(|target| target.slot).chain(counted).collect()))
         }
         Instruction::Assign(query, target) => (Some(query), FlowAction::Into(vec![target.slot])),
         Instruction::Clear(slot) => (None, FlowAction::Clear(*slot)),
@@ -129,6 +134,7 @@ fn step_of(instruction: &Instruction, place: Place, widths: &[usize]) -> FlowSte
         Instruction::Jump(to) => (None, FlowAction::Jump(*to)),
         Instruction::Next { cursor, first, done } => (None, FlowAction::Next(*first..first + widths[*cursor], *done)),
         Instruction::Signal(..) | Instruction::Rollback => (None, FlowAction::Abort),
+        Instruction::Savepoint(..) => (None, FlowAction::Run),
         Instruction::End => (None, FlowAction::End),
     };
     told(query, place, action)

@@ -9,7 +9,8 @@
 //!
 //! Every variable has a slot; blocks that are not nested into each other do not share slots, so nothing has to be cleaned up.
 
-use crate::syntax::ParameterMode;
+use crate::source::Piece;
+use crate::syntax::{IntoRows, ParameterMode, SavepointVerb};
 use skew_sql::Prepared;
 use skew_value::{Place, SqlType};
 use std::sync::Arc;
@@ -19,8 +20,8 @@ use std::sync::Arc;
 pub(crate) enum Instruction {
     /// Runs a statement.
     Execute(Query),
-    /// Runs a query that has one row at most, and keeps it.
-    SelectInto(Query, Vec<Target>),
+    /// Runs a query and keeps a row of it.
+    SelectInto(Query, Vec<Target>, IntoRows),
     /// Evaluates an expression and keeps it.
     Assign(Query, Target),
     /// Makes a variable NULL: its declaration was reached again.
@@ -39,6 +40,8 @@ pub(crate) enum Instruction {
     Signal(Arc<str>, Option<Query>),
     /// Aborts.
     Rollback,
+    /// Sets a savepoint, forgets it, or goes back to it: its name, and the statement as the file has it.
+    Savepoint(SavepointVerb, Arc<str>, Arc<str>),
     /// The procedure is over; its transaction commits.
     End,
 }
@@ -75,6 +78,8 @@ pub struct Parameter {
     /// Its type.
     pub(crate) sql_type: SqlType,
     pub(crate) slot: usize,
+    /// What it is where a call does not say.
+    pub(crate) default: Option<Piece>,
 }
 
 /// A variable whose value at the end can be asked for: OUT parameters and what the outermost block declares.
@@ -101,4 +106,6 @@ pub struct Procedure {
     pub(crate) places: Vec<Place>,
     pub(crate) slots: usize,
     pub(crate) cursors: usize,
+    /// Whether a call may leave out what it gets nothing for: OUT parameters of functions.
+    pub(crate) is_function: bool,
 }

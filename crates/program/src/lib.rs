@@ -23,10 +23,12 @@
 //! ```
 //!
 //! A procedure is one transaction. The language is MariaDB's SQL/PSM in both dialects; the dialect (PostgreSQL's, unless the first line
-//! says `-- dialect: mysql`) decides about types, expressions and statements. Where it departs from MariaDB it says so:
+//! says `-- dialect: mysql`) decides about types, expressions and statements. Functions as PostgreSQL has them, in PL/pgSQL and SQL, are
+//! read into the same tree. Where the language departs from MariaDB it says so:
 //!
 //! - an error aborts the transaction, because there are no handlers; SIGNAL and ROLLBACK abort it too, and end the procedure;
 //! - `ROW_COUNT()` and `GET DIAGNOSTICS n = ROW_COUNT` tell of the last INSERT, UPDATE or DELETE, whatever SELECT and SET came after;
+//! - SAVEPOINT, ROLLBACK TO and RELEASE are those of the dialect; an error aborts the transaction whatever savepoints there are;
 //! - `START TRANSACTION` as the first and `COMMIT` as the last statement are allowed and change nothing.
 //!
 //! ```text
@@ -49,6 +51,7 @@ mod body_parser;
 mod call;
 mod client;
 mod compile;
+mod dollars;
 mod error;
 mod file_parser;
 mod flow;
@@ -56,8 +59,11 @@ mod initial;
 mod instruction;
 mod parts;
 mod plain;
+mod plpgsql;
 mod program;
+mod rows;
 mod run;
+mod savepoint;
 mod source;
 mod spoken;
 mod syntax;

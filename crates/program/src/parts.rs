@@ -27,6 +27,8 @@ pub enum PartKind {
     Procedure(String),
     /// Code that no program can have: what it is called.
     Code(&'static str),
+    /// What says nothing about rows or tables: rights, functions that go or are called otherwise.
+    Silent,
     /// BEGIN or START TRANSACTION.
     Begin,
     /// COMMIT or END.
@@ -59,7 +61,7 @@ pub fn dialect_of(text: &str) -> Option<Dialect> {
 pub fn parts(text: &str, dialect: Dialect) -> Result<Vec<FilePart>, ProgramError> {
     let start = Place { line: 1, column: 1 };
     let source = Source::new(text, dialect).map_err(|error| ProgramError::new(error, start, text))?;
-    let mut parser = Parser { source: &source, next: 0, depth: 0 };
+    let mut parser = Parser::new(&source);
     let mut parts = Vec::new();
     while !parser.is_at_end() {
         if parser.accept(&Token::SemiColon) {
@@ -79,18 +81,23 @@ fn part(parser: &mut Parser<'_>, text: &str) -> FilePart {
         }
         PartKind::Sessions
     } else if parser.creates_procedure() {
-        let name = name_of_procedure(parser);
-        if let Err(found) = parser.procedure() {
-            error = Some(ProgramError::new(found, place, text));
-            parser.next = first;
-            skip_to_definition(parser);
+        let (name, has_dollars) = (name_of_procedure(parser), has_dollars(parser));
+        match parser.procedure() {
+            Ok(procedure) => PartKind::Procedure(procedure.name.text),
+            Err(found) => {
+                error = Some(ProgramError::new(found, place, text));
+                parser.next = first;
+                if has_dollars {
+                    skip_statement(parser)
+                } else {
+                    skip_to_definition(parser)
+                }
+                PartKind::Procedure(name)
+            }
         }
-        PartKind::Procedure(name)
     } else {
         let kind = kind_of_statement(parser);
-        while !parser.is_at_end() && !parser.accept(&Token::SemiColon) {
-            parser.advance();
-        }
+        skip_statement(parser);
         kind
     };
     let spots = &parser.source.spots;
@@ -99,8 +106,26 @@ fn part(parser: &mut Parser<'_>, text: &str) -> FilePart {
 }
 
 fn name_of_procedure(parser: &Parser<'_>) -> String {
-    let place = (0..16).find(|count| parser.ahead(*count).is_word("procedure")).unwrap_or_default();
+    let is_kind = |count: &usize| ["procedure", "function"].iter().any(|word| parser.ahead(*count).is_word(word));
+    let Some(mut place) = (0..16).find(is_kind) else { return "DO".to_owned() };
+    // Its schema may stand before it.
+    while parser.ahead(place + 2).token == Token::Period {
+        place += 2;
+    }
     parser.ahead(place + 1).name().unwrap_or_default()
+}
+
+/// Whether the body of a definition is one token, so that its semicolon is its end.
+fn has_dollars(parser: &Parser<'_>) -> bool {
+    let spots = parser.source.spots.iter().enumerate().skip(parser.next);
+    let mut own = spots.take_while(|(_, spot)| !matches!(spot.token, Token::SemiColon | Token::EOF));
+    own.any(|(number, _)| parser.source.bodies.contains_key(&number))
+}
+
+fn skip_statement(parser: &mut Parser<'_>) {
+    while !parser.is_at_end() && !parser.accept(&Token::SemiColon) {
+        parser.advance();
+    }
 }
 
 /// Goes on to the next definition at the beginning of a statement; what lies between belongs to a procedure that cannot be read.
@@ -116,16 +141,47 @@ fn skip_to_definition(parser: &mut Parser<'_>) {
     }
 }
 
+/// What a program cannot have, by its word after CREATE.
+const CODE: [(&str, &str); 5] = [
+    ("trigger", "CREATE TRIGGER"),
+    ("function", "CREATE FUNCTION"),
+    ("rule", "CREATE RULE"),
+    ("policy", "CREATE POLICY"),
+    ("event", "CREATE EVENT"),
+];
+
+/// Statements that say nothing about rows or tables, by their first words.
+const SILENT: [(&str, &str); 18] = [
+    ("grant", ""),
+    ("revoke", ""),
+    ("comment", "on"),
+    ("security", "label"),
+    ("drop", "function"),
+    ("drop", "procedure"),
+    ("drop", "routine"),
+    ("drop", "aggregate"),
+    ("drop", "trigger"),
+    ("drop", "rule"),
+    ("drop", "policy"),
+    ("alter", "function"),
+    ("alter", "procedure"),
+    ("alter", "sequence"),
+    ("alter", "default"),
+    ("create", "aggregate"),
+    ("create", "statistics"),
+    ("set", "schema"),
+];
+
 fn kind_of_statement(parser: &Parser<'_>) -> PartKind {
     let is = |word: &str| parser.is_word(word);
-    let creates = |word: &str| is("create") && (1..4).any(|count| parser.ahead(count).is_word(word));
-    for (word, what) in [("function", "CREATE FUNCTION"), ("trigger", "CREATE TRIGGER"), ("view", "CREATE VIEW")] {
-        if creates(word) {
-            return PartKind::Code(what);
-        }
+    let tables = ["table", "index", "sequence", "type", "schema", "domain", "extension", "view"];
+    let is_named = |word: &&str| parser.creates(word) && !tables.iter().any(|table| parser.creates(table));
+    if let Some((_, what)) = CODE.iter().find(|(word, _)| is_named(word)) {
+        return PartKind::Code(what);
     }
-    if is("create") && parser.ahead(1).is_word("rule") {
-        return PartKind::Code("CREATE RULE");
+    let is_silent = |pair: &(&str, &str)| is(pair.0) && (pair.1.is_empty() || parser.ahead(1).is_word(pair.1));
+    if SILENT.iter().any(is_silent) {
+        return PartKind::Silent;
     }
     let is_any = |words: &[&str]| words.iter().any(|word| is(word));
     let starts = is("start") && parser.ahead(1).is_word("transaction");
@@ -135,7 +191,18 @@ fn kind_of_statement(parser: &Parser<'_>) -> PartKind {
         PartKind::Begin
     } else if is_any(&["commit", "end"]) {
         PartKind::Commit
-    } else if is_any(&["select", "update", "delete", "with", "values", "call", "rollback", "replace"]) {
+    } else if is_any(&[
+        "select",
+        "update",
+        "delete",
+        "with",
+        "values",
+        "call",
+        "rollback",
+        "replace",
+        "savepoint",
+        "release",
+    ]) {
         PartKind::Statement
     } else {
         PartKind::Schema
@@ -146,6 +213,13 @@ impl ProgramError {
     /// Whether it is about something that is not supported, rather than wrong.
     pub fn is_unsupported(&self) -> bool {
         self.state == SqlState::FEATURE_NOT_SUPPORTED || self.message.contains("not supported")
+    }
+
+    /// What it is that is not understood, where the text may be right all the same: not supported here, or a function that is defined elsewhere.
+    pub fn construct(&self) -> Option<String> {
+        let is_elsewhere = self.state == SqlState::UNDEFINED_FUNCTION;
+        let named = self.message.trim_end_matches(" is not supported").trim_end_matches(" does not exist");
+        (is_elsewhere || self.is_unsupported()).then(|| named.to_owned())
     }
 }
 
@@ -159,6 +233,7 @@ mod tests {
             CREATE PROCEDURE p() BEGIN SELECT id FROM t; END;\n\
             BEGIN;\nUPDATE t SET id = 2;\nCOMMIT;\n\
             CREATE FUNCTION f() RETURNS int AS $$ BEGIN RETURN 1; END; $$ LANGUAGE plpgsql;\n\
+            CREATE TRIGGER u AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION f();\n\
             SESSION a: CALL p();\nASSERT 'x': true;";
         let parts = parts(text, Dialect::Postgres).unwrap();
         let kinds: Vec<&PartKind> = parts.iter().map(|part| &part.kind).collect();
@@ -169,12 +244,13 @@ mod tests {
             PartKind::Begin,
             PartKind::Statement,
             PartKind::Commit,
-            PartKind::Code("CREATE FUNCTION"),
+            PartKind::Procedure("f".to_owned()),
+            PartKind::Code("CREATE TRIGGER"),
             PartKind::Sessions,
         ];
         assert_eq!(kinds, expected.iter().collect::<Vec<&PartKind>>());
         assert_eq!(&text[parts[2].bytes.clone()], "CREATE PROCEDURE p() BEGIN SELECT id FROM t; END;");
-        assert!(text[parts[7].bytes.clone()].starts_with("SESSION") && parts[7].bytes.end == text.len());
+        assert!(text[parts[8].bytes.clone()].starts_with("SESSION") && parts[8].bytes.end == text.len());
     }
 
     #[test]

@@ -134,10 +134,11 @@ fn transactions(text: &str, parts: &[FilePart], source: &Source, name: &str) -> 
         return marked(text, parts, &markers);
     }
     if parts.iter().any(|part| part.kind == PartKind::Begin) {
-        return between(parts, name);
+        return between(text, parts, name);
     }
-    let is_program =
-        |part: &FilePart| matches!(part.kind, PartKind::Schema | PartKind::Procedure(_) | PartKind::Sessions);
+    let is_program = |part: &FilePart| {
+        matches!(part.kind, PartKind::Schema | PartKind::Silent | PartKind::Procedure(_) | PartKind::Sessions)
+    };
     let is_plain = |part: &FilePart| part.kind == PartKind::Statement || has_parameters(source, &part.bytes);
     match (parts.first(), parts.last()) {
         (Some(first), Some(last)) if !parts.iter().any(is_program) && parts.iter().any(is_plain) => {
@@ -170,40 +171,70 @@ fn marked(text: &str, parts: &[FilePart], markers: &[(usize, String)]) -> Vec<Pl
         let end = markers.get(number + 1).map_or(text.len(), |(next, _)| *next);
         let own: Vec<&FilePart> = parts.iter().filter(|part| (*start..end).contains(&part.bytes.start)).collect();
         let (Some(first), Some(last)) = (own.first(), own.last()) else { continue };
-        if matches!(first.kind, PartKind::Schema | PartKind::Procedure(_)) {
+        if matches!(first.kind, PartKind::Schema | PartKind::Silent | PartKind::Procedure(_)) {
             continue;
         }
-        let frame = own.iter().filter(|part| matches!(part.kind, PartKind::Begin | PartKind::Commit));
-        let without = frame.map(|part| part.bytes.clone()).collect();
-        let taken = transactions.iter().filter(|known| known.name == *name).count();
-        let name = if taken > 0 { format!("{name}_{}", taken + 1) } else { name.clone() };
-        transactions.push(PlainTransaction { name, bytes: first.bytes.start..last.bytes.end, without });
+        let found = match own.iter().any(|part| matches!(part.kind, PartKind::Begin | PartKind::Commit)) {
+            true => framed(text, &own, |kind| matches!(kind, PartKind::Statement | PartKind::Rows)),
+            false => vec![(first.bytes.start..last.bytes.end, Vec::new())],
+        };
+        for (bytes, without) in found {
+            let name = unused_name(name, &transactions);
+            transactions.push(PlainTransaction { name, bytes, without });
+        }
     }
     transactions
 }
 
+/// The name, with a number where others have it.
+fn unused_name(name: &str, transactions: &[PlainTransaction]) -> String {
+    let numbered = (2..).map(|number| format!("{name}_{number}"));
+    let is_free = |name: &String| transactions.iter().all(|known| known.name != *name);
+    std::iter::once(name.to_owned()).chain(numbered).find(is_free).unwrap_or_default()
+}
+
 /// What stands between BEGIN and COMMIT; of other statements each is a transaction of its own.
-fn between(parts: &[FilePart], name: &str) -> Vec<PlainTransaction> {
+fn between(text: &str, parts: &[FilePart], name: &str) -> Vec<PlainTransaction> {
+    let parts: Vec<&FilePart> = parts.iter().collect();
     let mut transactions: Vec<PlainTransaction> = Vec::new();
-    let mut open: Option<&FilePart> = None;
-    for part in parts {
-        let (bytes, without) = match (&part.kind, open) {
-            (PartKind::Begin, _) => {
-                open = Some(part);
-                continue;
-            }
-            (PartKind::Commit, Some(begin)) => {
-                (begin.bytes.start..part.bytes.end, vec![begin.bytes.clone(), part.bytes.clone()])
-            }
-            (PartKind::Statement, None) => (part.bytes.clone(), Vec::new()),
-            _ => continue,
-        };
-        open = None;
-        let number = transactions.len() + 1;
-        let name = if number > 1 { format!("{name}_{number}") } else { name.to_owned() };
+    for (bytes, without) in framed(text, &parts, |kind| *kind == PartKind::Statement) {
+        let name = unused_name(name, &transactions);
         transactions.push(PlainTransaction { name, bytes, without });
     }
     transactions
+}
+
+/// The bytes of each transaction, and those of BEGIN and COMMIT in it; `alone` says what is one without them. Without COMMIT it goes on to the end.
+fn framed(
+    text: &str,
+    parts: &[&FilePart],
+    alone: impl Fn(&PartKind) -> bool,
+) -> Vec<(Range<usize>, Vec<Range<usize>>)> {
+    let mut found: Vec<(Range<usize>, Vec<Range<usize>>)> = Vec::new();
+    let mut open: Option<(Range<usize>, Vec<Range<usize>>)> = None;
+    for part in parts {
+        let words = text[part.bytes.clone()].to_ascii_lowercase();
+        let rolls_back = words.starts_with("rollback") && !words.split_whitespace().any(|word| word == "to");
+        match &mut open {
+            Some((bytes, without)) => {
+                bytes.end = part.bytes.end;
+                let is_frame = matches!(part.kind, PartKind::Begin | PartKind::Commit);
+                without.extend(is_frame.then(|| part.bytes.clone()));
+                if part.kind == PartKind::Commit || rolls_back {
+                    found.extend(open.take());
+                }
+            }
+            None if part.kind == PartKind::Begin => open = Some((part.bytes.clone(), vec![part.bytes.clone()])),
+            None if alone(&part.kind) => found.push((part.bytes.clone(), Vec::new())),
+            None => {}
+        }
+        // COMMIT AND CHAIN begins the next one.
+        if (part.kind == PartKind::Commit || rolls_back) && words.contains("chain") {
+            open = Some((part.bytes.end..part.bytes.end, Vec::new()));
+        }
+    }
+    found.extend(open.filter(|(bytes, without)| without.last().map_or(bytes.start, |last| last.end) < bytes.end));
+    found
 }
 
 /// A parameter at a token: its name, or nothing where it is told by its place, and how many tokens it has.
@@ -235,16 +266,21 @@ fn has_parameters(source: &Source, bytes: &Range<usize>) -> bool {
     (0..source.spots.len()).filter(within).any(|number| parameter_at(&source.spots, number).is_some())
 }
 
-/// The parameters of some of the text: their tokens' bytes with their names; those without get the number of their place.
+/// The parameters of some of the text: their tokens' bytes with their names; those without get the number of their place. Drivers number `$1` anew in
+/// each statement, so those of later statements have names of their own.
 fn parameters_in(source: &Source, bytes: &Range<usize>) -> Vec<(Range<usize>, String)> {
-    let (mut found, mut number, mut unnamed) = (Vec::new(), 0, 0);
+    let (mut found, mut number, mut unnamed, mut statement) = (Vec::new(), 0, 0, 1);
     while number < source.spots.len() {
         let spot = &source.spots[number];
+        let ends = spot.token == Token::SemiColon && bytes.contains(&spot.bytes.start) && !found.is_empty();
+        statement += usize::from(ends);
         match parameter_at(&source.spots, number).filter(|_| bytes.contains(&spot.bytes.start)) {
             None => number += 1,
             Some((name, count)) => {
                 let last = &source.spots[(number + count - 1).min(source.spots.len() - 1)];
                 unnamed += usize::from(name.is_none());
+                let is_numbered = |name: &String| statement > 1 && name.chars().all(|digit| digit.is_ascii_digit());
+                let name = name.map(|name| if is_numbered(&name) { format!("{statement}_{name}") } else { name });
                 found.push((spot.bytes.start..last.bytes.end, name.unwrap_or_else(|| unnamed.to_string())));
                 number += count;
             }

@@ -13,14 +13,20 @@
 //! its own way. Together with the store's contract this makes a procedure a function of what it read.
 
 use crate::instruction::{Instruction, Procedure, Query, Target};
+use crate::savepoint::Savepoints;
 use crate::source::in_file;
-use crate::spoken::Spoken;
+use crate::spoken::{Heard, Spoken};
+use crate::syntax::IntoRows;
 use skew_sql::{Answer, Purpose, Session, Stop, Storage};
 use skew_value::{Datum, Place, SqlError, SqlState, SqlType};
 use std::sync::Arc;
 
 /// How many steps a call may take unless told otherwise.
 pub const MOST_STEPS: u64 = 100_000;
+
+/// PL/pgSQL's no_data_found and too_many_rows.
+const NO_DATA_FOUND: SqlState = SqlState("P0002");
+const TOO_MANY_ROWS: SqlState = SqlState("P0003");
 
 /// A procedure on its way.
 #[derive(Clone, Debug)]
@@ -29,6 +35,7 @@ pub struct Run {
     next: usize,
     values: Vec<Datum>,
     cursors: Vec<Cursor>,
+    savepoints: Savepoints,
     steps: u64,
     most_steps: u64,
     /// What it said and heard, if it is to be remembered; or why something cannot be said.
@@ -78,7 +85,8 @@ impl Run {
             values[parameter.slot] = argument;
         }
         let cursors = vec![Cursor::default(); procedure.cursors];
-        Run { procedure, next: 0, values, cursors, steps: 0, most_steps, spoken: None }
+        let savepoints = Savepoints::default();
+        Run { procedure, next: 0, values, cursors, savepoints, steps: 0, most_steps, spoken: None }
     }
 
     /// From here on what is said to the database, as text, and what is heard is remembered.
@@ -108,6 +116,19 @@ impl Run {
         answer
     }
 
+    /// What was said about a savepoint, unless it is said again later.
+    fn remember_savepoint(&mut self, text: &Arc<str>, done: &Result<(), Stop>) {
+        let heard = match done {
+            Ok(()) => Heard::Done,
+            Err(Stop::Error(error)) => Heard::failed(error),
+            Err(Stop::Interrupted(_)) => return,
+        };
+        let place = self.place();
+        if let Some(Ok(known)) = &mut self.spoken {
+            known.push(Spoken { text: text.to_string(), place, heard });
+        }
+    }
+
     /// The procedure.
     pub(crate) fn procedure(&self) -> &Arc<Procedure> {
         &self.procedure
@@ -125,7 +146,10 @@ impl Run {
 
     /// The statement or expression that the next step runs, as the file has it.
     pub fn statement(&self) -> Option<&Arc<str>> {
-        self.query().map(|query| &query.text)
+        match &self.procedure.instructions[self.next] {
+            Instruction::Savepoint(_, _, text) => Some(text),
+            _ => self.query().map(|query| &query.text),
+        }
     }
 
     /// What the statement of the next step is for.
@@ -151,7 +175,7 @@ impl Run {
     fn query(&self) -> Option<&Query> {
         match &self.procedure.instructions[self.next] {
             Instruction::Execute(query)
-            | Instruction::SelectInto(query, _)
+            | Instruction::SelectInto(query, ..)
             | Instruction::Assign(query, _)
             | Instruction::Branch(query, _)
             | Instruction::Open(_, query)
@@ -188,7 +212,9 @@ impl Run {
                     self.values[0] = Datum::Integer(i128::from(changed.count));
                 }
             }
-            Instruction::SelectInto(query, targets) => self.select_into(query, targets, session, storage)?,
+            Instruction::SelectInto(query, targets, rows) => {
+                self.select_into(query, (targets, *rows), session, storage)?
+            }
             Instruction::Assign(query, target) => {
                 let value = value_of(self.ask(query, session, storage)?);
                 self.values[target.slot] = target.convert(&value, dialect).map_err(|error| error.at(query.place))?;
@@ -218,30 +244,48 @@ impl Run {
                 return self.signal(state, message.as_ref(), session, storage).map(Step::Done);
             }
             Instruction::Rollback => return Ok(Step::Done(Ending::Rollback)),
+            Instruction::Savepoint(verb, name, text) => {
+                let done = self.savepoints.run(*verb, name, dialect, storage);
+                self.remember_savepoint(text, &done);
+                done.map_err(|stop| at(stop, self.place()))?;
+            }
             Instruction::End => return Ok(Step::Done(Ending::Commit)),
         }
         self.next = next;
         Ok(Step::Continue)
     }
 
-    /// As MariaDB: no row leaves the variables as they are, several are an error.
+    /// Without a row, and with several, the two languages differ.
     fn select_into(
         &mut self,
         query: &Query,
-        targets: &[Target],
+        (targets, wanted): (&[Target], IntoRows),
         session: &mut Session,
         storage: &mut dyn Storage,
     ) -> Result<(), Stop> {
         let rows = rows_of(self.ask(query, session, storage)?);
-        if rows.len() > 1 {
-            let error = SqlError::new(SqlState::CARDINALITY, "SELECT … INTO found more than one row");
+        if rows.len() > 1 && wanted != IntoRows::First {
+            let error = match wanted {
+                IntoRows::Keep => SqlError::new(SqlState::CARDINALITY, "SELECT … INTO found more than one row"),
+                _ => SqlError::new(TOO_MANY_ROWS, "query returned more than one row"),
+            };
             return Err(error.with_hint("add LIMIT 1, or a condition").at(query.place).into());
         }
-        let Some(row) = rows.first() else { return Ok(()) };
+        if rows.is_empty() && wanted == IntoRows::Strict {
+            return Err(SqlError::new(NO_DATA_FOUND, "query returned no rows").at(query.place).into());
+        }
         let convert = |(target, value): (&Target, &Datum)| target.convert(value, session.dialect());
-        let values: Result<Vec<Datum>, SqlError> = targets.iter().zip(row).map(convert).collect();
+        let values: Result<Vec<Datum>, SqlError> = match rows.first() {
+            Some(row) => targets.iter().zip(row).map(convert).collect(),
+            None if wanted == IntoRows::Keep => return Ok(()),
+            None => Ok(vec![Datum::Null; targets.len()]),
+        };
         let values = values.map_err(|error| error.at(query.place))?;
         targets.iter().zip(values).for_each(|(target, value)| self.values[target.slot] = value);
+        if wanted != IntoRows::Keep {
+            let found = if targets.is_empty() { rows.len() } else { rows.len().min(1) };
+            self.values[0] = Datum::Integer(found as i128);
+        }
         Ok(())
     }
 
@@ -322,6 +366,14 @@ impl Query {
         storage: &mut dyn Storage,
     ) -> Result<bool, Stop> {
         Ok(is_true(&self.value(session, values, storage)?))
+    }
+}
+
+/// A stop, with its place if it is an error.
+fn at(stop: Stop, place: Place) -> Stop {
+    match stop {
+        Stop::Error(error) => Stop::Error(error.at(place)),
+        interrupted => interrupted,
     }
 }
 

@@ -13,9 +13,11 @@
 //!
 //! `DELIMITER` lines of MySQL's client are understood the same way: the line becomes blanks, the delimiter a semicolon.
 
+use crate::dollars;
 use skew_value::{Dialect, Place, SqlError, SqlState};
 use sqlparser::dialect::{Dialect as Grammar, MySqlDialect, PostgreSqlDialect};
 use sqlparser::tokenizer::{Location, Token, Tokenizer};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Stands for the dot and the brackets in the name of a field.
@@ -55,17 +57,28 @@ pub(crate) struct Source {
     pub(crate) dialect: Dialect,
     /// The text with delimiters replaced, character by character as long as the file.
     pub(crate) text: String,
-    /// All tokens but blanks and comments; the last is the end of the file.
+    /// All tokens but blanks and comments, up to the end of the file; behind it those of each body between dollars, up to the end of the body.
     pub(crate) spots: Vec<Spot>,
+    /// Where the tokens of the body begin that a token is: `AS $$ … $$`; or why it has none.
+    pub(crate) bodies: BTreeMap<usize, Result<usize, SqlError>>,
+    /// The token that is the end of the file.
+    pub(crate) end: usize,
 }
 
-/// A part of the file: some tokens, without some of them.
+/// A part of the file: some tokens, with other words in place of some of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Piece {
     /// The tokens.
     pub(crate) spots: Range<usize>,
-    /// Those that are left out.
-    pub(crate) without: Option<Range<usize>>,
+    /// What stands in place of some; nothing for those that are left out.
+    pub(crate) instead: Vec<(Range<usize>, &'static str)>,
+}
+
+impl Piece {
+    /// Tokens as they are.
+    pub(crate) fn plain(spots: Range<usize>) -> Piece {
+        Piece { spots, instead: Vec::new() }
+    }
 }
 
 impl Source {
@@ -76,8 +89,18 @@ impl Source {
             return Err(SqlError::new(SqlState::LIMIT_EXCEEDED, message).at(Place { line: 1, column: 1 }));
         }
         let text = replace_delimiters(file);
-        let spots = tokens_of(&text, dialect)?;
-        Ok(Source { dialect, text, spots })
+        let mut spots = tokens_of(&text, dialect)?;
+        let end = spots.len() - 1;
+        let mut bodies = BTreeMap::new();
+        if dialect == Dialect::Postgres {
+            let numbers: Vec<usize> = (0..end).filter(|number| dollars::is_body(&spots, *number)).collect();
+            for number in numbers {
+                let first = spots.len();
+                let body = dollars::body_tokens(&text, &spots[number]);
+                bodies.insert(number, body.map(|body| spots.extend(body)).map(|()| first));
+            }
+        }
+        Ok(Source { dialect, text, spots, bodies, end })
     }
 
     /// The text of a piece as it stands in the file.
@@ -95,8 +118,8 @@ impl Source {
         let Some(bytes) = self.bytes_of(&piece.spots) else { return String::new() };
         let mut text = String::with_capacity(bytes.len());
         let mut done = bytes.start;
-        let blank = piece.without.iter().map(|without| (without.clone(), String::new()));
-        let mut changes: Vec<(Range<usize>, String)> = blank.chain(names.iter().cloned()).collect();
+        let instead = piece.instead.iter().map(|(spots, words)| (spots.clone(), (*words).to_owned()));
+        let mut changes: Vec<(Range<usize>, String)> = instead.chain(names.iter().cloned()).collect();
         changes.sort_by_key(|(spots, _)| spots.start);
         for (spots, name) in changes {
             let Some(change) = self.bytes_of(&spots) else { continue };
@@ -287,7 +310,7 @@ mod tests {
     #[test]
     fn a_piece_keeps_its_length_when_a_part_is_left_out() {
         let source = Source::new("SELECT a INTO b FROM t", Dialect::Postgres).unwrap();
-        let piece = Piece { spots: 0..6, without: Some(2..4) };
+        let piece = Piece { spots: 0..6, instead: vec![(2..4, "")] };
         assert_eq!(source.text_of(&piece), "SELECT a        FROM t");
         assert_eq!(source.rewritten(&piece, &[(1..2, "é".to_owned())]), "SELECT é        FROM t");
     }

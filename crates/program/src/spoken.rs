@@ -49,6 +49,11 @@ pub enum Heard {
 }
 
 impl Heard {
+    /// What is heard of an error.
+    pub(crate) fn failed(error: &SqlError) -> Heard {
+        Heard::Failed { state: error.state.0.to_owned(), message: error.message.to_string() }
+    }
+
     /// Whether another answer says the same; words of errors may differ.
     pub fn agrees(&self, other: &Heard) -> bool {
         match (self, other) {
@@ -98,9 +103,7 @@ impl Query {
     ) -> Result<Option<Spoken>, SqlError> {
         let heard = match answer {
             Ok(answer) => heard(answer),
-            Err(Stop::Error(error)) => {
-                Heard::Failed { state: error.state.0.to_owned(), message: error.message.to_string() }
-            }
+            Err(Stop::Error(error)) => Heard::failed(error),
             // It is asked again later.
             Err(Stop::Interrupted(_)) => return Ok(None),
         };

@@ -4,7 +4,7 @@
 
 use super::*;
 use crate::source::Source;
-use crate::syntax::{Statement, StatementKind};
+use crate::syntax::{LoopRow, Statement, StatementKind};
 use skew_sql::MemoryStorage;
 use skew_value::{Datum, Dialect, Place, SqlError, SqlState};
 
@@ -26,7 +26,7 @@ fn told(statement: &Statement, source: &Source) -> String {
             format!("declare{}{}", names.len(), if default.is_some() { "=" } else { "" })
         }
         StatementKind::Set(assignments) => format!("set{}", assignments.len()),
-        StatementKind::SelectInto { query, into } => format!("[{}]>{}", source.text_of(query), into.len()),
+        StatementKind::SelectInto { query, into, .. } => format!("[{}]>{}", source.text_of(query), into.len()),
         StatementKind::Sql(piece) => format!("[{}]", source.text_of(piece)),
         StatementKind::If { arms, otherwise, .. } => {
             let arms: Vec<String> =
@@ -42,12 +42,23 @@ fn told(statement: &Statement, source: &Source) -> String {
         StatementKind::Loop(_, body) => format!("loop{}", all(body)),
         StatementKind::Repeat(_, body, until) => format!("repeat{}{{{}}}", all(body), source.text_of(until)),
         StatementKind::For { row, query, body, .. } => {
-            format!("for {}{{{}}}{}", row.text, source.text_of(query), all(body))
+            let names = match row {
+                LoopRow::Row(row) => row.text.clone(),
+                LoopRow::Variables(names) => {
+                    names.iter().map(|name| name.text.as_str()).collect::<Vec<&str>>().join(",")
+                }
+            };
+            format!("for {names}{{{}}}{}", source.text_of(query), all(body))
+        }
+        StatementKind::Range { number, bounds, body, .. } => {
+            let (from, to) = (source.text_of(&bounds.from), source.text_of(&bounds.to));
+            format!("range {}{{{from}, {to}}}{}", number.text, all(body))
         }
         StatementKind::Leave(name) => format!("leave {}", name.text),
         StatementKind::Iterate(name) => format!("iterate {}", name.text),
         StatementKind::Signal { state, .. } => format!("signal {state}"),
         StatementKind::Rollback => "rollback".to_owned(),
+        StatementKind::Savepoint(verb, name, _) => format!("{verb:?} {}", name.text),
         StatementKind::RowCount(name) => format!("count {}", name.text),
     }
 }
@@ -56,6 +67,10 @@ fn told(statement: &Statement, source: &Source) -> String {
 fn bodies_are_read_as_they_are_meant() {
     for (body, expected) in [
         ("BEGIN END", "()"),
+        (
+            "BEGIN SAVEPOINT a; RELEASE SAVEPOINT A; ROLLBACK WORK TO b; ROLLBACK; END",
+            "(Set a Release a BackTo b rollback)",
+        ),
         ("BEGIN DECLARE a, b INT DEFAULT 1; SET a = 1, b := (2, 3); END", "(declare2= set2)"),
         ("BEGIN SELECT REPLACE(x, y, z) INTO a FROM t; END", "([SELECT REPLACE(x, y, z)        FROM t]>1)"),
         ("BEGIN SELECT x INTO a FROM t; SELECT y FROM t; END", "([SELECT x        FROM t]>1 [SELECT y FROM t])"),
@@ -92,7 +107,7 @@ fn what_is_no_body_is_refused_with_its_place() {
         ("BEGIN SIGNAL SQLSTATE '4500'; END", "is no SQLSTATE", 23),
         ("BEGIN l: SET a = 1; END", "after the label", 10),
         ("BEGIN CALL q(); END", "CALL inside a procedure", 7),
-        ("BEGIN VACUUM; END", "cannot contain VACUUM", 7),
+        ("BEGIN VACUUM; END", "VACUUM in a procedure", 7),
         ("AS $$ BEGIN END $$", "PL/pgSQL", 1),
         ("BEGIN SET a = 'open", "unterminated", 15),
     ] {
@@ -334,4 +349,42 @@ fn a_flow_tells_conditions_from_values_and_tests_for_null_from_uses() {
     // Slot 0 is the row count, then come x, a and b.
     assert_eq!(uses(told("UPDATE")), [(1, true), (2, true)]);
     assert_eq!(uses(told("a IS NULL")), [(2, false), (3, true)]);
+}
+
+#[test]
+fn savepoints_take_back_what_came_behind_them() {
+    for (body, expected) in [
+        ("SAVEPOINT a; UPDATE t SET n = 0; ROLLBACK TO a; SELECT SUM(n) INTO c FROM t;", "c=60"),
+        ("SAVEPOINT a; UPDATE t SET n = 0; RELEASE SAVEPOINT a; SELECT SUM(n) INTO c FROM t;", "c=0"),
+        (
+            "UPDATE t SET n = 1; SAVEPOINT a; DELETE FROM t; ROLLBACK WORK TO SAVEPOINT a; SELECT SUM(n) INTO c FROM t;",
+            "c=3",
+        ),
+        // It stays, and those behind it go.
+        (
+            "SAVEPOINT a; SAVEPOINT b; DELETE FROM t; ROLLBACK TO a; UPDATE t SET n = 5; ROLLBACK TO a; SELECT SUM(n) INTO c FROM t;",
+            "c=60",
+        ),
+    ] {
+        for dialect in ["mysql", "postgres"] {
+            let fields = fields_in(dialect, &format!("BEGIN {body} END"));
+            assert_eq!(fields, format!("committed b=NULL {expected}"), "{dialect}: {body}");
+        }
+    }
+}
+
+#[test]
+fn a_savepoint_that_is_not_there_is_an_error_with_its_place() {
+    let again = "SAVEPOINT a; SAVEPOINT a; RELEASE SAVEPOINT a; ROLLBACK TO a;";
+    assert!(fields_in("postgres", &format!("BEGIN {again} END")).starts_with("committed"));
+    for (dialect, body, state) in [
+        ("postgres", "SAVEPOINT a; RELEASE a; ROLLBACK TO a;", "3B001"),
+        ("postgres", "SAVEPOINT a; SAVEPOINT b; ROLLBACK TO a; ROLLBACK TO b;", "3B001"),
+        ("mysql", again, "42000"),
+    ] {
+        let text = format!("-- dialect: {dialect}\nCREATE PROCEDURE p()\nBEGIN {body}\nEND;\nSESSION x: CALL p();");
+        let program = Program::parse(&text).unwrap_or_else(|error| panic!("{body}: {error}"));
+        let error = serially(&program, 1_000).expect_err("there is none");
+        assert_eq!((error.state.0, error.place.map(|place| place.line)), (state, Some(3)), "{body}");
+    }
 }

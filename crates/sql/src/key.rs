@@ -58,6 +58,23 @@ pub(crate) fn keeps_order(sql_type: &SqlType) -> bool {
     }
 }
 
+/// The key of a row that a query found, whose columns come first; where the table has no primary key it stands behind them. A row of NULLs
+/// that an outer join filled in is none.
+pub(crate) fn found_key(table: &Table, found: &[Datum]) -> Result<Option<RowKey>, SqlError> {
+    let columns = table.columns.len();
+    if let Some(primary_key) = &table.primary_key {
+        let missing = primary_key.columns.iter().any(|&place| found[place].is_null());
+        return if missing { Ok(None) } else { row_key(table, &found[..columns]) };
+    }
+    match found.get(columns) {
+        None | Some(Datum::Null) => Ok(None),
+        Some(value) => {
+            let part = key_part(value, &SqlType::BIGINT)?;
+            Ok(Some(RowKey { space: table.space, parts: Arc::from([part]) }))
+        }
+    }
+}
+
 /// The part of a key that stands for a value of a type. The value must have been cast to that type.
 pub(crate) fn key_part(datum: &Datum, sql_type: &SqlType) -> Result<KeyPart, SqlError> {
     if let Some(part) = part_of_other_kind(datum, sql_type) {

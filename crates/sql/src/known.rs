@@ -10,7 +10,8 @@
 //!
 //! Whatever is not understood is left out: who rests an argument on these facts may rest it on fewer.
 
-use crate::touched::{Extremum, KnownOfRows, TestedVariables, ValueOrigin, origin};
+use crate::origin::origin;
+use crate::touched::{Extremum, KnownOfRows, TestedVariables, ValueOrigin};
 use crate::tree::expression::{Expression, Node};
 use crate::tree::plan::{AggregateCall, AggregateKind, Plan};
 use crate::tree::read::{Access, Read};

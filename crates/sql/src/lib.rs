@@ -27,7 +27,7 @@
 //! | `key` | how values become keys |
 //! | [`memory`], `no_storage` | the simplest store; one that has nothing |
 //! | [`rows`] | rows as keys of a history, and what a statement has read of them |
-//! | [`touched`] | what a statement would touch, told without running it |
+//! | [`touched`], `origin`, `known` | what a statement would touch, told without running it; what values are made of |
 //! | [`by_place`] | sequences, clocks and random numbers that do not depend on the order of runs |
 
 mod answer;
@@ -43,6 +43,7 @@ mod key;
 mod known;
 pub mod memory;
 mod no_storage;
+mod origin;
 mod plan;
 pub mod rows;
 pub mod session;
@@ -60,7 +61,7 @@ pub use no_storage::NoStorage;
 pub use session::{Answer, Prepared, Session};
 pub use stop::{Interrupt, Stop};
 pub use storage::{
-    AdvisoryRequest, Columns, Fit, Fits, Granularity, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SequenceId,
-    SequenceRule, SpaceId, Storage, Write,
+    AdvisoryRequest, Columns, Fit, Fits, Granularity, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SavepointId,
+    SequenceId, SequenceRule, SpaceId, Storage, Write,
 };
 pub use syntax::{Lexeme, LexemeKind, Purpose, Statement, lexemes};

@@ -13,7 +13,7 @@
 
 use crate::stop::Stop;
 use crate::storage::{
-    Columns, KeyPart, KeyRange, Lock, Row, RowKey, SequenceId, SequenceRule, SpaceId, Storage, Write,
+    Columns, KeyPart, KeyRange, Lock, Row, RowKey, SavepointId, SequenceId, SequenceRule, SpaceId, Storage, Write,
 };
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,6 +24,8 @@ pub struct MemoryStorage {
     rows: BTreeMap<RowKey, Row>,
     /// The rows at each `begin` that is still open, the outermost first.
     saved: Vec<BTreeMap<RowKey, Row>>,
+    /// The rows at each savepoint.
+    savepoints: Vec<BTreeMap<RowKey, Row>>,
     sequences: BTreeMap<SequenceId, SequenceState>,
     fresh: BTreeMap<SpaceId, i128>,
     accesses: Option<Vec<Access>>,
@@ -233,6 +235,17 @@ impl Storage for MemoryStorage {
         let next = self.fresh.entry(space).or_insert(0);
         *next += 1;
         Ok(KeyPart::Number(*next))
+    }
+
+    fn savepoint(&mut self) -> Result<SavepointId, Stop> {
+        self.savepoints.push(self.rows.clone());
+        Ok(SavepointId(self.savepoints.len() - 1))
+    }
+
+    fn back_to(&mut self, savepoint: SavepointId) -> Result<(), Stop> {
+        self.savepoints.truncate(savepoint.0 + 1);
+        self.rows.clone_from(&self.savepoints[savepoint.0]);
+        Ok(())
     }
 
     fn now(&self) -> i64 {

@@ -262,6 +262,10 @@ pub enum AdvisoryRequest {
     FreeAll,
 }
 
+/// A savepoint of a transaction: the number that its store gave it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct SavepointId(pub usize);
+
 /// One transaction's view of a store.
 pub trait Storage {
     /// The row under a key: one read event, whether the row is there or not.
@@ -320,6 +324,15 @@ pub trait Storage {
         self.get(key, columns, lock)
     }
 
+    /// Takes a row that the statement has read plainly before, as it stands now. Plain reads go on seeing what they saw: what the lock shows
+    /// is remembered for a scope of its own.
+    fn take_again(&mut self, key: &RowKey, columns: &Columns, lock: Lock, scope: usize) -> Result<Option<Row>, Stop> {
+        let before = self.enter(scope);
+        let row = self.get(key, columns, lock);
+        self.enter(before);
+        row
+    }
+
     /// From here on a subquery with this number reads, or, with 0, the statement itself; who read before.
     fn enter(&mut self, scope: usize) -> usize {
         let _ = scope;
@@ -358,6 +371,17 @@ pub trait Storage {
     fn advisory(&mut self, key: i128, request: AdvisoryRequest) -> Result<bool, Stop> {
         let _ = (key, request);
         Err(SqlError::unsupported("an advisory lock in this store").into())
+    }
+
+    /// A place in the transaction to go back to. A store in which nothing is taken back has none.
+    fn savepoint(&mut self) -> Result<SavepointId, Stop> {
+        Err(SqlError::unsupported("a savepoint in this store").into())
+    }
+
+    /// Takes back what was written since then; what was read has been read. The savepoint stays.
+    fn back_to(&mut self, savepoint: SavepointId) -> Result<(), Stop> {
+        let _ = savepoint;
+        Err(SqlError::unsupported("a savepoint in this store").into())
     }
 
     /// When the transaction began, in microseconds since 1970: a function of the run's seed, so that runs repeat.

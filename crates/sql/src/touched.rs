@@ -14,6 +14,7 @@
 
 use crate::catalog::{Catalog, ReferentialAction, Table};
 use crate::known;
+use crate::origin::origin;
 use crate::plan::narrow_to;
 use crate::storage::{Columns, Lock, Patience};
 use crate::tree::change::{Change, Conflict, Insert, Returning, RowSource};
@@ -23,6 +24,8 @@ use crate::tree::read::{Access, Read, Values};
 use crate::tree::visit;
 use skew_value::{Datum, SqlType};
 use std::collections::BTreeSet;
+
+pub use crate::origin::keeps_values;
 
 /// How many rows a list of keys may name; longer lists are searches.
 const MOST_KEYS: usize = 8;
@@ -48,6 +51,8 @@ pub struct Touches {
     pub variables: Vec<VariableUse>,
     /// Whether it makes one value of several rows: COUNT, MAX, SUM.
     pub aggregates: bool,
+    /// Whether somebody sees a number that a sequence gave to a row.
+    pub numbered: bool,
 }
 
 /// How a statement uses a variable of the program.
@@ -203,6 +208,16 @@ impl Table {
         self.live_columns().map(|(_, column)| column.name.clone()).collect()
     }
 
+    /// The names and types of its columns.
+    pub fn column_types(&self) -> Vec<(String, SqlType)> {
+        self.live_columns().map(|(_, column)| (column.name.clone(), column.sql_type.clone())).collect()
+    }
+
+    /// Whether it has EXCLUDE constraints.
+    pub fn excludes(&self) -> bool {
+        !self.exclusions.is_empty()
+    }
+
     /// The columns of its primary key; none without one.
     pub fn key_columns(&self) -> Vec<String> {
         self.primary_key.as_ref().map(|key| names(self, &key.columns)).unwrap_or_default()
@@ -239,6 +254,27 @@ impl Table {
         unique.map(|index| (index.name.clone(), columns(index))).collect()
     }
 
+    /// The columns that each CHECK names.
+    pub fn checked_columns(&self) -> Vec<Vec<String>> {
+        let names = self.column_names();
+        let of = |check: &crate::catalog::Check| {
+            let text = check.condition.to_lowercase();
+            let letter = |one: char| one.is_alphanumeric() || one == '_';
+            let words: Vec<&str> = text.split(|one| !letter(one)).collect();
+            let is_named = |name: &&String| match name.chars().all(letter) {
+                true => words.contains(&&*name.to_lowercase()),
+                false => text.contains(&name.to_lowercase()),
+            };
+            names.iter().filter(is_named).cloned().collect()
+        };
+        self.checks.iter().map(of).collect()
+    }
+
+    /// Whether there are other ways to its rows than the primary key.
+    pub fn has_indexes(&self) -> bool {
+        !self.indexes.is_empty()
+    }
+
     /// Whether it has constraints between rows that no key tells.
     pub fn has_exclusions(&self) -> bool {
         !self.exclusions.is_empty()
@@ -271,6 +307,10 @@ pub(crate) fn of_query(plan: &Plan) -> Touches {
     touches.name_locks(plan, usize::from(is_plain), is_plain);
     touches.plan(plan, (0..plan.width()).collect());
     touches.outputs = outputs(plan);
+    if filters_last(plan) {
+        // What cannot be asked of a row while it is looked for is asked before it is locked.
+        touches.tables.iter_mut().for_each(|touch| (touch.guarded, touch.known.more) = (true, true));
+    }
     (touches.extremum, touches.one_row) = (known::extremum(plan), known::has_one_row(plan));
     touches.counts_rows = known::counts_rows(plan);
     touches.tested = known::tested(plan);
@@ -321,6 +361,7 @@ fn top_read(plan: &Plan) -> Option<&Read> {
         Plan::Project(input, _) | Plan::Sort(input, _) | Plan::Filter(input, _) | Plan::Cut(input, _) => {
             top_read(input)
         }
+        Plan::Lock(locking) => top_read(&locking.input),
         Plan::Limit(input, limit) => top_read(input).filter(|read| is_one_row(read) && keeps_first(limit)),
         _ => None,
     }
@@ -335,6 +376,27 @@ fn is_one_row(read: &Read) -> bool {
 fn keeps_first(limit: &Limit) -> bool {
     let is_some = |count: &Expression| matches!(count.node, Node::Constant(Datum::Integer(count)) if count > 0);
     limit.offset.is_none() && limit.count.as_ref().is_none_or(is_some)
+}
+
+/// Whether rows of the table that a query is about have to fulfil something once they are found.
+fn filters_last(plan: &Plan) -> bool {
+    match plan {
+        Plan::Filter(..) => true,
+        Plan::Project(input, _) | Plan::Sort(input, _) | Plan::Cut(input, _) | Plan::Limit(input, _) => {
+            filters_last(input)
+        }
+        Plan::Lock(locking) => filters_last(&locking.input),
+        _ => false,
+    }
+}
+
+/// Whether a value is a number of a sequence.
+fn is_number(value: &Expression) -> bool {
+    match &value.node {
+        Node::Cast(cast) => is_number(&cast.operand),
+        Node::Sequence(call) => matches!(call.operation, SequenceOperation::Next | SequenceOperation::Default(_)),
+        _ => false,
+    }
 }
 
 impl Touches {
@@ -450,9 +512,13 @@ impl Touches {
         if insert.copied.is_some() {
             self.unsupported.push("COPY".to_owned());
         }
+        returned(insert.returning.as_ref()).for_each(|value| self.subqueries(value));
         let rows = match &insert.source {
             Plan::Values(rows) => {
-                rows.iter().flatten().for_each(|value| self.subqueries(value));
+                let plain = rows.iter().flatten().filter(|value| !is_number(value));
+                plain.for_each(|value| self.subqueries(value));
+                let mut values = rows.iter().flatten().chain(insert.defaults.iter().map(|(_, value)| value));
+                self.numbered |= insert.returning.is_some() && values.any(is_number);
                 Some(rows.iter().map(|row| inserted(insert, row)).collect())
             }
             query => {
@@ -470,7 +536,8 @@ impl Touches {
             }
             Conflict::Update(update) => {
                 let values = update.assignments.iter().map(|(_, value)| value).chain(&update.condition);
-                let used: BTreeSet<usize> = values.clone().flat_map(|one| visit::columns(one).own).collect();
+                let seen = values.clone().chain(returned(insert.returning.as_ref()));
+                let used: BTreeSet<usize> = seen.flat_map(|one| visit::columns(one).own).collect();
                 values.for_each(|value| self.subqueries(value));
                 if update.condition.is_some() {
                     self.unsupported.push("ON CONFLICT DO UPDATE … WHERE".to_owned());
@@ -510,7 +577,16 @@ impl Touches {
             _ => {}
         }
         let named = match &expression.node {
-            Node::Sequence(call) if matches!(call.operation, SequenceOperation::Advisory(_)) => "an advisory lock",
+            Node::Sequence(call) => match call.operation {
+                SequenceOperation::Advisory(_) => "an advisory lock",
+                SequenceOperation::Next | SequenceOperation::Default(_) => "a sequence outside of an INSERT",
+                SequenceOperation::Set => "setval",
+                SequenceOperation::Current | SequenceOperation::Last => {
+                    self.numbered = true;
+                    return;
+                }
+                SequenceOperation::Settle | SequenceOperation::Sleep(_) => return,
+            },
             Node::UserVariable(_) => "a variable of the session",
             _ => return,
         };
@@ -558,6 +634,7 @@ fn unlock(plan: &mut Plan) {
             unlock(&mut join.right);
         }
         Plan::Aggregate(aggregation) => unlock(&mut aggregation.input),
+        Plan::Lock(locking) => unlock(&mut locking.input),
         Plan::With(with) => unlock(&mut with.body),
         Plan::SetOperation(_) | Plan::Kept(_) | Plan::OneRow | Plan::Virtual(_) => {}
         Plan::Values(_) | Plan::Function(_) | Plan::Common(_) => {}
@@ -574,7 +651,7 @@ fn target_of(plan: &Plan) -> Option<(&Read, bool)> {
     }
 }
 
-fn live_names(table: &Table, places: impl Iterator<Item = usize>) -> Vec<String> {
+pub(crate) fn live_names(table: &Table, places: impl Iterator<Item = usize>) -> Vec<String> {
     let live = |place: usize| table.columns.get(place).filter(|column| !column.dropped);
     places.filter_map(live).map(|column| column.name.clone()).collect()
 }
@@ -654,53 +731,4 @@ fn outputs(plan: &Plan) -> Vec<ValueOrigin> {
         _ => return unknown(),
     };
     expressions.iter().map(|expression| origin(expression, table)).collect()
-}
-
-/// What an expression is made of; `row` is the table whose row it may look at.
-pub(crate) fn origin(expression: &Expression, row: Option<&Table>) -> ValueOrigin {
-    match &expression.node {
-        Node::Constant(value) => ValueOrigin::Constant(value.clone()),
-        Node::Variable(number) => ValueOrigin::Variable(*number),
-        Node::Column { depth: 0, index } => {
-            let name = row.and_then(|table| live_names(table, [*index].into_iter()).pop());
-            name.map_or(ValueOrigin::Unknown, |name| ValueOrigin::Column(0, name))
-        }
-        Node::Cast(cast) if keeps_values(&cast.operand.sql_type, &expression.sql_type) => origin(&cast.operand, row),
-        _ => computed(expression),
-    }
-}
-
-/// Whether a conversion leaves different values different and equal ones equal.
-pub fn keeps_values(from: &SqlType, to: &SqlType) -> bool {
-    match (from, to) {
-        (SqlType::Integer { .. }, SqlType::Integer { .. }) => true,
-        (SqlType::Text(_), SqlType::Text(None)) => true,
-        _ => from == to,
-    }
-}
-
-/// A function of variables and nothing else.
-fn computed(expression: &Expression) -> ValueOrigin {
-    let found = visit::columns(expression);
-    if found.subquery || found.volatile || found.outer || !found.own.is_empty() {
-        return ValueOrigin::Unknown;
-    }
-    let mut arguments: Vec<usize> = Vec::new();
-    let mut shape = expression.clone();
-    let mut is_function = true;
-    visit::expression(&mut shape, 0, &mut |one, _| match &mut one.node {
-        Node::Variable(number) => {
-            let known = arguments.iter().position(|argument| argument == number);
-            *number = known.unwrap_or_else(|| {
-                arguments.push(*number);
-                arguments.len() - 1
-            });
-        }
-        Node::UserVariable(_) | Node::Parameter(_) | Node::Sequence(_) | Node::Catalog(_) => is_function = false,
-        _ => {}
-    });
-    match is_function {
-        true => ValueOrigin::Computed(format!("{shape:?}"), arguments.into_iter().map(ValueOrigin::Variable).collect()),
-        false => ValueOrigin::Unknown,
-    }
 }

@@ -24,6 +24,9 @@ use crate::transaction::Transactions;
 use crate::witness::DependencyKind;
 use skew_check::Budget;
 
+/// Growing a path may take one in so many of the steps that there are for its question.
+const GROWING: u64 = 10;
+
 /// A question about instances of some of the procedures, which are told by number.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum BoundedQuestion {
@@ -119,7 +122,34 @@ impl BoundedAnalysis {
 
     /// Asks the solver of this project.
     pub fn ask(&self, question: &BoundedQuestion, budget: Budget<'_>) -> QuestionOutcome {
-        let asked = self.encode(question);
+        match self.grown(question, budget) {
+            Some(found) => QuestionOutcome::Found(found),
+            None => self.ask_among(question, question.allowed(), budget),
+        }
+    }
+
+    /// A path that is found by making a shorter one longer, most of whose procedures stay: where one exists, it mostly exists so, and far fewer
+    /// combinations are looked at. Nothing where that leads nowhere, and for other questions.
+    fn grown(&self, question: &BoundedQuestion, budget: Budget<'_>) -> Option<FoundInstances> {
+        let BoundedQuestion::Path(length, pool) = question else { return None };
+        let budget = Budget { steps: budget.steps / GROWING, ..budget };
+        let mut found: Option<FoundInstances> = None;
+        for longer in 2..=*length {
+            let known = found.map(|found| found.procedures).unwrap_or_default();
+            let kept = known.len().saturating_sub(1);
+            let of = |one: usize| if one < kept { vec![known[one]] } else { pool.clone() };
+            let question = BoundedQuestion::Path(longer, pool.clone());
+            found = match self.ask_among(&question, (0..=longer).map(of).collect(), budget) {
+                QuestionOutcome::Found(found) => Some(found),
+                QuestionOutcome::None | QuestionOutcome::Unknown => return None,
+            };
+        }
+        found
+    }
+
+    /// Asks about instances that may each run some procedures.
+    fn ask_among(&self, question: &BoundedQuestion, allowed: Vec<Vec<usize>>, budget: Budget<'_>) -> QuestionOutcome {
+        let asked = self.encode(question, allowed);
         match solve(&asked.encoding.ground.claims, budget) {
             ClaimOutcome::Satisfied(model) => QuestionOutcome::Found(self.told(&asked, &model)),
             ClaimOutcome::Impossible => QuestionOutcome::None,
@@ -129,20 +159,16 @@ impl BoundedAnalysis {
 
     /// The question as a text for a solver that speaks SMT-LIB.
     pub fn text(&self, question: &BoundedQuestion) -> String {
-        smtlib::text(&self.encode(question).encoding.ground.claims)
+        smtlib::text(&self.encode(question, question.allowed()).encoding.ground.claims)
     }
 
-    fn encode(&self, question: &BoundedQuestion) -> PosedQuestion<'_> {
-        let (allowed, edges): (Vec<Vec<usize>>, Vec<(usize, usize)>) = match question {
-            BoundedQuestion::Cycle(allowed) => {
-                (allowed.clone(), (0..allowed.len()).map(|one| (one, (one + 1) % allowed.len())).collect())
-            }
-            BoundedQuestion::Path(length, pool) => {
-                (vec![pool.clone(); length + 1], (0..*length).map(|one| (one, one + 1)).collect())
-            }
-            BoundedQuestion::Against(first, second) => (vec![first.clone(), second.clone()], vec![(0, 1)]),
-            BoundedQuestion::Triple(pool) => (vec![pool.clone(); 3], vec![(0, 1), (1, 2)]),
-            BoundedQuestion::Together(all) => (all.iter().map(|one| vec![*one]).collect(), Vec::new()),
+    fn encode(&self, question: &BoundedQuestion, allowed: Vec<Vec<usize>>) -> PosedQuestion<'_> {
+        let edges: Vec<(usize, usize)> = match question {
+            BoundedQuestion::Cycle(all) => (0..all.len()).map(|one| (one, (one + 1) % all.len())).collect(),
+            BoundedQuestion::Path(length, _) => (0..*length).map(|one| (one, one + 1)).collect(),
+            BoundedQuestion::Against(..) => vec![(0, 1)],
+            BoundedQuestion::Triple(_) => vec![(0, 1), (1, 2)],
+            BoundedQuestion::Together(_) => Vec::new(),
         };
         let mut encoding = Encoding::new(&self.shape, &self.transactions, &self.specification, &allowed);
         let told = edges.into_iter().map(|(first, second)| (first, second, encoding.edge(first, second)));
@@ -177,6 +203,19 @@ impl BoundedAnalysis {
         let together = |pair: &[usize]| holds(encoding.ground.records.same(&mut claims, pair[0], pair[1]));
         let meets_twice = records.windows(2).all(together);
         FoundInstances { procedures: encoding.runs.iter().map(run).collect(), edges, order, meets_twice }
+    }
+}
+
+impl BoundedQuestion {
+    /// The procedures that each instance may run.
+    fn allowed(&self) -> Vec<Vec<usize>> {
+        match self {
+            BoundedQuestion::Cycle(allowed) => allowed.clone(),
+            BoundedQuestion::Path(length, pool) => vec![pool.clone(); length + 1],
+            BoundedQuestion::Against(first, second) => vec![first.clone(), second.clone()],
+            BoundedQuestion::Triple(pool) => vec![pool.clone(); 3],
+            BoundedQuestion::Together(all) => all.iter().map(|one| vec![*one]).collect(),
+        }
     }
 }
 

@@ -251,8 +251,10 @@ impl Walk<'_, '_> {
         let tested = &self.flow.steps[at].tested;
         let null = |slot: &usize| variables.get(slot).map(|held| held.null);
         let always = self.ground.claims.yes();
-        let not_null = tested.not_null.iter().map(|slot| Some(!null(slot).unwrap_or(always)));
-        let is_null = tested.null.iter().map(|slot| Some(null(slot).unwrap_or(always)));
+        // How many rows there were is anything, and never NULL: a test of it says nothing here.
+        let variable = |slot: &&usize| **slot > 0;
+        let not_null = tested.not_null.iter().filter(variable).map(|slot| Some(!null(slot).unwrap_or(always)));
+        let is_null = tested.null.iter().filter(variable).map(|slot| Some(null(slot).unwrap_or(always)));
         let zero = |slot: &usize| variables.get(slot).and_then(|held| held.zero);
         let (is_zero, not_zero) = (tested.zero.iter().map(zero), tested.not_zero.iter().map(zero));
         let counted: Vec<Claim> = is_zero.chain(not_zero.map(|zero| zero.map(|zero| !zero))).flatten().collect();

@@ -213,6 +213,9 @@ impl ProcedureReading {
             FlowAction::Clear(slot) | FlowAction::Count(slot) => {
                 moved.values.remove(slot);
             }
+            FlowAction::Run if step.touches.tables.iter().any(is_change) => {
+                moved.values.remove(&ROW_COUNT);
+            }
             FlowAction::Branch(_) => {
                 let used = |variable: &&VariableUse| trail.values.contains_key(&variable.slot);
                 for variable in step.touches.variables.iter().filter(used) {

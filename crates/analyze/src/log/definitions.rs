@@ -7,8 +7,8 @@
 //!   what cannot be run                              left out by name; it matters where rows depend on it
 //! ```
 
-use super::transactions::{Grouped, LoggedStatement, text_of, written};
-use super::{LeftOut, LogProgram};
+use super::transactions::{Grouped, LoggedStatement, written};
+use super::{LeftOut, LogProgram, MOST_REMEMBERED};
 use skew_program::{Program, ProgramError};
 use skew_sql::{Catalog, MemoryStorage, Session, Stop, by_place::EPOCH};
 use skew_value::{Dialect, SqlError};
@@ -24,29 +24,21 @@ pub(super) struct Defined {
 }
 
 impl Defined {
-    /// Takes the definitions out of the transactions. Where tables are given, these count; else a transaction that makes some is set-up as a
-    /// whole, which runs alone.
+    /// The tables that definitions are about. Where some are given, these count, and transactions that make others are like any other; else a
+    /// transaction that makes some is set-up as a whole, which runs alone.
     pub(super) fn of(grouped: &mut Grouped, schema: &str, dialect: Dialect) -> Result<Defined, ProgramError> {
         let given = Program::parse_in(schema, 0, dialect)?;
-        let has_tables = !given.initial().0.tables.is_empty();
-        let mut definitions: Vec<LoggedStatement> = Vec::new();
-        for transaction in &mut grouped.transactions {
-            let (own, others): (Vec<_>, Vec<_>) =
-                std::mem::take(transaction).into_iter().partition(LoggedStatement::defines);
-            *transaction = if own.is_empty() || has_tables { others } else { Vec::new() };
-            definitions.extend(own);
+        let (set_up, too_many) = (std::mem::take(&mut grouped.set_up), grouped.too_many_definitions());
+        if !given.initial().0.tables.is_empty() {
+            grouped.templates.join(set_up);
+            let reason = "the schema is the one that was given";
+            let left_out = |one: &LoggedStatement| LeftOut { matters: false, ..one.left_out(reason) };
+            let left_out = grouped.definitions.iter().take(MOST_REMEMBERED).map(left_out).collect();
+            return Ok(Defined { given, made: None, left_out });
         }
-        grouped.transactions.retain(|transaction| !transaction.is_empty());
-        if has_tables {
-            let left_out = |one: &LoggedStatement| {
-                let reason = "the schema is the one that was given";
-                LeftOut { matters: false, ..LeftOut::new(one.line, &text_of(&one.lexemes), reason) }
-            };
-            return Ok(Defined { given, made: None, left_out: definitions.iter().map(left_out).collect() });
-        }
-        let mut made = LogSchema::of(&definitions, dialect);
+        let mut made = LogSchema::of(&grouped.definitions, dialect);
         let given = Program::parse_in(&format!("{schema}\n{}", made.text()), 0, dialect)?;
-        let left_out = std::mem::take(&mut made.left_out);
+        let left_out = std::mem::take(&mut made.left_out).into_iter().chain(too_many).collect();
         Ok(Defined { given, made: Some(made), left_out })
     }
 
@@ -59,10 +51,8 @@ impl Defined {
         for (number, (_, line)) in (first..).zip(&made.statements) {
             program.lines.insert(number, *line);
         }
-        program.schema = made.text();
         program.given_lines = first.saturating_sub(1) as usize;
-        // What was said to tables as they were once is about a schema that is no more.
-        for one in program.left_out.iter_mut().filter(|one| one.is_unknown && one.line < made.last) {
+        for one in program.left_out.iter_mut().filter(|one| made.is_older(one)) {
             one.matters = false;
         }
     }
@@ -70,11 +60,11 @@ impl Defined {
 
 /// What a log has defined.
 pub(super) struct LogSchema {
-    /// The statements that came to something, each in one line, with its line of the log.
-    pub(super) statements: Vec<(String, u32)>,
-    pub(super) left_out: Vec<LeftOut>,
-    /// The line of the last of them.
-    pub(super) last: u32,
+    /// The statements that came to something, each in one line, with its log and its line there.
+    statements: Vec<(String, (usize, u32))>,
+    left_out: Vec<LeftOut>,
+    /// Where the last of them stands.
+    last: (usize, u32),
 }
 
 /// Where definitions run.
@@ -92,7 +82,7 @@ impl LogSchema {
     /// The tables after some definitions, in order.
     pub(super) fn of(definitions: &[LoggedStatement], dialect: Dialect) -> LogSchema {
         let session = Session::new(dialect, Arc::new(Catalog::default()));
-        let schema = LogSchema { statements: Vec::new(), left_out: Vec::new(), last: 0 };
+        let schema = LogSchema { statements: Vec::new(), left_out: Vec::new(), last: (0, 0) };
         let storage = MemoryStorage::at_time(EPOCH);
         let mut defining = Defining { session, storage, gone: BTreeSet::new(), made: BTreeMap::new(), schema };
         definitions.iter().for_each(|definition| defining.define(definition));
@@ -102,6 +92,17 @@ impl LogSchema {
     /// The statements as a text, a line each.
     pub(super) fn text(&self) -> String {
         self.statements.iter().map(|(text, _)| format!("{text};\n")).collect()
+    }
+
+    /// Whether something was said to tables as they were once, which is about a schema that is no more: it came before the last definition in
+    /// the same log, and the name that is not known stands in some definition. Other tables that are not known were made before the log began.
+    fn is_older(&self, one: &LeftOut) -> bool {
+        let Some(name) = &one.unknown else { return false };
+        let names = |text: &str| {
+            text.split(|letter: char| !letter.is_alphanumeric() && letter != '_')
+                .any(|word| word.eq_ignore_ascii_case(name))
+        };
+        one.log == self.last.0 && one.line < self.last.1 && self.statements.iter().any(|(text, _)| names(text))
     }
 }
 
@@ -113,6 +114,7 @@ impl Defining {
             self.gone.extend(dropped(&words));
             return;
         }
+        let place = (definition.log, definition.line);
         let text = written(&definition.lexemes, |lexeme| lexeme.text.replace(['\n', '\r'], " "));
         if let Some(name) = created(&words) {
             let was_gone = self.gone.remove(&name);
@@ -120,24 +122,24 @@ impl Defining {
                 return;
             }
             if was_gone {
-                self.run(format!("DROP TABLE IF EXISTS \"{name}\" CASCADE"), definition.line);
+                self.run(format!("DROP TABLE IF EXISTS \"{name}\" CASCADE"), place);
             }
             self.made.insert(name, text.clone());
         }
         let is_known = self.schema.statements.iter().any(|(known, _)| *known == text);
-        if let Some(error) = self.run(text, definition.line).filter(|_| !is_known) {
+        if let Some(error) = self.run(text, place).filter(|_| !is_known) {
             let reason = format!("it is no part of the schema here: {}", error.message);
-            let one = LeftOut::new(definition.line, &text_of(&definition.lexemes), &reason);
-            self.schema.left_out.push(LeftOut { matters: matters(&first), ..one });
+            let one = LeftOut { matters: matters(&first), ..definition.left_out(&reason) };
+            self.schema.left_out.extend((self.schema.left_out.len() < MOST_REMEMBERED).then_some(one));
         }
     }
 
     /// Runs a statement, which then belongs to the schema; or says why not.
-    fn run(&mut self, text: String, line: u32) -> Option<SqlError> {
+    fn run(&mut self, text: String, place: (usize, u32)) -> Option<SqlError> {
         let error = match self.execute(&text) {
             Ok(()) => {
-                self.schema.last = self.schema.last.max(line);
-                self.schema.statements.push((text, line));
+                self.schema.last = self.schema.last.max(place);
+                self.schema.statements.push((text, place));
                 return None;
             }
             Err(Stop::Error(error)) => error,

@@ -14,7 +14,7 @@
 //! A line that does not begin as an entry does belongs to the text before it. Errors are not in this log: a transaction that failed is seen
 //! by the ROLLBACK that follows, or by the end of its connection.
 
-use super::{BadLine, LogEvent, LogEventKind};
+use super::{LogEvent, LogEventKind, ToldLine};
 
 /// What connections do, as this log calls it.
 const COMMANDS: [&str; 22] = [
@@ -53,43 +53,51 @@ fn is_heading(line: &str) -> bool {
     line.split_whitespace().eq(["Time", "Id", "Command", "Argument"])
 }
 
-pub(super) fn read(text: &str) -> (Vec<LogEvent>, Vec<BadLine>) {
-    let (mut events, mut bad): (Vec<LogEvent>, Vec<BadLine>) = (Vec::new(), Vec::new());
-    // Whether the last entry was a text, which may go on, or something whose further lines say nothing.
-    let mut goes_on = None;
-    let mut headings = 0;
+pub(super) fn read(text: &str, tell: &mut dyn FnMut(ToldLine)) {
+    // The last entry, if it was a text, which may go on.
+    let mut open: Option<LogEvent> = None;
+    let (mut has_begun, mut headings) = (false, 0);
     for (number, line) in text.lines().enumerate() {
         let number = u32::try_from(number + 1).unwrap_or(u32::MAX);
         if line.contains(", Version: ") && line.trim_end().ends_with("started with:") {
-            (headings, goes_on) = (2, Some(false));
+            open.take().into_iter().for_each(|event| tell(Ok(event)));
+            (headings, has_begun) = (2, true);
             continue;
         }
         if headings > 0 || is_heading(line) {
             headings = if is_heading(line) { 0 } else { headings - 1 };
             continue;
         }
-        match (entry(line), goes_on) {
-            (Some((session, command, argument)), _) => {
-                let kind = match command {
-                    "Query" | "Execute" => Some(LogEventKind::Said(argument.to_owned(), Vec::new())),
-                    "Quit" | "Connect" | "Change user" => Some(LogEventKind::Left),
-                    _ => None,
-                };
-                goes_on = Some(matches!(kind, Some(LogEventKind::Said(..))));
-                events.extend(kind.map(|kind| LogEvent { line: number, session: session.to_owned(), kind }));
+        match (entry(line), &mut open) {
+            (Some(entry), _) => {
+                open.take().into_iter().for_each(|event| tell(Ok(event)));
+                has_begun = true;
+                open = begun(number, entry, tell);
             }
-            (None, Some(true)) => {
-                if let Some(LogEvent { kind: LogEventKind::Said(text, _), .. }) = events.last_mut() {
-                    text.push('\n');
-                    text.push_str(line);
-                }
+            (None, Some(LogEvent { kind: LogEventKind::Said(text, _), .. })) => {
+                text.push('\n');
+                text.push_str(line);
             }
-            (None, Some(false)) => {}
-            (None, None) if line.trim().is_empty() => {}
-            (None, None) => bad.push(BadLine { line: number, problem: "no entry of a general query log".to_owned() }),
+            (None, _) if has_begun || line.trim().is_empty() => {}
+            (None, _) => tell(Err((number, "no entry of a general query log".to_owned()))),
         }
     }
-    (events, bad)
+    open.into_iter().for_each(|event| tell(Ok(event)));
+}
+
+/// What an entry begins: a text that may go on, or something that is told at once.
+fn begun(
+    line: u32,
+    (session, command, argument): (&str, &str, &str),
+    tell: &mut dyn FnMut(ToldLine),
+) -> Option<LogEvent> {
+    let event = |kind: LogEventKind| LogEvent { line, session: session.to_owned(), kind };
+    match command {
+        "Query" | "Execute" => return Some(event(LogEventKind::Said(argument.to_owned(), Vec::new()))),
+        "Quit" | "Connect" | "Change user" => tell(Ok(event(LogEventKind::Left))),
+        _ => {}
+    }
+    None
 }
 
 /// The connection, the command and the argument of a line that begins an entry.
@@ -142,10 +150,16 @@ mod tests {
     fn a_text_goes_on_until_the_next_entry() {
         let log = "mariadbd, Version: 10.11 (x). started with:\nTcp port: 1  Unix socket: s\nTime\t\t    Id Command\tArgument\n\
                    231118  9:00:01\t     4 Query\tSELECT 1\nFROM t\n\t\t     4 Quit\t\n";
-        let (events, bad) = read(log);
-        assert!(bad.is_empty() && is_general(log));
-        let kinds: Vec<&LogEventKind> = events.iter().map(|event| &event.kind).collect();
-        assert_eq!(kinds, [&LogEventKind::Said("SELECT 1\nFROM t".to_owned(), Vec::new()), &LogEventKind::Left]);
-        assert_eq!(read("what\n").1, [BadLine { line: 1, problem: "no entry of a general query log".to_owned() }]);
+        let told = |text: &str| {
+            let mut told = Vec::new();
+            read(text, &mut |one| told.push(one.map(|event| event.kind)));
+            told
+        };
+        assert!(is_general(log));
+        assert_eq!(
+            told(log),
+            [Ok(LogEventKind::Said("SELECT 1\nFROM t".to_owned(), Vec::new())), Ok(LogEventKind::Left)]
+        );
+        assert_eq!(told("what\n"), [Err((1, "no entry of a general query log".to_owned()))]);
     }
 }

@@ -20,7 +20,8 @@
 //! log shows neither branches nor loops: each way through the code that was taken is a template. What follows from a log is therefore about
 //! the templates that were seen, which [`LogProgram::covers`] says and every verdict has to repeat.
 //!
-//! Every text is read to its end: a line that cannot be understood is named with its number, and the others count.
+//! Every text is read to its end, and only templates are kept of it: a line that cannot be understood is named with its number, and the others
+//! count. Several logs are read one after the other, and transactions that are alike are one template, whichever log they stand in.
 
 mod comment;
 mod csv;
@@ -35,6 +36,7 @@ mod units;
 pub use program::{LeftOut, LogProgram, LogTemplate, LoggedLine};
 
 use skew_value::Dialect;
+use transactions::{Grouped, Grouping};
 
 /// A kind of log.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -78,27 +80,32 @@ impl LogFormat {
     }
 }
 
-/// What a log tells, line by line.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// What logs tell: the templates of their transactions.
+#[derive(Clone, Debug)]
 pub struct LogReading {
-    /// What kind of log it is.
+    /// What kind of log the first one is.
     pub format: LogFormat,
-    /// What happened, in the order of the log.
-    pub(crate) events: Vec<LogEvent>,
     /// What could not be understood.
     pub bad: Vec<BadLine>,
-    /// Whether what a connection says belongs together: so it is where `skew serve` has listened to tests.
-    pub(crate) by_connection: bool,
+    grouped: Grouped,
+    /// How many logs were read.
+    logs: usize,
+    statements: usize,
 }
 
 /// A line that could not be understood.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadLine {
+    /// Which of the logs, from 0.
+    pub log: usize,
     /// Its number, from 1.
     pub line: u32,
     /// What is wrong with it.
     pub problem: String,
 }
+
+/// So many lines that could not be understood, or are left out, are remembered: one is enough to make nothing certain.
+const MOST_REMEMBERED: usize = 1_000;
 
 /// Something that happened in a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -121,21 +128,77 @@ pub(crate) enum LogEventKind {
     Left,
 }
 
+/// What a line of a log tells: something that happened, or its number and what is wrong with it.
+type ToldLine = Result<LogEvent, (u32, String)>;
+
 /// Reads a log.
 pub fn read_log(text: &str, format: LogFormat) -> LogReading {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let (events, bad) = match format {
-        LogFormat::PostgresCsv => postgres::read_csv(text),
-        LogFormat::PostgresJson => postgres::read_json(text),
-        LogFormat::MysqlGeneral => general::read(text),
-    };
-    let by_connection = format == LogFormat::PostgresJson && postgres::is_of_serve(text);
-    LogReading { format, events, bad, by_connection }
+    let mut reading = LogReading::new(format);
+    reading.add(text, format, false);
+    reading
 }
 
 impl LogReading {
-    /// How many statements it has, those that begin and end transactions included.
+    /// Nothing was read yet.
+    pub fn new(format: LogFormat) -> LogReading {
+        LogReading { format, bad: Vec::new(), grouped: Grouped::default(), logs: 0, statements: 0 }
+    }
+
+    /// Reads one more log in the same dialect, line by line: only templates are kept of it. Where bytes of it were no UTF-8 and stand as U+FFFD in the
+    /// text, what they stand in is not understood.
+    pub fn add(&mut self, text: &str, format: LogFormat, is_repaired: bool) {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let (log, bad, statements) = (self.logs, &mut self.bad, &mut self.statements);
+        let by_connection = format == LogFormat::PostgresJson && postgres::is_of_serve(text);
+        let mut grouping = Grouping::new(log, format.dialect(), by_connection, &mut self.grouped);
+        let mut note = |told: ToldLine| {
+            let told = told.and_then(|event| if is_repaired { repaired(event) } else { Ok(event) });
+            match told {
+                Ok(event) => {
+                    *statements += usize::from(event.text().is_some());
+                    grouping.take(event);
+                }
+                Err((line, problem)) if bad.len() < MOST_REMEMBERED => bad.push(BadLine { log, line, problem }),
+                Err(_) => {}
+            }
+        };
+        match format {
+            LogFormat::PostgresCsv => postgres::read_csv(text, &mut note),
+            LogFormat::PostgresJson => postgres::read_json(text, &mut note),
+            LogFormat::MysqlGeneral => general::read(text, &mut note),
+        }
+        grouping.end();
+        self.logs += 1;
+    }
+
+    /// How many statements there were, those that begin and end transactions included.
     pub fn statement_count(&self) -> usize {
-        self.events.iter().filter(|event| matches!(event.kind, LogEventKind::Said(..) | LogEventKind::Done(..))).count()
+        self.statements
+    }
+}
+
+impl LogEvent {
+    /// What the client said, if it did.
+    fn text(&self) -> Option<&str> {
+        match &self.kind {
+            LogEventKind::Said(text, _) | LogEventKind::Done(text, _) => Some(text),
+            LogEventKind::Failed(_) | LogEventKind::Left => None,
+        }
+    }
+}
+
+/// An event of a text in which some bytes were no UTF-8: whether they are in what the client said.
+fn repaired(event: LogEvent) -> ToldLine {
+    let values = match &event.kind {
+        LogEventKind::Said(_, values) | LogEventKind::Done(_, values) => values.as_slice(),
+        _ => &[],
+    };
+    let is_broken = |text: &str| text.contains(char::REPLACEMENT_CHARACTER);
+    let broken = event.text().filter(|text| is_broken(text));
+    let line = broken.and_then(|text| text.split(char::REPLACEMENT_CHARACTER).next());
+    let further = line.map_or(0, |before| before.matches('\n').count());
+    match broken.is_some() || values.iter().flatten().any(|value| is_broken(value)) {
+        true => Err((event.line.saturating_add(further as u32), "bytes that are not UTF-8".to_owned())),
+        false => Ok(event),
     }
 }

@@ -11,7 +11,7 @@
 //! An ERROR ends the transaction of its session. Whatever else a server writes into its log is passed over.
 
 use super::csv::records;
-use super::{BadLine, LogEvent, LogEventKind};
+use super::{LogEvent, LogEventKind, ToldLine};
 use serde_json::Value;
 
 /// The fields of a csvlog that count, by their place.
@@ -25,8 +25,6 @@ const FEWEST_FIELDS: usize = 23;
 
 const SEVERITIES: [&str; 12] =
     ["DEBUG1", "DEBUG2", "DEBUG3", "DEBUG4", "DEBUG5", "LOG", "INFO", "NOTICE", "WARNING", "ERROR", "FATAL", "PANIC"];
-
-type ReadLog = (Vec<LogEvent>, Vec<BadLine>);
 
 /// Whether a text begins with a record of a csvlog.
 pub(super) fn is_csv(text: &str) -> bool {
@@ -48,8 +46,7 @@ pub(super) fn is_of_serve(text: &str) -> bool {
     text.lines().next().is_some_and(|line| line.contains("\"message\":\"starting skew serve"))
 }
 
-pub(super) fn read_csv(text: &str) -> ReadLog {
-    let (mut events, mut bad) = (Vec::new(), Vec::new());
+pub(super) fn read_csv(text: &str, tell: &mut dyn FnMut(ToldLine)) {
     for record in records(text) {
         let line = record.line;
         let problem = match record.fields.len() {
@@ -58,7 +55,7 @@ pub(super) fn read_csv(text: &str) -> ReadLog {
             _ => None,
         };
         if let Some(problem) = problem {
-            bad.push(BadLine { line, problem });
+            tell(Err((line, problem)));
             continue;
         }
         let field = |place: usize| record.fields[place].as_str();
@@ -69,25 +66,23 @@ pub(super) fn read_csv(text: &str) -> ReadLog {
             detail: field(DETAIL),
             query: field(QUERY),
         };
-        note(line, &record, &mut events, &mut bad);
+        happened(line, &record).into_iter().for_each(&mut *tell);
     }
-    (events, bad)
 }
 
-pub(super) fn read_json(text: &str) -> ReadLog {
-    let (mut events, mut bad) = (Vec::new(), Vec::new());
+pub(super) fn read_json(text: &str, tell: &mut dyn FnMut(ToldLine)) {
     for (number, written) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let line = u32::try_from(number + 1).unwrap_or(u32::MAX);
         let object: Value = match serde_json::from_str(written) {
             Ok(object) => object,
             Err(error) => {
-                bad.push(BadLine { line, problem: format!("no JSON: {error}") });
+                tell(Err((line, format!("no JSON: {error}"))));
                 continue;
             }
         };
         let field = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
         if field("error_severity").is_empty() {
-            bad.push(BadLine { line, problem: "no error_severity, which every line of a jsonlog has".to_owned() });
+            tell(Err((line, "no error_severity, which every line of a jsonlog has".to_owned())));
             continue;
         }
         let record = PostgresRecord {
@@ -97,9 +92,8 @@ pub(super) fn read_json(text: &str) -> ReadLog {
             detail: field("detail"),
             query: field("statement"),
         };
-        note(line, &record, &mut events, &mut bad);
+        happened(line, &record).into_iter().for_each(&mut *tell);
     }
-    (events, bad)
 }
 
 /// What counts of a record, whichever kind of log it is from.
@@ -111,24 +105,25 @@ struct PostgresRecord<'a> {
     query: &'a str,
 }
 
-fn note(line: u32, record: &PostgresRecord<'_>, events: &mut Vec<LogEvent>, bad: &mut Vec<BadLine>) {
+/// What a record tells, if it is about what a client does.
+fn happened(line: u32, record: &PostgresRecord<'_>) -> Option<ToldLine> {
     if record.session.is_empty() {
-        return;
+        return None;
     }
-    let mut happened = |kind: LogEventKind| events.push(LogEvent { line, session: record.session.to_owned(), kind });
-    match record.severity {
-        "ERROR" => happened(LogEventKind::Failed(record.query.to_owned())),
-        "FATAL" | "PANIC" => happened(LogEventKind::Left),
-        _ if record.message.starts_with("disconnection:") => happened(LogEventKind::Left),
+    let kind = match record.severity {
+        "ERROR" => LogEventKind::Failed(record.query.to_owned()),
+        "FATAL" | "PANIC" => LogEventKind::Left,
+        _ if record.message.starts_with("disconnection:") => LogEventKind::Left,
         _ => {
-            let Some((text, is_done)) = said(record.message) else { return };
+            let (text, is_done) = said(record.message)?;
             match parameters(record.detail) {
-                Ok(values) if is_done => happened(LogEventKind::Done(text.to_owned(), values)),
-                Ok(values) => happened(LogEventKind::Said(text.to_owned(), values)),
-                Err(problem) => bad.push(BadLine { line, problem }),
+                Ok(values) if is_done => LogEventKind::Done(text.to_owned(), values),
+                Ok(values) => LogEventKind::Said(text.to_owned(), values),
+                Err(problem) => return Some(Err((line, problem))),
             }
         }
-    }
+    };
+    Some(Ok(LogEvent { line, session: record.session.to_owned(), kind }))
 }
 
 /// What a client said, if the message is about that, and whether it is done.

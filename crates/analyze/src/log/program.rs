@@ -12,9 +12,9 @@
 //! instances had the same; a statement that cannot be read even so is left out, by name, and matters to every verdict.
 
 use super::definitions::Defined;
-use super::template::{TemplateSeen, is_value, shape, templates};
-use super::transactions::{LoggedStatement, group, text_of, written};
-use super::units::{UnitSeen, units};
+use super::template::{TemplateSeen, is_value, shape};
+use super::transactions::{LoggedStatement, text_of, written};
+use super::units::UnitSeen;
 use super::{LogFormat, LogReading};
 use skew_program::{Program, ProgramError};
 use skew_sql::touched::Touches;
@@ -39,8 +39,8 @@ pub struct LogProgram {
     pub left_out: Vec<LeftOut>,
     /// How many transactions were rolled back or did not come to their end: they count for nothing.
     pub rolled_back: usize,
-    /// Lines of the program, and the lines of the log that they come from.
-    pub(super) lines: BTreeMap<u32, u32>,
+    /// Lines of the program, and the logs and lines that they come from.
+    pub(super) lines: BTreeMap<u32, (usize, u32)>,
     /// The first line of the schema.
     pub(super) first_line: u32,
     /// How many lines at its beginning come from somewhere else than the log.
@@ -51,8 +51,6 @@ pub struct LogProgram {
     code: BTreeMap<u32, (String, u32)>,
     /// How many transactions are parts of others that were rolled back.
     inside: usize,
-    /// The tables that it makes itself.
-    pub schema: String,
     /// How many units of several transactions there are.
     units: usize,
     /// Whether some statement is a SELECT.
@@ -68,7 +66,9 @@ pub struct LogTemplate {
     pub shape: String,
     /// How many transactions were like this.
     pub count: usize,
-    /// The lines of the log that its statements stand on, in the first of these transactions.
+    /// Which of the logs the first of these transactions stands in, from 0.
+    pub log: usize,
+    /// The lines of that log that its statements stand on.
     pub lines: Vec<u32>,
 }
 
@@ -77,7 +77,9 @@ pub struct LogTemplate {
 pub struct LoggedLine {
     /// What stands there.
     pub text: String,
-    /// The line of the log.
+    /// Which of the logs, from 0.
+    pub log: usize,
+    /// The line of that log.
     pub line: u32,
     /// The file of the application that said it, and the line there, where a comment tells.
     pub code: Option<(String, u32)>,
@@ -86,7 +88,9 @@ pub struct LoggedLine {
 /// A statement of the log that is not in the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LeftOut {
-    /// Its line in the log.
+    /// Which of the logs, from 0.
+    pub log: usize,
+    /// Its line in that log.
     pub line: u32,
     /// Its text, in one line.
     pub statement: String,
@@ -94,14 +98,15 @@ pub struct LeftOut {
     pub reason: String,
     /// Whether it might change a verdict.
     pub matters: bool,
-    /// Whether it names a table or a column that there is not.
-    pub(super) is_unknown: bool,
+    /// The table or column that it names and there is not.
+    pub(super) unknown: Option<String>,
 }
 
 impl LeftOut {
-    pub(super) fn new(line: u32, statement: &str, reason: &str) -> LeftOut {
+    pub(super) fn new((log, line): (usize, u32), statement: &str, reason: &str) -> LeftOut {
         let words: Vec<&str> = statement.split_whitespace().collect();
-        LeftOut { line, statement: words.join(" "), reason: reason.to_owned(), matters: true, is_unknown: false }
+        let (statement, reason) = (words.join(" "), reason.to_owned());
+        LeftOut { log, line, statement, reason, matters: true, unknown: None }
     }
 }
 
@@ -115,15 +120,15 @@ impl LogProgram {
     /// The same with other names for procedures than these.
     pub fn beside(reading: &LogReading, schema: &str, taken: &[String]) -> Result<LogProgram, ProgramError> {
         let dialect = reading.format.dialect();
-        let mut grouped = group(reading);
+        let mut grouped = reading.grouped.clone();
         let defined = Defined::of(&mut grouped, schema, dialect)?;
         let given = &defined.given;
-        let (mut seen, numbers) = templates(&grouped.transactions);
-        let mut units = units(&grouped.transactions, &numbers, reading.by_connection);
+        let mut seen = std::mem::take(&mut grouped.templates).all;
+        let mut units = std::mem::take(&mut grouped.units).end(&seen);
         for template in seen.drain(MOST_TEMPLATES.min(seen.len())..) {
             let first = &template.statements[0];
             let reason = format!("more than {MOST_TEMPLATES} templates are not looked at");
-            grouped.left_out.push(LeftOut::new(first.line, &text_of(&first.lexemes), &reason));
+            grouped.leave_out(first.left_out(&reason));
         }
         units.retain(|unit| unit.calls.iter().all(|call| *call < seen.len()));
         let mut writer = ProgramWriter::new(given, dialect, seen, taken);
@@ -131,24 +136,30 @@ impl LogProgram {
         let mut program = writer.program(&reading.format)?;
         defined.tell(&mut program);
         program.left_out.splice(0..0, grouped.left_out);
-        program.left_out.sort_by_key(|one| one.line);
+        program.left_out.sort_by_key(|one| (one.log, one.line));
         (program.rolled_back, program.inside) = (grouped.rolled_back, grouped.inside);
         Ok(program)
     }
 
     /// The line of the log that a place of the program comes from.
     pub fn log_line(&self, place: Place) -> Option<u32> {
-        self.lines.range(..=place.line).next_back().map(|(_, line)| *line)
+        self.line_of(place.line).map(|(_, line)| line)
     }
 
-    /// The lines that come from the log, its procedures and the tables that it makes itself, each with the line of the log that it comes from.
+    fn line_of(&self, line: u32) -> Option<(usize, u32)> {
+        self.lines.range(..=line).next_back().map(|(_, line)| *line)
+    }
+
+    /// The lines that come from logs, their procedures and the tables that they make themselves, each with the log and the line there that it
+    /// comes from.
     pub fn own_lines(&self) -> Vec<LoggedLine> {
-        let first = self.lines.values().next().copied().unwrap_or(1);
+        let first = self.lines.values().next().copied().unwrap_or((0, 1));
         let numbered = self.text.lines().enumerate().skip(self.given_lines);
         let line = |(number, text): (usize, &str)| {
             let before = self.lines.range(..=u32::try_from(number + 1).unwrap_or(u32::MAX)).next_back();
             let code = before.and_then(|(line, _)| self.code.get(line).cloned());
-            LoggedLine { text: text.to_owned(), line: before.map_or(first, |(_, line)| *line), code }
+            let (log, line) = before.map_or(first, |(_, line)| *line);
+            LoggedLine { text: text.to_owned(), log, line, code }
         };
         numbered.map(line).collect()
     }
@@ -193,8 +204,8 @@ struct ProgramWriter<'a> {
     /// For each template how its statements are written, and the types of its parameters by position.
     wordings: Vec<Vec<Wording>>,
     types: Vec<Vec<Option<SqlType>>>,
-    /// Why statements cannot be read, and whether that is because of a name.
-    refusals: BTreeMap<(usize, usize), (String, bool)>,
+    /// Why statements cannot be read, and which name is not known, if it is because of that.
+    refusals: BTreeMap<(usize, usize), (String, Option<String>)>,
     tables: Vec<Vec<Option<String>>>,
     prefix: &'static str,
     taken: &'a [String],
@@ -247,19 +258,16 @@ impl<'a> ProgramWriter<'a> {
                 Err(_) if asks_the_server(&self.seen[template].statements[statement]) => {
                     self.wordings[template][statement] = Wording::Silent;
                 }
-                Err(error) => {
-                    let unknown = [SqlState::UNDEFINED_TABLE, SqlState::UNDEFINED_COLUMN].contains(&error.state);
-                    self.refuse(template, statement, &error.message, unknown);
-                }
+                Err(error) => self.refuse(template, statement, &error.message, unknown_name(&error)),
             }
         }
     }
 
-    fn refuse(&mut self, template: usize, statement: usize, message: &str, is_unknown: bool) {
+    fn refuse(&mut self, template: usize, statement: usize, message: &str, unknown: Option<String>) {
         let wording = &mut self.wordings[template][statement];
         *wording = if *wording == Wording::General { Wording::Constant } else { Wording::Unread };
         if *wording == Wording::Unread {
-            self.refusals.insert((template, statement), (message.to_owned(), is_unknown));
+            self.refusals.insert((template, statement), (message.to_owned(), unknown));
         }
     }
 
@@ -324,7 +332,7 @@ impl ProgramWriter<'_> {
                 Err(error) => error,
             };
             let Some(&(template, statement)) = places.get(&error.place.line) else { return Err(error) };
-            self.refuse(template, statement, &error.message, false);
+            self.refuse(template, statement, &error.message, None);
             self.bind(template, statement);
         }
     }
@@ -344,7 +352,6 @@ impl ProgramWriter<'_> {
             has_tables: !self.given.initial().0.tables.is_empty(),
             code: BTreeMap::new(),
             inside: 0,
-            schema: String::new(),
             units: 0,
             reads: false,
             format,
@@ -360,8 +367,7 @@ impl ProgramWriter<'_> {
         self.units.iter().for_each(|unit| self.unit(unit, &procedures, &mut program));
         for ((template, statement), reason) in &self.refusals {
             let one = &self.seen[*template].statements[*statement];
-            let left_out = LeftOut::new(one.line, &text_of(&one.lexemes), &reason.0);
-            program.left_out.push(LeftOut { is_unknown: reason.1, ..left_out });
+            program.left_out.push(LeftOut { unknown: reason.1.clone(), ..one.left_out(&reason.0) });
         }
         (program, places)
     }
@@ -385,7 +391,7 @@ impl ProgramWriter<'_> {
         line = line.saturating_add(3);
         for statement in &kept {
             let text = self.worded(number, *statement, |position| parameters.names[&position].clone());
-            program.lines.insert(line, seen.statements[*statement].line);
+            program.lines.insert(line, (seen.statements[*statement].log, seen.statements[*statement].line));
             program.code.extend(seen.statements[*statement].origin.place.clone().map(|place| (line, place)));
             let first = seen.statements[*statement].lexemes.first();
             program.reads |= first.is_some_and(|first| first.is_word("select") || first.is_word("with"));
@@ -398,8 +404,8 @@ impl ProgramWriter<'_> {
         }
         program.text.push_str("END;\n");
         let lines = kept.iter().map(|statement| seen.statements[*statement].line).collect();
-        let shape = shape(&seen.statements[first]);
-        program.templates.push(LogTemplate { name: name.clone(), shape, count: seen.count, lines });
+        let (log, shape) = (seen.statements[first].log, shape(&seen.statements[first]));
+        program.templates.push(LogTemplate { name: name.clone(), shape, count: seen.count, log, lines });
         Some((name, parameters))
     }
 
@@ -469,6 +475,16 @@ struct ProcedureParameters {
     declared: Vec<String>,
     /// The name for each position.
     names: BTreeMap<usize, String>,
+}
+
+/// The table or column that there is not, as an error names it.
+fn unknown_name(error: &SqlError) -> Option<String> {
+    if ![SqlState::UNDEFINED_TABLE, SqlState::UNDEFINED_COLUMN].contains(&error.state) {
+        return None;
+    }
+    let quoted = error.message.split(['"', '\'']).nth(1);
+    let name = quoted.or_else(|| error.message.split_whitespace().find(|word| word.contains('.')))?;
+    name.rsplit('.').next().map(str::to_owned)
 }
 
 /// Whether a statement is about no rows of tables.

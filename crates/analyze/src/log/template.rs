@@ -14,7 +14,15 @@ use super::transactions::{LoggedStatement, written};
 use skew_sql::{Lexeme, LexemeKind};
 use std::collections::BTreeMap;
 
+/// All templates that were seen, in the order in which they were first seen.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TemplatesSeen {
+    pub(super) all: Vec<TemplateSeen>,
+    numbers: BTreeMap<Vec<String>, usize>,
+}
+
 /// A template, and what its instances have shown.
+#[derive(Clone, Debug)]
 pub(super) struct TemplateSeen {
     /// The first instance.
     pub(super) statements: Vec<LoggedStatement>,
@@ -23,6 +31,7 @@ pub(super) struct TemplateSeen {
 }
 
 /// A place in a template where instances have values.
+#[derive(Clone, Debug)]
 pub(super) struct ValuePosition {
     /// Which statement.
     pub(super) statement: usize,
@@ -60,25 +69,45 @@ fn value(lexeme: &Lexeme, statement: &LoggedStatement) -> Option<String> {
     }
 }
 
-/// The templates of transactions, in the order in which they were first seen; and for each transaction the number of its template.
-pub(super) fn templates(transactions: &[Vec<LoggedStatement>]) -> (Vec<TemplateSeen>, Vec<usize>) {
-    let mut known: BTreeMap<Vec<String>, usize> = BTreeMap::new();
-    let mut seen: Vec<TemplateSeen> = Vec::new();
-    let mut numbers = Vec::new();
-    for transaction in transactions {
+impl TemplatesSeen {
+    /// One more transaction: the number of its template.
+    pub(super) fn add(&mut self, transaction: Vec<LoggedStatement>) -> usize {
         let shapes: Vec<String> = transaction.iter().map(shape).collect();
-        let number = *known.entry(shapes).or_insert(seen.len());
-        numbers.push(number);
-        match seen.get_mut(number) {
-            Some(template) => template.also(transaction),
-            None => seen.push(TemplateSeen::first(transaction.clone())),
+        let number = *self.numbers.entry(shapes).or_insert(self.all.len());
+        match self.all.get_mut(number) {
+            Some(template) => template.also(&values(&transaction)),
+            None => self.all.push(TemplateSeen::first(transaction)),
+        }
+        number
+    }
+
+    /// The templates of other transactions, too.
+    pub(super) fn join(&mut self, others: TemplatesSeen) {
+        let mut all: Vec<Option<TemplateSeen>> = others.all.into_iter().map(Some).collect();
+        let mut numbers: Vec<(usize, Vec<String>)> =
+            others.numbers.into_iter().map(|(shapes, number)| (number, shapes)).collect();
+        numbers.sort();
+        for (number, shapes) in numbers {
+            let Some(other) = all.get_mut(number).and_then(Option::take) else { continue };
+            let number = *self.numbers.entry(shapes).or_insert(self.all.len());
+            match self.all.get_mut(number) {
+                Some(template) => template.join(&other),
+                None => self.all.push(other),
+            }
         }
     }
-    (seen, numbers)
+}
+
+/// The values of a transaction, in the order in which they stand there.
+pub(super) fn values(transaction: &[LoggedStatement]) -> Vec<Option<String>> {
+    let of = |statement: &LoggedStatement| -> Vec<Option<String>> {
+        statement.lexemes.iter().filter(|one| is_value(one)).map(|one| value(one, statement)).collect()
+    };
+    transaction.iter().flat_map(of).collect()
 }
 
 impl TemplateSeen {
-    pub(super) fn first(statements: Vec<LoggedStatement>) -> TemplateSeen {
+    fn first(statements: Vec<LoggedStatement>) -> TemplateSeen {
         let mut positions: Vec<ValuePosition> = Vec::new();
         for (number, statement) in statements.iter().enumerate() {
             let mut places: BTreeMap<usize, usize> = BTreeMap::new();
@@ -91,28 +120,48 @@ impl TemplateSeen {
                     _ => here,
                 };
                 let first = value(lexeme, statement);
-                let same = |one: &ValuePosition| one.first.is_some() && one.first == first;
-                let class = positions.iter().position(same).unwrap_or(here);
+                let class = class_of(&positions, &first);
                 positions.push(ValuePosition { statement: number, first, varies: false, class, given, counts });
             }
         }
         TemplateSeen { statements, count: 1, positions }
     }
 
-    /// One more instance: what is not equal in it is not one.
-    pub(super) fn also(&mut self, transaction: &[LoggedStatement]) {
+    /// Transactions with these templates, one after the other, as one: so much of it as tells which values are one.
+    pub(super) fn in_turn(templates: &[&TemplateSeen], values: &[Option<String>]) -> TemplateSeen {
+        let mut positions: Vec<ValuePosition> = Vec::new();
+        let mut values = values.iter();
+        for template in templates {
+            let before = positions.len();
+            for (position, first) in template.positions.iter().zip(values.by_ref()) {
+                let class = class_of(&positions, first);
+                let (first, given) = (first.clone(), before + position.given);
+                positions.push(ValuePosition { first, varies: false, class, given, ..position.clone() });
+            }
+        }
+        TemplateSeen { statements: Vec::new(), count: 1, positions }
+    }
+
+    /// One more instance, of which only the values count: what is not equal in it is not one.
+    pub(super) fn also(&mut self, values: &[Option<String>]) {
         self.count += 1;
-        let lexemes = |statement: &LoggedStatement| -> Vec<Option<String>> {
-            statement.lexemes.iter().filter(|one| is_value(one)).map(|one| value(one, statement)).collect()
-        };
-        let values: Vec<Option<String>> = transaction.iter().flat_map(lexemes).collect();
         let mut split: BTreeMap<(usize, &Option<String>), usize> = BTreeMap::new();
-        for (number, (position, value)) in self.positions.iter_mut().zip(&values).enumerate() {
+        for (number, (position, value)) in self.positions.iter_mut().zip(values).enumerate() {
             position.varies |= position.first != *value;
             position.class = match value {
                 Some(_) => *split.entry((position.class, value)).or_insert(number),
                 None => number,
             };
+        }
+    }
+
+    /// The instances of another template of the same shape: what is not equal in all of both is not one.
+    fn join(&mut self, other: &TemplateSeen) {
+        self.count += other.count;
+        let mut split: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        for (number, (position, also)) in self.positions.iter_mut().zip(&other.positions).enumerate() {
+            position.varies |= also.varies || position.first != also.first;
+            position.class = *split.entry((position.class, also.class)).or_insert(number);
         }
     }
 
@@ -129,4 +178,10 @@ impl TemplateSeen {
         }
         parameters
     }
+}
+
+/// The first of some positions with the same value, or the one behind them. NULL is like nothing.
+fn class_of(positions: &[ValuePosition], value: &Option<String>) -> usize {
+    let same = |one: &ValuePosition| one.first.is_some() && one.first == *value;
+    positions.iter().position(same).unwrap_or(positions.len())
 }

@@ -7,26 +7,31 @@
 //!   anything outside                    a transaction of its own
 //! ```
 //!
-//! What says nothing about rows (SET, SHOW, …) is passed over; what changes the schema stays in its transaction, for whoever wants to know the
-//! schema. A ROLLBACK TO SAVEPOINT takes back what came since, and is put down as left out: somebody may have read it in between.
+//! What says nothing about rows (SET, SHOW, …) is passed over; what changes the schema is kept apart, for whoever wants to know the schema. A
+//! ROLLBACK TO SAVEPOINT takes back what came since, and is put down as left out: somebody may have read it in between.
 
 use super::comment::StatementOrigin;
-use super::{LeftOut, LogEventKind, LogReading};
+use super::template::{TemplatesSeen, values};
+use super::units::{RequestKey, UnitsSeen};
+use super::{LeftOut, LogEvent, LogEventKind, MOST_REMEMBERED};
 use skew_sql::{Lexeme, LexemeKind, lexemes};
 use skew_value::Dialect;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+/// So many definitions are remembered; a log with more does not tell its tables.
+const MOST_DEFINITIONS: usize = 20_000;
+
 /// A statement of a transaction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct LoggedStatement {
+    /// Which of the logs.
+    pub(super) log: usize,
     pub(super) line: u32,
     /// Its lexemes, without comments.
     pub(super) lexemes: Vec<Lexeme>,
     /// The values of `$1`, `$2`, …
     pub(super) parameters: Vec<Option<String>>,
-    /// Who said it.
-    pub(super) session: String,
     /// What its comments tell.
     pub(super) origin: StatementOrigin,
 }
@@ -36,13 +41,24 @@ impl LoggedStatement {
     pub(super) fn defines(&self) -> bool {
         self.lexemes.first().is_some_and(|first| DEFINING.iter().any(|word| first.is_word(word)))
     }
+
+    /// Something that is no part of any template.
+    pub(super) fn left_out(&self, reason: &str) -> LeftOut {
+        LeftOut::new((self.log, self.line), &text_of(&self.lexemes), reason)
+    }
 }
 
 /// What the sessions of a log did.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(super) struct Grouped {
-    /// The transactions that ended well, in the order of their ends.
-    pub(super) transactions: Vec<Vec<LoggedStatement>>,
+    /// The templates of the transactions that ended well, in the order of the first ends.
+    pub(super) templates: TemplatesSeen,
+    /// What changes the schema, in order.
+    pub(super) definitions: Vec<LoggedStatement>,
+    /// What else the transactions do that change the schema.
+    pub(super) set_up: TemplatesSeen,
+    /// Transactions that belong together.
+    pub(super) units: UnitsSeen,
     /// How many were rolled back, failed or did not come to their end.
     pub(super) rolled_back: usize,
     /// How many transactions are parts of those: savepoints of a test that takes everything back in the end.
@@ -59,8 +75,9 @@ struct OpenSession {
     released: Vec<Range<usize>>,
     /// What was rolled back to a savepoint: it matters if the transaction ends well.
     taken_back: Vec<LeftOut>,
-    /// Whether tests are listened to, which run transactions inside of one that they roll back.
-    tests: bool,
+    /// Where tests are listened to, the connection: they run transactions inside of one that they roll back, and what one connection does belongs
+    /// together.
+    tests: Option<RequestKey>,
     failed: bool,
     keeps_open: bool,
     /// Statements outside of a transaction, which may turn out to have failed: one, or several of one message, which PostgreSQL runs as one.
@@ -69,47 +86,102 @@ struct OpenSession {
     last: String,
 }
 
-/// Groups the statements of a log.
-pub(super) fn group(reading: &LogReading) -> Grouped {
-    let dialect = reading.format.dialect();
-    let mut grouped = Grouped::default();
-    let mut sessions: BTreeMap<&str, OpenSession> = BTreeMap::new();
-    for event in &reading.events {
-        let session = sessions.entry(&event.session).or_default();
-        session.tests = reading.by_connection;
-        match &event.kind {
+impl Grouped {
+    /// Something that is no part of any template; of many the first are remembered.
+    pub(super) fn leave_out(&mut self, one: LeftOut) {
+        let known = self.left_out.iter().filter(|known| known.matters == one.matters).count();
+        self.left_out.extend((known < MOST_REMEMBERED).then_some(one));
+    }
+
+    /// A transaction that ended well. One that changes the schema is set-up, which runs alone.
+    fn add(&mut self, transaction: Vec<LoggedStatement>, connection: Option<&RequestKey>) {
+        if transaction.iter().any(LoggedStatement::defines) {
+            self.define(transaction);
+            return;
+        }
+        let request = transaction.iter().find_map(|statement| statement.origin.request.clone());
+        let Some(key) = request.map(RequestKey::Named).or(connection.cloned()) else {
+            self.templates.add(transaction);
+            return;
+        };
+        let route = transaction.iter().find_map(|statement| statement.origin.route.clone());
+        let values = values(&transaction);
+        let number = self.templates.add(transaction);
+        self.units.add(key, (number, values), route, &self.templates.all);
+    }
+
+    fn define(&mut self, transaction: Vec<LoggedStatement>) {
+        let (definitions, others): (Vec<_>, Vec<_>) = transaction.into_iter().partition(LoggedStatement::defines);
+        // One more than are looked at tells that there are more.
+        let free = (MOST_DEFINITIONS + 1).saturating_sub(self.definitions.len());
+        self.definitions.extend(definitions.into_iter().take(free));
+        if !others.is_empty() {
+            self.set_up.add(others);
+        }
+    }
+
+    /// The definition that is one too many.
+    pub(super) fn too_many_definitions(&mut self) -> Option<LeftOut> {
+        let one = self.definitions.drain(MOST_DEFINITIONS.min(self.definitions.len())..).next()?;
+        Some(one.left_out(&format!("more than {MOST_DEFINITIONS} definitions are not looked at")))
+    }
+}
+
+/// Groups the statements of a log, event by event.
+pub(super) struct Grouping<'g> {
+    log: usize,
+    dialect: Dialect,
+    /// Whether what a connection says belongs together: so it is where `skew serve` has listened to tests.
+    by_connection: bool,
+    sessions: BTreeMap<String, OpenSession>,
+    grouped: &'g mut Grouped,
+}
+
+impl Grouping<'_> {
+    pub(super) fn new(log: usize, dialect: Dialect, by_connection: bool, grouped: &mut Grouped) -> Grouping<'_> {
+        Grouping { log, dialect, by_connection, sessions: BTreeMap::new(), grouped }
+    }
+
+    pub(super) fn take(&mut self, event: LogEvent) {
+        let (log, line, grouped) = (self.log, event.line, &mut *self.grouped);
+        let tests = self.by_connection.then(|| RequestKey::Connection(log, event.session.clone()));
+        let session = self.sessions.entry(event.session).or_default();
+        session.tests = tests;
+        let is_done = matches!(event.kind, LogEventKind::Done(..));
+        match event.kind {
             LogEventKind::Said(text, parameters) | LogEventKind::Done(text, parameters) => {
-                session.settle(&mut grouped);
-                session.last.clone_from(text);
-                match lexemes(dialect, text) {
+                session.settle(grouped);
+                match lexemes(self.dialect, &text) {
                     Ok(found) => {
                         for (lexemes, comments) in statements(found) {
-                            let (line, parameters) = (event.line, parameters.clone());
                             let origin = StatementOrigin::of(comments.iter().map(String::as_str));
-                            let session_name = event.session.clone();
-                            let one = LoggedStatement { line, lexemes, parameters, session: session_name, origin };
-                            session.say(one, dialect, &mut grouped);
+                            let one = LoggedStatement { log, line, lexemes, parameters: parameters.clone(), origin };
+                            session.say(one, self.dialect, grouped);
                         }
                     }
-                    Err(error) => grouped.left_out.push(LeftOut::new(event.line, text, &error.message)),
+                    Err(error) => grouped.leave_out(LeftOut::new((log, line), &text, &error.message)),
                 }
-                if matches!(event.kind, LogEventKind::Done(..)) {
-                    session.settle(&mut grouped);
+                session.last = text;
+                if is_done {
+                    session.settle(grouped);
                 }
             }
-            LogEventKind::Failed(text) => session.fail(text, &mut grouped),
+            LogEventKind::Failed(text) => session.fail(&text, grouped),
             LogEventKind::Left => {
-                session.settle(&mut grouped);
-                session.end(false, &mut grouped);
+                session.settle(grouped);
+                session.end(false, grouped);
                 *session = OpenSession::default();
             }
         }
     }
-    for mut session in sessions.into_values() {
-        session.settle(&mut grouped);
-        session.end(false, &mut grouped);
+
+    /// The log is over.
+    pub(super) fn end(self) {
+        for mut session in self.sessions.into_values() {
+            session.settle(self.grouped);
+            session.end(false, self.grouped);
+        }
     }
-    grouped
 }
 
 /// The statements of a text without empty ones, each with its comments, which may also stand behind the last semicolon.
@@ -164,7 +236,7 @@ impl OpenSession {
                 }
             }
             ("commit" | "end", "prepared") | ("rollback", "prepared") | ("prepare", "transaction") => {
-                self.leave_out(&statement, "two-phase commit is not told", grouped);
+                grouped.leave_out(statement.left_out("two-phase commit is not told"));
             }
             ("commit" | "end", _) => {
                 self.end(true, grouped);
@@ -210,14 +282,12 @@ impl OpenSession {
         }
     }
 
-    fn leave_out(&self, statement: &LoggedStatement, reason: &str, grouped: &mut Grouped) {
-        grouped.left_out.push(LeftOut::new(statement.line, &text_of(&statement.lexemes), reason));
-    }
-
     /// A statement of its own went well: the session says something else.
     fn settle(&mut self, grouped: &mut Grouped) {
         let alone = std::mem::take(&mut self.alone);
-        grouped.transactions.extend((!alone.is_empty()).then_some(alone));
+        if !alone.is_empty() {
+            grouped.add(alone, self.tests.as_ref());
+        }
     }
 
     fn fail(&mut self, text: &str, grouped: &mut Grouped) {
@@ -248,18 +318,19 @@ impl OpenSession {
         let (inner, outer): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.released).into_iter().partition(|block| block.start >= from);
         self.released = outer;
-        let Some(open) = self.open.as_ref().filter(|_| self.tests && !inner.is_empty() && !self.failed) else { return };
+        let Some(tests) = self.tests.as_ref().filter(|_| !inner.is_empty() && !self.failed) else { return };
+        let Some(open) = &self.open else { return };
+        let mut add = |transaction: &[LoggedStatement]| {
+            grouped.inside += 1;
+            grouped.add(transaction.to_vec(), Some(tests));
+        };
         let mut next = from;
         for block in inner {
-            let alone = open[next.min(block.start)..block.start].iter().map(|one| vec![one.clone()]);
-            let transactions: Vec<Vec<LoggedStatement>> = alone.chain([open[block.clone()].to_vec()]).collect();
-            grouped.inside += transactions.len();
-            grouped.transactions.extend(transactions);
+            open[next.min(block.start)..block.start].chunks(1).for_each(&mut add);
+            add(&open[block.clone()]);
             next = block.end;
         }
-        let rest = open[next..].iter().map(|one| vec![one.clone()]);
-        grouped.inside += rest.len();
-        grouped.transactions.extend(rest);
+        open[next..].chunks(1).for_each(add);
     }
 
     fn end(&mut self, well: bool, grouped: &mut Grouped) {
@@ -269,11 +340,11 @@ impl OpenSession {
         self.released.clear();
         let taken_back = std::mem::take(&mut self.taken_back);
         let (failed, open) = (std::mem::take(&mut self.failed), self.open.take());
-        grouped.left_out.extend(taken_back.into_iter().filter(|_| well && !failed));
+        taken_back.into_iter().filter(|_| well && !failed).for_each(|one| grouped.leave_out(one));
         self.savepoints.clear();
         let Some(open) = open.filter(|open| !open.is_empty()) else { return };
         match well && !failed {
-            true => grouped.transactions.push(open),
+            true => grouped.add(open, self.tests.as_ref()),
             false => grouped.rolled_back += 1,
         }
     }
@@ -296,8 +367,7 @@ impl OpenSession {
         self.failed = false;
         if let Some(open) = self.open.as_mut().filter(|open| open.len() > kept) {
             open.truncate(kept);
-            let reason = "what was rolled back to a savepoint is not told";
-            self.taken_back.push(LeftOut::new(statement.line, &text_of(&statement.lexemes), reason));
+            self.taken_back.push(statement.left_out("what was rolled back to a savepoint is not told"));
         }
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! An answer is "robust" only if nothing that is not understood could matter. What is not supported may read, write or lock anything, so one
 //! such place makes "robust" into "unknown" and says so; an anomaly that was found stays one, because the statements that show it are
-//! understood. With every transaction at PostgreSQL's serializable nothing can matter: the database itself refuses what would not be
-//! serializable, whatever the statements are.
+//! understood. With every transaction at PostgreSQL's serializable less can matter: the database itself refuses what would not be serializable. But
+//! it does not watch everything. Who skips locked rows, tries an advisory lock or asks a sequence sees what no transaction has committed; and unique
+//! keys, foreign keys and ON CONFLICT look at the latest state, which nobody remembers.
 
 use super::concrete::concrete_programs;
 use super::confirm::{Confirmed, confirm};
@@ -13,8 +14,8 @@ use super::rules::RuleAnswers;
 use super::text::AnalyzedText;
 use super::{AnalyzeSettings, Analyzed, AnsweredQuestion, KnownFinding, suppress, template_level};
 use skew_analyze::{
-    AnalysisEngine, AnalysisVerdict, Answer, Finding, FindingStatus, Level, RobustnessAnalysis, Transactions,
-    Unsupported, Witness,
+    AnalysisEngine, AnalysisVerdict, Answer, Finding, FindingStatus, Level, Robustness, RobustnessAnalysis,
+    Transactions, Unsupported, Witness,
 };
 use skew_history::{Engine, EngineLevel, IsolationLevel};
 use skew_value::{Dialect, Place};
@@ -27,6 +28,20 @@ const PLAIN: &str = "what stands between BEGIN and COMMIT, behind a name or alon
 const SERVER: &str =
     "PostgreSQL refuses what would not be serializable (40001): whoever is refused runs the transaction again";
 
+const MYSQL: &str = "templates do not model MySQL, whose repeatable read is not snapshot isolation; explore the program at its levels with \
+    `skew explore`";
+
+const NUMBERED: &str = "numbers of sequences are only names: which transaction gets the lower one, and which are left out, counts for nothing";
+
+/// What may be unsupported and yet cannot matter at serializable: it reads, writes and locks as other statements do.
+const WATCHED: [&str; 5] = [
+    "a lock in a subquery, over a join or with LIMIT",
+    "a change inside WITH",
+    "a variable of the session",
+    "NOWAIT",
+    "ON CONFLICT DO UPDATE … WHERE",
+];
+
 /// So many pairs of procedures are tried where one of them alone is not confirmed.
 const MOST_PAIRS: usize = 30;
 
@@ -37,6 +52,10 @@ pub(super) struct Asking<'a> {
     unsupported: &'a [Unsupported],
     /// Templates; or why there are none.
     analysis: Result<RobustnessAnalysis, String>,
+    /// Whether somebody sees numbers of sequences.
+    is_numbered: bool,
+    /// Whether something looks at what PostgreSQL does not watch at serializable.
+    forgets: bool,
 }
 
 /// All answers about a text.
@@ -46,8 +65,9 @@ pub(crate) fn everything(text: AnalyzedText, settings: AnalyzeSettings) -> Analy
     unsupported.sort_by_key(|one| (one.place.line, one.place.column));
     unsupported.dedup();
     let procedures = transactions.procedures.iter().map(|one| one.name.clone()).collect();
+    let (is_numbered, forgets) = (transactions.numbered, transactions.forgets);
     let analysis = RobustnessAnalysis::new(transactions, settings.options).map_err(|many| many.0);
-    let asking = Asking { text: &text, settings: &settings, unsupported: &unsupported, analysis };
+    let asking = Asking { text: &text, settings: &settings, unsupported: &unsupported, analysis, is_numbered, forgets };
     let rules = RuleAnswers::of(&text);
     let mut questions = Vec::new();
     for level in &settings.levels {
@@ -75,18 +95,20 @@ impl Asking<'_> {
 
     /// Why "robust" would be too much, all reasons.
     pub(super) fn not_covered(&self, level: Option<IsolationLevel>) -> Vec<String> {
-        // Whatever it does, the database keeps it serializable.
-        if level.and_then(IsolationLevel::of_engine) == Some(EngineLevel::PostgresSerializable) {
-            return Vec::new();
-        }
+        let serializable = level.and_then(IsolationLevel::of_engine) == Some(EngineLevel::PostgresSerializable);
+        let matters = |one: &&Unsupported| !serializable || !WATCHED.contains(&one.construct.as_str());
+        let unsupported: Vec<&Unsupported> = self.unsupported.iter().filter(matters).collect();
         let mut reasons = Vec::new();
-        if let Some(first) = self.unsupported.first() {
-            let more = match self.unsupported.len() - 1 {
+        if let Some(first) = unsupported.first() {
+            let more = match unsupported.len() - 1 {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
             let place = self.text.spot(first.place);
             reasons.push(format!("{} at {place}{more} is not understood, and could matter", first.construct));
+        }
+        if serializable {
+            return reasons;
         }
         let meets = self.analysis.as_ref().is_ok_and(|analysis| !analysis.conflicts().is_empty());
         // The papers' levels know no locks.
@@ -104,16 +126,22 @@ impl Asking<'_> {
 
     /// What the engines say. Where templates do not know, nobody does yet.
     fn asked(&self, level: IsolationLevel) -> AnsweredQuestion {
-        let mysql = level.of_engine().is_some_and(|level| level.engine() == Engine::Mysql);
-        if mysql || self.text.dialect == Dialect::MySql {
-            let reason = "MySQL's repeatable read is not snapshot isolation, and its locks are not modelled here; explore the \
-                program at its levels with `skew explore`";
-            return self.unknown(level, reason.to_owned());
+        let engine = level.of_engine().map(EngineLevel::engine);
+        if engine == Some(Engine::Mysql) || (engine.is_some() && self.text.dialect == Dialect::MySql) {
+            return self.unknown(level, MYSQL.to_owned());
         }
-        match level.of_engine().and_then(template_level) {
+        let known = level.of_engine().and_then(template_level);
+        // A write that is taken back is neither a conflict nor a lock: a counterexample might rest on it.
+        let taken_back = self.unsupported.iter().find(|one| one.construct == "ROLLBACK TO a savepoint");
+        if let Some(one) = taken_back.filter(|_| known != Some(Level::Serializable)) {
+            let place = self.text.spot(one.place);
+            return self.unknown(level, format!("{} at {place} is not understood, and could matter", one.construct));
+        }
+        match known {
             Some(Level::Serializable) => {
-                let covers = [SERVER.to_owned()].into_iter().chain(self.text.covers.iter().cloned()).collect();
-                self.answer(level, AnalysisVerdict::Robust, covers, Vec::new())
+                let covers = [SERVER.to_owned()].into_iter().chain(self.text.covers.iter().cloned());
+                let covers = covers.chain(self.numbered()).collect();
+                self.answer(level, self.at_serializable(), covers, Vec::new())
             }
             Some(known) => self.by_templates(level, known),
             None => match specification(level) {
@@ -121,6 +149,34 @@ impl Asking<'_> {
                 None => self.unknown(level, format!("{level} is no level that can be analysed")),
             },
         }
+    }
+
+    /// Whether all that matters is watched by the database.
+    fn at_serializable(&self) -> AnalysisVerdict {
+        let unwatched =
+            "PostgreSQL does not watch at serializable what unique keys, foreign keys and ON CONFLICT look at";
+        let analysis = match &self.analysis {
+            Ok(analysis) => analysis,
+            Err(_) if !self.forgets => return AnalysisVerdict::Robust,
+            Err(reason) => return AnalysisVerdict::Unknown(format!("{unwatched}, and {reason}")),
+        };
+        let all = vec![Some(Level::Serializable); analysis.transactions().procedures.len()];
+        match analysis.ask(&all) {
+            Robustness::Robust => AnalysisVerdict::Robust,
+            Robustness::Unknown(reason) => AnalysisVerdict::Unknown(format!("{unwatched}, and {reason}")),
+            Robustness::NotRobust(witness) => {
+                let mut places: Vec<Place> =
+                    witness.dependencies.iter().flat_map(|one| [one.from.1, one.to.1]).collect();
+                places.sort_by_key(|place| (place.line, place.column));
+                places.dedup();
+                let places: Vec<String> = places.into_iter().map(|place| self.text.spot(place)).collect();
+                AnalysisVerdict::Unknown(format!("{unwatched}: it may let {} go together", places.join(", ")))
+            }
+        }
+    }
+
+    fn numbered(&self) -> Option<String> {
+        self.is_numbered.then(|| NUMBERED.to_owned())
     }
 
     fn by_templates(&self, level: IsolationLevel, known: Level) -> AnsweredQuestion {
@@ -192,6 +248,7 @@ impl Asking<'_> {
         let mut covers = vec![if keeps_order { IN_SESSIONS } else { INDEPENDENT }.to_owned()];
         covers.extend(self.text.has_plain.then(|| PLAIN.to_owned()));
         covers.extend(self.text.covers.iter().cloned());
+        covers.extend(self.numbered());
         let given =
             |table: &String| format!("the rows of {table} that the text inserts are there: no procedure deletes them");
         covers.extend(analysis.given().iter().map(given));
@@ -205,7 +262,7 @@ impl Asking<'_> {
 
     /// A witness, tried and with what helps.
     fn finding(&self, analysis: &RobustnessAnalysis, level: Level, witness: &Witness) -> (Finding, KnownFinding) {
-        let Confirmed { status, shown } = confirm(concrete_programs(self.text, witness), level.of_engine());
+        let Confirmed { status, shown, reason } = confirm(concrete_programs(self.text, witness), level.of_engine());
         let named = shown.as_ref().and_then(|run| run.anomaly).unwrap_or_else(|| witness.anomaly());
         let fixing = Fixing { text: self.text, analysis, options: self.settings.options, level, witness };
         let mut locations: Vec<Place> = witness.dependencies.iter().flat_map(|one| [one.from.1, one.to.1]).collect();
@@ -219,7 +276,7 @@ impl Asking<'_> {
             locations: each_once,
             interleaving: witness.statements.clone(),
             fixes: fixing.fixes(),
-            sentence: sentence(witness),
+            sentence: sentence(witness, reason),
         };
         let known = KnownFinding {
             calls: calls(self.text, witness, shown.as_ref().map(|run| &run.calls[..])),
@@ -245,21 +302,26 @@ impl Asking<'_> {
         higher.filter(safe).map(Level::of_engine).collect()
     }
 
-    /// The lowest level of each procedure. Where something is not understood, or too much, serializable for all is all that is certain.
+    /// The lowest level of each procedure, where levels of PostgreSQL are asked about. Where something is not understood, or too much, serializable for
+    /// all is all that is certain, if anything is.
     fn lowest(&self) -> Option<Vec<(String, EngineLevel)>> {
-        if self.text.dialect == Dialect::MySql {
+        let is_postgres = |level: &IsolationLevel| level.of_engine().map(EngineLevel::engine) == Some(Engine::Postgres);
+        if self.text.dialect == Dialect::MySql || !self.settings.levels.iter().any(is_postgres) {
             return None;
         }
         let all: Vec<String> = self.text.program.procedures().iter().map(|one| one.name.clone()).collect();
         let is_understood = self.unsupported.is_empty() && (!self.settings.sessions || self.follows_commits());
         let found = self.analysis.as_ref().ok().filter(|_| is_understood).and_then(RobustnessAnalysis::lowest);
-        let levels = found.unwrap_or_else(|| vec![Level::Serializable; all.len()]);
+        let serializable = IsolationLevel::Engine(EngineLevel::PostgresSerializable);
+        let is_certain =
+            || self.not_covered(Some(serializable)).is_empty() && self.at_serializable() == AnalysisVerdict::Robust;
+        let levels = found.or_else(|| is_certain().then(|| vec![Level::Serializable; all.len()]))?;
         Some(all.into_iter().zip(levels.into_iter().map(Level::of_engine)).collect())
     }
 }
 
-/// What goes wrong, in a sentence.
-fn sentence(witness: &Witness) -> String {
+/// What goes wrong, in a sentence; and why it is not known whether it does.
+fn sentence(witness: &Witness, reason: Option<String>) -> String {
     use skew_analyze::DependencyKind::{Overwrites, ReadsFrom, Replaces};
     let name = |instance: usize| {
         let numbered = format!("t{}", instance + 1);
@@ -275,7 +337,8 @@ fn sentence(witness: &Witness) -> String {
         }
     };
     let parts: Vec<String> = witness.dependencies.iter().map(told).collect();
-    format!("{}: no serial order has all of that", parts.join("; "))
+    let doubt = reason.map(|reason| format!("; runs could not be tried to their end: {reason}"));
+    format!("{}: no serial order has all of that{}", parts.join("; "), doubt.unwrap_or_default())
 }
 
 /// The calls with values; without a run, with names for values that have to be equal.

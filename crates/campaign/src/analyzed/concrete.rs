@@ -37,6 +37,8 @@ pub(crate) struct ConcreteProgram {
     pub(crate) program: Program,
     /// The call of each instance: `balance('ann')`.
     pub(crate) calls: Vec<String>,
+    /// Whether an application runs the statements, so that it is told how many rows each of them changes.
+    pub(crate) tells_counts: bool,
 }
 
 /// Which rows are made up.
@@ -108,7 +110,7 @@ fn program_of(text: &AnalyzedText, inserts: &str, calls: Vec<(String, Vec<String
         shown.push(format!("{procedure}({})", values.join(", ")));
     }
     let program = Program::parse_in(&whole, skew_sql::by_place::EPOCH, text.dialect).ok()?;
-    Some(ConcreteProgram { text: whole, program, calls: shown })
+    Some(ConcreteProgram { text: whole, program, calls: shown, tells_counts: text.has_plain })
 }
 
 /// A value as a constant of SQL.

@@ -28,6 +28,12 @@ const MOST_RUNS: usize = 3_000;
 /// So many runs of all programs for one finding.
 const MOST_RUNS_IN_ALL: usize = 12_000;
 
+/// A call with more steps is taken for an endless one: with arguments that nobody thought of a loop may be.
+const MOST_CALL_STEPS: u64 = 300;
+
+/// So much the runs of one program may cost: of each the square of how many statements it has, because every step runs its call from the beginning.
+const MOST_COST: usize = 1_000_000;
+
 /// More instances have too many serial orders.
 const MOST_INSTANCES: usize = 5;
 
@@ -43,6 +49,8 @@ pub(crate) struct Confirmed {
     pub(crate) status: FindingStatus,
     /// The run that shows it.
     pub(crate) shown: Option<ConcreteRun>,
+    /// Why runs could not be tried to their end, where none shows it.
+    pub(crate) reason: Option<String>,
 }
 
 /// A run that is not serializable, of a program that was made for it.
@@ -66,7 +74,7 @@ pub struct ConcreteRun {
 pub(crate) fn confirm(programs: Vec<ConcreteProgram>, level: EngineLevel) -> Confirmed {
     let mut left = MOST_RUNS_IN_ALL;
     let mut harmless: Option<ConcreteRun> = None;
-    let mut is_complete = true;
+    let (mut is_complete, mut reason) = (true, None);
     for concrete in programs {
         if left == 0 || concrete.calls.len() > MOST_INSTANCES {
             is_complete = false;
@@ -74,9 +82,12 @@ pub(crate) fn confirm(programs: Vec<ConcreteProgram>, level: EngineLevel) -> Con
         }
         let tried = Tried::new(concrete, level);
         match tried.explore(left.min(MOST_RUNS)) {
-            Err(_) => is_complete = false,
+            Err(error) => {
+                is_complete = false;
+                reason = reason.or_else(|| Some(error.to_string()));
+            }
             Ok(Explored { differing: Some(run), .. }) => {
-                return Confirmed { status: FindingStatus::Confirmed, shown: Some(run) };
+                return Confirmed { status: FindingStatus::Confirmed, shown: Some(run), reason: None };
             }
             Ok(Explored { harmless: found, runs, is_over, .. }) => {
                 left = left.saturating_sub(runs);
@@ -86,8 +97,8 @@ pub(crate) fn confirm(programs: Vec<ConcreteProgram>, level: EngineLevel) -> Con
         }
     }
     match harmless.filter(|_| is_complete) {
-        Some(run) => Confirmed { status: FindingStatus::Harmless, shown: Some(run) },
-        None => Confirmed { status: FindingStatus::Potential, shown: None },
+        Some(run) => Confirmed { status: FindingStatus::Harmless, shown: Some(run), reason: None },
+        None => Confirmed { status: FindingStatus::Potential, shown: None, reason },
     }
 }
 
@@ -110,7 +121,8 @@ struct Explored {
 
 impl Tried {
     fn new(concrete: ConcreteProgram, level: EngineLevel) -> Tried {
-        let explorable = SqlProgram::new(concrete.program.clone(), SqlOptions::default()).remembering();
+        let options = SqlOptions { most_steps: MOST_CALL_STEPS, ..SqlOptions::default() };
+        let explorable = SqlProgram::new(concrete.program.clone(), options).remembering();
         Tried { concrete, level: IsolationLevel::Engine(level), explorable }
     }
 
@@ -118,12 +130,15 @@ impl Tried {
         let mut serial: BTreeMap<BTreeSet<usize>, Vec<(String, RunOutcome)>> = BTreeMap::new();
         let mut explored = Explored { differing: None, harmless: None, runs: 0, is_over: false };
         let mut search = Search::new(&self.explorable, Options::new(self.level))?;
-        while explored.runs < most {
+        let mut cost = 0;
+        while explored.runs < most && cost < MOST_COST {
             let Some(run) = search.next_run()? else {
                 explored.is_over = true;
                 break;
             };
             explored.runs += 1;
+            let said: usize = run.calls().values().map(|left| left.spoken.as_deref().map_or(0, <[Spoken]>::len)).sum();
+            cost += said * said;
             let is_broken = compared(&run, IsolationLevel::Serializable, Budget::steps(STEPS)) == RunAnswer::Fails
                 && run.answer(Budget::steps(STEPS)) == RunAnswer::Holds;
             if !is_broken {
@@ -168,8 +183,7 @@ impl Tried {
                 outcome.insert(format!("{name} returns {} = {value}", field.name));
             }
             let spoken = left.spoken.as_deref().unwrap_or_default();
-            let seen = returned(procedure, spoken).enumerate();
-            outcome.extend(seen.map(|(number, rows)| format!("{name} sees {rows} in query {}", number + 1)));
+            outcome.extend(returned(procedure, spoken, self.concrete.tells_counts, &name));
         }
         let state = run.final_states(1, Budget::steps(STEPS)).and_then(|states| states.into_iter().next());
         outcome.extend(self.rows(state.unwrap_or_default()));
@@ -251,26 +265,42 @@ impl Tried {
     }
 }
 
-/// The rows of queries whose rows go to the client: neither into variables nor into a loop.
-fn returned<'a>(procedure: &Procedure, spoken: &'a [Spoken]) -> impl Iterator<Item = String> + use<'a> {
+/// What a call tells its client besides parameters: the rows of queries that go neither into variables nor into a loop, what RETURNING returns, and
+/// where an application runs the statements itself, how many rows each of them changes.
+fn returned(procedure: &Procedure, spoken: &[Spoken], counts: bool, name: &str) -> Vec<String> {
     let flow = procedure.flow();
-    let is_query = |number: &usize| {
+    let is_told = |number: &usize| {
         let loops = matches!(flow.get(number + 1).map(|next| &next.action), Some(FlowAction::Next(..)));
         flow[*number].action == FlowAction::Run && !loops
     };
-    let places: Vec<Place> = (0..flow.len()).filter(is_query).map(|number| flow[number].place).collect();
-    spoken.iter().filter(move |one| places.contains(&one.place)).filter_map(|one| match &one.heard {
-        Heard::Rows(rows) => {
-            let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "NULL".to_owned());
-            let row = |row: &Vec<Option<String>>| row.iter().map(value).collect::<Vec<String>>().join(" | ");
-            Some(if rows.is_empty() {
-                "no row".to_owned()
-            } else {
-                rows.iter().map(row).collect::<Vec<String>>().join(" / ")
-            })
+    let places: Vec<Place> = (0..flow.len()).filter(is_told).map(|number| flow[number].place).collect();
+    let (mut queries, mut changes, mut told) = (0, 0, Vec::new());
+    for one in spoken.iter().filter(|one| places.contains(&one.place)) {
+        match &one.heard {
+            Heard::Rows(rows) => {
+                queries += 1;
+                told.push(format!("{name} sees {} in query {queries}", shown_rows(rows)));
+            }
+            Heard::Changed(count, rows) => {
+                changes += 1;
+                if !rows.is_empty() {
+                    told.push(format!("{name} sees {} of change {changes}", shown_rows(rows)));
+                }
+                told.extend(counts.then(|| format!("{name} changes {count} rows by change {changes}")));
+            }
+            _ => {}
         }
-        _ => None,
-    })
+    }
+    told
+}
+
+fn shown_rows(rows: &[Vec<Option<String>>]) -> String {
+    let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "NULL".to_owned());
+    let row = |row: &Vec<Option<String>>| row.iter().map(value).collect::<Vec<String>>().join(" | ");
+    match rows {
+        [] => "no row".to_owned(),
+        rows => rows.iter().map(row).collect::<Vec<String>>().join(" / "),
+    }
 }
 
 /// All orders.

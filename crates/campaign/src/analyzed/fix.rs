@@ -102,15 +102,15 @@ impl Fixing<'_> {
     fn identity_update(&self, read: &StatementText) -> Option<String> {
         let lower = read.lower();
         let from = word_at(&lower, "from")?;
-        let condition = word_at(&lower, "where")?;
-        let table = lower[from + 4..condition].trim();
+        let condition = from + word_at(lower.get(from..)?, "where")?;
+        let table = lower.get(from + 4..condition)?.trim();
         let known = self.text.program.initial().0.tables.get(table)?;
         let keys = known.key_columns();
         let columns = known.column_names();
         let mut others = columns.iter().filter(|column| !keys.contains(column));
         let is_read = |column: &&String| word_at(&lower[..from], column).is_some();
         let column = others.clone().find(is_read).or_else(|| others.next())?;
-        let condition = read.text[condition..].split_whitespace().collect::<Vec<&str>>().join(" ");
+        let condition = read.text.get(condition..)?.split_whitespace().collect::<Vec<&str>>().join(" ");
         Some(format!("UPDATE {table} SET {column} = {table}.{column} {condition}"))
     }
 
@@ -124,7 +124,7 @@ impl Fixing<'_> {
         let (into, from) = (word_at(&lower, "into")?, word_at(&lower, "from")?);
         let column = lower.get("select".len()..into)?.trim();
         let variable = lower.get(into + 4..from)?.trim();
-        let table = lower[from + 4..word_at(&lower, "where")?].trim();
+        let table = lower.get(from + 4..from + word_at(lower.get(from..)?, "where")?)?.trim();
         let is_name =
             |text: &str| !text.is_empty() && text.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
         if ![column, variable, table].into_iter().all(is_name) {
@@ -135,10 +135,10 @@ impl Fixing<'_> {
         let update = self.updates_of(table).into_iter().find(|one| is_same(one) && uses(one))?;
         let body = self.procedure_around(read)?;
         let uses = words_at(&self.text.text[body.clone()].to_ascii_lowercase(), variable);
-        let others =
-            uses.iter().map(|at| at + body.start).filter(|at| !read.bytes.contains(at) && !update.bytes.contains(at));
-        // One more is its declaration.
-        if others.count() > 1 {
+        let others = uses.iter().map(|at| at + body.start);
+        let others: Vec<usize> = others.filter(|at| !read.bytes.contains(at) && !update.bytes.contains(at)).collect();
+        // One more is its declaration. What is handed out is for the caller, too.
+        if others.len() > 1 || others.iter().any(|at| is_handed_out(&self.text.text[..*at])) {
             return None;
         }
         let instead = format!("{table}.{column}");
@@ -147,7 +147,7 @@ impl Fixing<'_> {
             .map(|at| at + update.bytes.start)
             .map(|at| Edit { bytes: at..at + variable.len(), by: instead.clone() })
             .collect();
-        let blank = self.text.text[read.bytes.start..read.bytes.end + 1].chars();
+        let blank = self.text.text.get(read.bytes.start..read.bytes.end + 1)?.chars();
         let by = blank.map(|letter| if letter == '\n' { '\n' } else { ' ' }).collect();
         edits.push(Edit { bytes: read.bytes.start..read.bytes.end + 1, by });
         let place = update.place;
@@ -267,4 +267,11 @@ fn words_at(text: &str, word: &str) -> Vec<usize> {
         }
     };
     text.match_indices(word).map(|(at, _)| at).filter(stands).collect()
+}
+
+/// Whether the name that follows a text is declared there as what a procedure hands out.
+fn is_handed_out(before: &str) -> bool {
+    let word = before.split_whitespace().next_back().unwrap_or_default().to_ascii_lowercase();
+    let word = word.rsplit(['(', ',']).next().unwrap_or_default();
+    ["out", "inout"].contains(&word)
 }

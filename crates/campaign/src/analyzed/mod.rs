@@ -10,7 +10,8 @@
 //!
 //! | module | what it knows |
 //! |---|---|
-//! | `text` | several files as one program; which line is whose |
+//! | `file` | a file: SQL or a log, its size and its bytes |
+//! | `text`, `psql` | several files as one program; which line is whose; lines that are for psql |
 //! | `logs` | logs among the files, as procedures |
 //! | `ask`, `rules` | the questions and who answers them; when an answer must be "unknown" |
 //! | `instances` | answers about the papers' levels, and about a user's own |
@@ -23,11 +24,13 @@
 mod ask;
 mod concrete;
 mod confirm;
+mod file;
 mod fix;
 mod instances;
 mod json;
 mod logs;
 mod markdown;
+mod psql;
 mod rules;
 mod sarif;
 mod suppress;
@@ -38,6 +41,7 @@ mod text;
 mod verify;
 
 pub use confirm::ConcreteRun;
+pub use file::AnalyzedFile;
 pub use suppress::Baseline;
 pub use text::{AnalyzedText, FileLocation};
 
@@ -46,6 +50,7 @@ use crate::{Complaint, Conclusion};
 use skew_analyze::anode::{BoundedOptions, Specification};
 use skew_analyze::{AnalysisVerdict, Answer, Conflict, Finding, FindingStatus, Level, UnfoldOptions, Unsupported};
 use skew_history::{Engine, EngineLevel, IsolationLevel};
+use skew_value::Dialect;
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -72,23 +77,34 @@ impl AnalyzeSettings {
         IsolationLevel::Engine(EngineLevel::PostgresSerializable),
     ];
 
+    /// The same for programs of MySQL: its own, of which only rules speak, and the papers' that its snapshots come near to.
+    const USUAL_OF_MYSQL: [IsolationLevel; 4] = [
+        IsolationLevel::Engine(EngineLevel::MysqlReadCommitted),
+        IsolationLevel::Engine(EngineLevel::MysqlRepeatableRead),
+        IsolationLevel::Engine(EngineLevel::MysqlSerializable),
+        IsolationLevel::Snapshot,
+    ];
+
     /// The levels that can be asked about.
     pub fn possible_levels() -> impl Iterator<Item = IsolationLevel> {
         AnalyzeSettings::USUAL.into_iter().chain(instances::LEVELS.map(|(level, _)| level))
     }
 
-    /// Some levels and how to look at them.
+    /// Some levels and how to look at them; without levels, those that are usual for a program.
     pub fn new(levels: Vec<IsolationLevel>, options: UnfoldOptions, sessions: bool, fails_on_potential: bool) -> Self {
         let up_to = BoundedOptions::default().up_to;
         AnalyzeSettings { levels, options, sessions, fails_on_potential, up_to, specification: None }
     }
 
-    /// The same with cycles of up to so many transactions at the papers' levels, and with the text of a level of the user's own.
-    pub fn looking_at(mut self, up_to: u8, own: Option<&str>) -> Result<AnalyzeSettings, Complaint> {
+    /// The same with cycles of up to so many transactions at the papers' levels, and with a level of the user's own: its file, and the text.
+    pub fn looking_at(mut self, up_to: u8, own: Option<(&str, &str)>) -> Result<AnalyzeSettings, Complaint> {
         self.up_to = usize::from(up_to);
-        let read = own.map(|text| Specification::parse("specification", text)).transpose();
         let advice = "each line is a level, or `forall a b: … => …` over vis, ar, ww and procedures";
-        self.specification = read.map_err(|error| Complaint::new("--specification", error.to_string(), advice))?;
+        let read = own.map(|(file, text)| {
+            let read = Specification::parse("specification", text);
+            read.map_err(|error| Complaint::new(file, error.to_string(), advice))
+        });
+        self.specification = read.transpose()?;
         self.refusal().map_or(Ok(self), Err)
     }
 
@@ -157,7 +173,13 @@ impl KnownFinding {
 
 impl Analyzed {
     /// Asks everything. Comments that accept findings without a reason are complained about.
-    pub fn new(text: AnalyzedText, settings: AnalyzeSettings, baseline: &Baseline) -> Result<Analyzed, Complaint> {
+    pub fn new(text: AnalyzedText, mut settings: AnalyzeSettings, baseline: &Baseline) -> Result<Analyzed, Complaint> {
+        if settings.levels.is_empty() {
+            settings.levels = match text.dialect {
+                Dialect::MySql => AnalyzeSettings::USUAL_OF_MYSQL.to_vec(),
+                Dialect::Postgres => AnalyzeSettings::USUAL.to_vec(),
+            };
+        }
         let mut analyzed = ask::everything(text, settings);
         let suppressions = suppress::suppressions(&analyzed.text)?;
         analyzed.accept(&suppressions, baseline);

@@ -42,9 +42,30 @@ impl Analyzed {
 
     fn physical(&self, place: Place) -> Value {
         let FileLocation { file, line, column } = self.text.location(place);
-        let uri = file.replace('\\', "/").replace(' ', "%20");
         json!({ "physicalLocation": {
-            "artifactLocation": { "uri": uri }, "region": { "startLine": line, "startColumn": column },
+            "artifactLocation": { "uri": uri(&file) }, "region": { "startLine": line, "startColumn": column },
         } })
+    }
+}
+
+/// The name of a file as a URI writes it: whatever could mean something else there becomes its bytes.
+fn uri(file: &str) -> String {
+    let file = if cfg!(windows) { file.replace('\\', "/") } else { file.to_owned() };
+    let letter = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => char::from(byte).to_string(),
+        other => format!("%{other:02X}"),
+    };
+    file.bytes().map(letter).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uri;
+
+    #[test]
+    fn names_of_files_are_uris() {
+        assert_eq!(uri("db/my shop.sql"), "db/my%20shop.sql");
+        assert_eq!(uri("a#b%c?.sql"), "a%23b%25c%3F.sql");
+        assert_eq!(uri("café.sql"), "caf%C3%A9.sql");
     }
 }

@@ -20,6 +20,33 @@ use std::fmt::Write;
 /// How an ignoring comment begins, after its dashes.
 const DIRECTIVE: &str = "skew:";
 
+/// What findings and rules are called.
+const NAMES: [&str; 23] = [
+    "causality-violation",
+    "circular-information-flow",
+    "dependency-cycle",
+    "dirty-write",
+    "fractured-read",
+    "ignored-row-count",
+    "long-fork",
+    "lost-update",
+    "non-repeatable-read",
+    "read-only-anomaly",
+    "session-violation",
+    "stale-update",
+    "write-skew",
+    "wrong-scope",
+    "read-modify-write",
+    "check-then-update",
+    "late-lock",
+    "check-then-insert",
+    "next-number",
+    "lock-of-nothing",
+    "dangling-row",
+    "old-snapshot",
+    "broken-lock",
+];
+
 /// How many bytes of a digest a fingerprint has.
 const BYTES: usize = 8;
 
@@ -84,7 +111,13 @@ pub(super) fn suppressions(text: &AnalyzedText) -> Result<Vec<Suppression>, Comp
         let below = lines[number..].iter().position(|line| is_code(line)).map_or(number, |more| number + more);
         let line = below as u32 + 1;
         let procedure = procedures.iter().find(|(first, _)| *first == line).map(|(_, name)| name.clone());
-        let anomalies = names.split(',').map(|name| name.trim().to_owned()).collect();
+        let anomalies: Vec<String> = names.split(',').map(|name| name.trim().to_owned()).collect();
+        if let Some(name) = anomalies.iter().find(|name| !NAMES.contains(&name.as_str())) {
+            return Err(complain(&match name.is_empty() {
+                true => "this comment does not say what is ignored".to_owned(),
+                false => format!("there is no finding that is called {name}"),
+            }));
+        }
         found.push(Suppression { anomalies, reason: reason.trim().to_owned(), line, procedure });
     }
     Ok(found)
@@ -92,7 +125,9 @@ pub(super) fn suppressions(text: &AnalyzedText) -> Result<Vec<Suppression>, Comp
 
 impl Suppression {
     fn is_about(&self, finding: &Finding) -> bool {
-        let is_named = self.anomalies.contains(&finding.anomaly);
+        let is_rule =
+            |name: &String| finding.sentence.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with(": "));
+        let is_named = self.anomalies.contains(&finding.anomaly) || self.anomalies.iter().any(is_rule);
         let takes_part = |name: &String| self.procedure.as_ref() == Some(name);
         let at = finding.locations.iter().any(|place| place.line == self.line);
         is_named && (at || finding.transactions.iter().any(takes_part))

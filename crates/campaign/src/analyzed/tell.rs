@@ -95,7 +95,7 @@ impl Analyzed {
     }
 
     fn tell_lowest(&self, Palette { heading, end, .. }: Palette, out: &mut String) {
-        let Some(lowest) = &self.lowest else { return };
+        let Some(lowest) = self.lowest.as_ref().filter(|lowest| !lowest.is_empty()) else { return };
         let _ = writeln!(out, "\n{heading}lowest safe levels{end}");
         let widest = lowest.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
         for (name, level) in lowest {

@@ -10,15 +10,17 @@
 //! Sessions are no part of what is analysed, which is about all calls; they are kept because their arguments are good examples. What cannot be
 //! read because it is not supported becomes blank, and is on the list of what an answer does not cover.
 
+use super::file::AnalyzedFile;
 use super::logs::{self, LoggedText};
+use super::psql::without_commands;
 use crate::Complaint;
 use crate::program_file::complaint;
 use skew_analyze::Unsupported;
-use skew_analyze::log::{LogFormat, LoggedLine};
+use skew_analyze::log::LoggedLine;
 use skew_history::Place as LinePlace;
 use skew_program::{MadeLine, PartKind, Program, ProgramError, as_procedures, dialect_of, parts};
 use skew_sql::Session;
-use skew_value::{Dialect, Place};
+use skew_value::{Dialect, Place, SqlState};
 
 /// Files as one text.
 #[derive(Clone, Debug)]
@@ -56,30 +58,33 @@ pub struct FileLocation {
 }
 
 impl AnalyzedText {
-    /// Puts files together: names and texts.
+    /// Puts texts together: names and texts.
     pub fn new(files: &[(String, String)]) -> Result<AnalyzedText, Complaint> {
-        let logs = files.iter().filter_map(|(_, text)| logs::format_of(text));
-        let named = files.iter().find_map(|(_, text)| dialect_of(text)).or(logs.map(LogFormat::dialect).next());
+        AnalyzedText::of(&files.iter().map(AnalyzedFile::of_text).collect::<Vec<AnalyzedFile>>())
+    }
+
+    /// Puts files together.
+    pub fn of(files: &[AnalyzedFile]) -> Result<AnalyzedText, Complaint> {
+        let of_log = files.iter().find_map(AnalyzedFile::dialect);
+        let named = programs(files).find_map(|(_, file)| dialect_of(&file.text)).or(of_log);
         let dialect = named.unwrap_or(Dialect::Postgres);
-        let mut schema = schema_text(files, dialect);
+        let schema = schema_text(files, dialect);
         let session = session_of(&schema, dialect);
         let mut joined = Joined { named: files.len(), ..Joined::default() };
         if let Some(dialect) = named {
             let word = if dialect == Dialect::MySql { "mysql" } else { "postgres" };
             joined.line(&format!("-- dialect: {word}"), (0, 1));
         }
-        let is_log = |text: &str| logs::format_of(text).is_some();
-        for (number, (name, text)) in files.iter().enumerate().filter(|(_, (_, text))| !is_log(text)) {
-            let made = as_procedures(text, name, &session).map_err(|error| complaint(name, &error))?;
+        for (number, AnalyzedFile { name, text, .. }) in programs(files) {
+            let (text, named) = without_commands(text);
+            let made = as_procedures(&text, name, &session).map_err(|error| complaint(name, &error))?;
             joined.parameters.extend(made.parameters);
             joined.has_plain |= made.has_plain;
             joined.file(number, name, made.lines, dialect)?;
+            named.into_iter().for_each(|(line, construct)| joined.name(construct, (number, line)));
         }
-        for (number, (name, text)) in files.iter().enumerate().filter(|(_, (_, text))| is_log(text)) {
-            let logged = logs::logged(name, text, &schema, &joined.procedure_names(dialect))?;
-            schema.push_str(&logged.schema);
-            joined.log(number, logged);
-        }
+        let taken = joined.procedure_names(dialect);
+        logs::logged(files, dialect, &schema, &taken)?.into_iter().for_each(|logged| joined.log(logged));
         joined.program(files, dialect)
     }
 
@@ -131,17 +136,35 @@ impl AnalyzedText {
     }
 }
 
-/// The statements of all files that make tables and first rows.
-fn schema_text(files: &[(String, String)], dialect: Dialect) -> String {
-    let mut schema = String::new();
-    for (_, text) in files.iter().filter(|(_, text)| logs::format_of(text).is_none()) {
-        let parts = parts(text, dialect).unwrap_or_default();
-        for part in parts.iter().filter(|part| part.kind == PartKind::Schema) {
-            schema.push_str(&text[part.bytes.clone()]);
-            schema.push_str(";\n");
+/// The files that are no logs, with their numbers.
+fn programs(files: &[AnalyzedFile]) -> impl Iterator<Item = (usize, &AnalyzedFile)> {
+    files.iter().enumerate().filter(|(_, file)| file.log.is_none())
+}
+
+/// The statements of all files that make tables and views, without those that are not understood.
+fn schema_text(files: &[AnalyzedFile], dialect: Dialect) -> String {
+    let mut schema: Vec<String> = Vec::new();
+    for (_, file) in programs(files) {
+        let (text, _) = without_commands(&file.text);
+        let mut is_open = false;
+        for part in parts(&text, dialect).unwrap_or_default() {
+            is_open = (is_open || part.kind == PartKind::Begin) && part.kind != PartKind::Commit;
+            if part.kind == PartKind::Schema && !is_open {
+                schema.push(format!("{};\n", &text[part.bytes]));
+            }
         }
     }
-    schema
+    while let Err(error) = Program::parse_in(&schema.concat(), skew_sql::by_place::EPOCH, dialect) {
+        let mut line = 1;
+        let is_there = |statement: &String| {
+            let first = line;
+            line += statement.matches('\n').count() as u32;
+            (first..line).contains(&error.place.line)
+        };
+        let Some(place) = schema.iter().position(is_there).filter(|_| error.construct().is_some()) else { break };
+        schema.remove(place);
+    }
+    schema.concat()
 }
 
 /// A session that knows these tables; one that knows nothing where they cannot be made, which is complained about later.
@@ -164,24 +187,25 @@ struct Joined {
     named: usize,
     /// Files of an application that comments in a log tell of.
     code: Vec<String>,
+    /// Whether some statement of the schema was left out.
+    lost_tables: bool,
+    /// Procedures that files call, and where.
+    calls: Vec<(String, Place)>,
 }
 
 impl Joined {
-    /// The procedures of a log, and what it has besides, on lines that say nothing.
-    fn log(&mut self, number: usize, logged: LoggedText) {
-        for LoggedLine { text, line, code } in &logged.lines {
-            let from = code.as_ref().map_or((number, *line), |(file, line)| (self.code_file(file), *line));
+    /// The tables and procedures of logs, and what they have besides, on lines that say nothing.
+    fn log(&mut self, logged: LoggedText) {
+        for LoggedLine { text, log, line, code } in &logged.lines {
+            let in_log = (logged.files.get(*log).copied().unwrap_or_default(), *line);
+            let from = code.as_ref().map_or(in_log, |(file, line)| (self.code_file(file), *line));
             self.line(text, from);
-            if !text.starts_with([' ', '-']) && is_deferrable(text) {
+            if !text.starts_with([' ', '-']) && deferrable_below(text).is_some() {
                 let place = Place { line: self.lines.len() as u32, column: 1 };
                 self.unsupported.push(Unsupported { place, construct: "DEFERRABLE".to_owned() });
             }
         }
-        for (construct, line) in logged.unsupported {
-            self.line("--", (number, line));
-            let place = Place { line: self.lines.len() as u32, column: 1 };
-            self.unsupported.push(Unsupported { place, construct });
-        }
+        logged.unsupported.into_iter().for_each(|(construct, line)| self.name(construct, line));
         self.covers.push(logged.covers);
     }
 
@@ -192,6 +216,13 @@ impl Joined {
             self.code.push(name.clone());
         }
         self.named + number
+    }
+
+    /// Something that is not understood, on a line that says nothing.
+    fn name(&mut self, construct: String, line: (usize, u32)) {
+        self.line("--", line);
+        let place = Place { line: self.lines.len() as u32, column: 1 };
+        self.unsupported.push(Unsupported { place, construct });
     }
 
     /// The names of all procedures so far.
@@ -222,12 +253,22 @@ impl Joined {
                     None
                 }
                 (PartKind::Code(what), _) => Some((*what).to_owned()),
-                (PartKind::Procedure(name), Some(error)) if error.is_unsupported() => {
-                    Some(format!("{}, in {name}", error.message))
+                (PartKind::Silent, _) => None,
+                (PartKind::Statement, _) if called(&text[part.bytes.clone()]).is_some() => {
+                    self.calls.extend(called(&text[part.bytes.clone()]).map(|name| (name, place)));
+                    None
                 }
-                (PartKind::Schema, _) if is_deferrable(&text[part.bytes.clone()]) => {
-                    let construct = "DEFERRABLE".to_owned();
+                (PartKind::Procedure(name), Some(error)) if error.construct().is_some() => {
+                    let construct = format!("{} in {name}", error.construct().unwrap_or_default());
+                    let place = Place { line: error.place.line + before, ..error.place };
                     self.unsupported.push(Unsupported { place, construct });
+                    None
+                }
+                (PartKind::Schema, _) => {
+                    let below = deferrable_below(&text[part.bytes.clone()]);
+                    let place = |below: u32| Place { line: place.line + below, column: 1 };
+                    let named = |below| Unsupported { place: place(below), construct: "DEFERRABLE".to_owned() };
+                    self.unsupported.extend(below.map(named));
                     continue;
                 }
                 _ => continue,
@@ -241,20 +282,22 @@ impl Joined {
         Ok(())
     }
 
-    fn program(mut self, files: &[(String, String)], dialect: Dialect) -> Result<AnalyzedText, Complaint> {
+    fn program(mut self, files: &[AnalyzedFile], dialect: Dialect) -> Result<AnalyzedText, Complaint> {
         let program = loop {
             match Program::parse_in(&self.text, skew_sql::by_place::EPOCH, dialect) {
                 Ok(program) => break program,
                 Err(error) => self.leave_out(&error, files, dialect)?,
             }
         };
+        let is_here = |name: &String| program.procedures().iter().any(|known| known.name == *name);
+        for (name, place) in self.calls.iter().filter(|(name, _)| !is_here(name)) {
+            self.unsupported.push(Unsupported { place: *place, construct: format!("CALL {name}, which is not here,") });
+        }
         if program.procedures().is_empty() && self.unsupported.is_empty() {
-            let advice = "write CREATE PROCEDURE, or plain statements between BEGIN and COMMIT or behind `-- name: …`";
-            let name = files.first().map_or("", |(name, _)| name);
-            return Err(Complaint::new(name, "there is no transaction in it".to_owned(), advice));
+            return Err(AnalyzedFile::nothing_in(files));
         }
         self.unsupported.sort_by_key(|one| (one.place.line, one.place.column));
-        let files = files.iter().map(|(name, _)| name.clone()).collect();
+        let files = files.iter().map(|file| file.name.clone()).collect();
         let Joined { text, lines, sessions, unsupported, parameters, has_plain, covers, code, .. } = self;
         Ok(AnalyzedText {
             files,
@@ -271,42 +314,57 @@ impl Joined {
         })
     }
 
-    /// A procedure that holds something unsupported becomes blank; whatever else is wrong is wrong.
-    fn leave_out(
-        &mut self,
-        error: &ProgramError,
-        files: &[(String, String)],
-        dialect: Dialect,
-    ) -> Result<(), Complaint> {
+    /// A part that holds something that is not understood becomes blank, and so does what needs a table that was lost so; whatever else is wrong is
+    /// wrong.
+    fn leave_out(&mut self, error: &ProgramError, files: &[AnalyzedFile], dialect: Dialect) -> Result<(), Complaint> {
         let (file, line) = self.lines.get(error.place.line.saturating_sub(1) as usize).copied().unwrap_or((0, 1));
-        let name = files.get(file).map_or("", |(name, _)| name);
+        let name = files.get(file).map_or("", |file| file.name.as_str());
         let in_file = ProgramError { place: Place { line, ..error.place }, ..error.clone() };
         let complain = || Complaint { place: LinePlace::Whole, ..complaint(name, &in_file) };
-        if !error.is_unsupported() {
-            return Err(complain());
-        }
+        let lost = self.lost_tables && error.state == SqlState::UNDEFINED_TABLE;
+        let construct = error.construct().or(lost.then(|| error.message.clone())).ok_or_else(complain)?;
         let parts = parts(&self.text, dialect).map_err(|_| complain())?;
         let holds = |bytes: &std::ops::Range<usize>| {
             let first = 1 + self.text[..bytes.start].matches('\n').count() as u32;
             let last = first + self.text[bytes.clone()].matches('\n').count() as u32;
             (first..=last).contains(&error.place.line)
         };
-        let part = parts.into_iter().find(|part| matches!(part.kind, PartKind::Procedure(_)) && holds(&part.bytes));
+        let part = parts.into_iter().find(|part| part.kind != PartKind::Sessions && holds(&part.bytes));
         let part = part.ok_or_else(complain)?;
+        self.lost_tables |= part.kind == PartKind::Schema;
         let blank = blank(&self.text[part.bytes.clone()]);
         self.text.replace_range(part.bytes, &blank);
-        self.unsupported.push(Unsupported { place: error.place, construct: error.message.clone() });
+        self.unsupported.push(Unsupported { place: error.place, construct });
         Ok(())
     }
 }
 
-/// Whether a constraint may wait for the commit: then it is not where its statement stands. Foreign keys that always wait are understood.
-fn is_deferrable(text: &str) -> bool {
-    let words = text.to_ascii_lowercase().split_whitespace().collect::<Vec<&str>>().join(" ");
-    let words = words.replace("not deferrable", "");
-    let constraints = words.split(',').filter(|part| part.contains("deferrable"));
-    let mut is_waiting = constraints.map(|part| part.contains("references") && part.contains("initially deferred"));
-    is_waiting.any(|is_understood| !is_understood)
+/// The procedure that a statement calls, if that is what it does.
+fn called(statement: &str) -> Option<String> {
+    let (word, rest) = statement.trim().split_once(char::is_whitespace)?;
+    let name = rest.split(['(', ';']).next()?.rsplit('.').next()?.trim();
+    word.eq_ignore_ascii_case("call").then(|| name.trim_matches('"').to_lowercase())
+}
+
+/// How many lines below its first a statement has a constraint that may wait for the commit: then it is not checked where changes are made. Foreign
+/// keys that always wait are understood.
+fn deferrable_below(text: &str) -> Option<u32> {
+    let lower = text.to_ascii_lowercase();
+    let words = |at: usize| lower[at..].split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    let waits = |at: usize| words(at).skip_while(|word| *word == "deferrable").take(2).eq(["initially", "deferred"]);
+    let is_meant = |at: usize| match lower[at..].starts_with("initially") {
+        true => waits(at),
+        false => !lower[..at].trim_end().ends_with("not"),
+    };
+    let is_understood = |at: usize| {
+        let other = |between: &str| ["unique", "primary", "exclude", "check"].iter().any(|word| between.contains(word));
+        waits(at) && lower[..at].rfind("references").is_some_and(|key| !other(&lower[key..at]))
+    };
+    let mut places: Vec<usize> =
+        ["deferrable", "initially"].iter().flat_map(|word| lower.match_indices(word)).map(|(at, _)| at).collect();
+    places.sort_unstable();
+    let at = places.into_iter().find(|at| is_meant(*at) && !is_understood(*at))?;
+    Some(lower[..at].matches('\n').count() as u32)
 }
 
 /// Nothing, in as many lines.

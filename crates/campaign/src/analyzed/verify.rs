@@ -9,12 +9,16 @@ use std::fmt::Write;
 
 impl Analyzed {
     /// In words what is gone, what is left and what is new, compared with an earlier text. It holds if no finding is left or new, and every
-    /// answer is known.
+    /// answer is known. Nothing is gone from a level at which the answer is not known any more.
     pub fn compared_with(&self, before: &Analyzed, palette: Palette) -> (String, Conclusion) {
         let Palette { good, bad, doubtful, end, .. } = palette;
         let (earlier, now) = (before.cycles(), self.cycles());
         let mut out = String::new();
-        for (level, anomaly, names) in earlier.difference(&now) {
+        let is_known = |level: &str| {
+            let mut questions = self.questions.iter().filter(|question| question.answer.level == level);
+            questions.all(|question| !matches!(question.answer.verdict, AnalysisVerdict::Unknown(_)))
+        };
+        for (level, anomaly, names) in earlier.difference(&now).filter(|(level, ..)| is_known(level)) {
             let _ = writeln!(out, "  {good}gone{end}  {anomaly} at {level}: {names}");
         }
         for (level, anomaly, names) in &now {

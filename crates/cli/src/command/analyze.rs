@@ -1,12 +1,12 @@
 //! `skew analyze`: what could go wrong, from SQL alone. What is asked and told is in `skew_campaign::analyzed`.
 
-use super::program::{GranularityArgument, UpdatesArgument, text_of};
+use super::program::{GranularityArgument, UpdatesArgument, bytes_of, text_of};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::{self, Complaint};
 use crate::output::{unwritable, write_whole};
 use skew_analyze::UnfoldOptions;
-use skew_campaign::analyzed::{AnalyzeSettings, Analyzed, AnalyzedText, Baseline};
+use skew_campaign::analyzed::{AnalyzeSettings, Analyzed, AnalyzedFile, AnalyzedText, Baseline};
 use skew_campaign::each_once;
 use skew_history::level::{IsolationLevel, spellings};
 use std::fs;
@@ -73,21 +73,21 @@ impl Arguments {
     }
 
     fn settings(&self) -> AnalyzeSettings {
-        let levels = if self.level.is_empty() { &AnalyzeSettings::USUAL[..] } else { &self.level };
         let options = UnfoldOptions {
             cells: self.granularity == GranularityArgument::Cell,
             atomic: self.updates == UpdatesArgument::Atomic,
             functional: self.assume.is_none(),
         };
-        let levels = each_once(levels.iter().copied());
+        let levels = each_once(self.level.iter().copied());
         AnalyzeSettings::new(levels, options, self.sessions, self.fail_on == "potential")
     }
 
     /// The answers about some files.
     fn ask(&self, files: &[PathBuf], baseline: &Baseline) -> Result<Analyzed, Complaint> {
-        let own = self.specification.as_ref().map(|path| text_of(path, &path.to_string_lossy())).transpose()?;
-        let settings = self.settings().looking_at(self.up_to, own.as_deref())?;
-        Analyzed::new(AnalyzedText::new(&texts(files)?)?, settings, baseline)
+        let name = self.specification.as_ref().map(|path| path.to_string_lossy()).unwrap_or_default();
+        let own = self.specification.as_ref().map(|path| text_of(path, &name)).transpose()?;
+        let settings = self.settings().looking_at(self.up_to, own.as_deref().map(|text| (&*name, text)))?;
+        Analyzed::new(AnalyzedText::of(&files_of(files)?)?, settings, baseline)
     }
 
     fn analyze(&self, console: &mut Console) -> Result<Exit, Complaint> {
@@ -123,21 +123,21 @@ impl Arguments {
     }
 }
 
-/// The texts of all files that are named, of folders those that end in .sql.
-fn texts(files: &[PathBuf]) -> Result<Vec<(String, String)>, Complaint> {
-    let mut texts = Vec::new();
-    for file in files {
-        let is_folder = file.is_dir();
-        let names = input::locate(file)?.into_iter().map(|location| location.name());
-        for name in names.filter(|name| !is_folder || name.ends_with(".sql")) {
-            let text = text_of(Path::new(&name), &name)?;
-            texts.push((name, text));
+/// All files that are named, of folders those that end in .sql.
+fn files_of(named: &[PathBuf]) -> Result<Vec<AnalyzedFile>, Complaint> {
+    let mut files = Vec::new();
+    for path in named {
+        let (is_folder, before) = (path.is_dir(), files.len());
+        let names = input::locate(path, "name a file, or a folder that holds .sql files")?;
+        for name in names.iter().map(input::Location::name).filter(|name| !is_folder || name.ends_with(".sql")) {
+            files.push(AnalyzedFile::new(&name, bytes_of(Path::new(&name), &name, AnalyzedFile::WORTH_READING)?)?);
+        }
+        if files.len() == before {
+            let message = "the folder holds no .sql files".to_owned();
+            return Err(Complaint::new(&path.to_string_lossy(), message, "name a file"));
         }
     }
-    match texts.is_empty() {
-        true => Err(Complaint::new("skew analyze", "the folder holds no .sql files".to_owned(), "name a file")),
-        false => Ok(texts),
-    }
+    Ok(files)
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Complaint> {

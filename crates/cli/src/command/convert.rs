@@ -71,7 +71,7 @@ impl Arguments {
     fn only_input(&self) -> Result<Input, Complaint> {
         let name = self.input.to_string_lossy();
         let several = || Complaint::new(&name, "this holds several histories".to_owned(), "name one of them");
-        let mut locations = input::locate(&self.input)?;
+        let mut locations = input::locate(&self.input, input::HISTORIES)?;
         let location = locations.pop().filter(|_| locations.is_empty()).ok_or_else(several)?;
         let mut inputs = location.open(self.limits)?;
         inputs.pop().filter(|_| inputs.is_empty()).ok_or_else(several)

@@ -89,7 +89,7 @@ pub(super) trait EachInput<'a> {
             self.results().console.result(&format!("{{\"skew\":1,\"{}\":[", Self::RESULTS));
         }
         for argument in files {
-            match input::locate(argument) {
+            match input::locate(argument, input::HISTORIES) {
                 Ok(locations) => locations.iter().for_each(|location| self.location(location, limits)),
                 Err(complaint) => self.results().complain(&complaint),
             }

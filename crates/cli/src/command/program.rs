@@ -23,21 +23,26 @@ pub(super) fn read(path: &Path, clock: Moment, levels: &[IsolationLevel]) -> Res
 
 /// What is in a file of SQL.
 pub(super) fn text_of(path: &Path, name: &str) -> Result<String, Complaint> {
-    let advice = "check the name; `-` is standard input";
-    let complain = |error: std::io::Error| Complaint::new(name, cannot("read", &error), advice);
-    note_input(path);
-    let mut bytes = Vec::new();
-    let read = match path == Path::new("-") {
-        true => std::io::stdin().lock().take(LARGEST_PROGRAM + 1).read_to_end(&mut bytes),
-        false => fs::File::open(path).and_then(|file| file.take(LARGEST_PROGRAM + 1).read_to_end(&mut bytes)),
-    };
-    read.map_err(complain)?;
+    let bytes = bytes_of(path, name, LARGEST_PROGRAM + 1)?;
     if bytes.len() as u64 > LARGEST_PROGRAM {
         let message = "the program has more than 16 MiB".to_owned();
         return Err(Complaint::new(name, message, "is it the right file?"));
     }
     String::from_utf8(bytes)
         .map_err(|_| Complaint::new(name, "the program is not UTF-8".to_owned(), "convert it to UTF-8"))
+}
+
+/// What is in a file, up to so many bytes.
+pub(super) fn bytes_of(path: &Path, name: &str, most: u64) -> Result<Vec<u8>, Complaint> {
+    let advice = "check the name; `-` is standard input";
+    let complain = |error: std::io::Error| Complaint::new(name, cannot("read", &error), advice);
+    note_input(path);
+    let mut bytes = Vec::new();
+    let read = match path == Path::new("-") {
+        true => std::io::stdin().lock().take(most).read_to_end(&mut bytes),
+        false => fs::File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes)),
+    };
+    read.map(|_| bytes).map_err(complain)
 }
 
 /// Whether what was found is made once more.

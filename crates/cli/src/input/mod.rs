@@ -52,8 +52,8 @@ pub(crate) enum Location {
     Cobra(PathBuf, Vec<PathBuf>),
 }
 
-/// The inputs that an argument names.
-pub(crate) fn locate(argument: &Path) -> Result<Vec<Location>, Complaint> {
+/// The inputs that an argument names; `advice` is for a folder that holds none.
+pub(crate) fn locate(argument: &Path, advice: &str) -> Result<Vec<Location>, Complaint> {
     if argument == Path::new("-") {
         return Ok(vec![Location::StandardInput]);
     }
@@ -67,11 +67,13 @@ pub(crate) fn locate(argument: &Path) -> Result<Vec<Location>, Complaint> {
         Complaint::new(&folder.to_string_lossy(), cannot("read", &error), "check that you may read all of this folder")
     })?;
     if locations.is_empty() {
-        let advice = "name a file, or a folder that holds history files or the T<n>.log files of Cobra";
         return Err(Complaint::new(&named, "the folder holds no files".to_owned(), advice));
     }
     Ok(locations)
 }
+
+/// What to name where histories are wanted.
+pub(crate) const HISTORIES: &str = "name a file, or a folder that holds history files or the T<n>.log files of Cobra";
 
 /// All inputs below a folder, sorted by path. Hidden files are not ours; a linked folder could lead round and round.
 /// What cannot be read comes back by name.

@@ -10,7 +10,7 @@ use crate::terrain::Sessions;
 use skew_explore::IsolationLevel;
 use skew_history::Engine;
 use skew_workload::Url;
-use skew_workload::servers::MariaDbServer;
+use skew_workload::servers::{MariaDbServer, PostgresServer};
 
 /// Statements of sessions, their order on a server, and what each session is answered then.
 struct Scene {
@@ -134,17 +134,206 @@ const ON_MARIADB: [Scene; 9] = [
     },
 ];
 
-fn play(url: &Url, scene: &Scene) {
+const JOINED: [&str; 4] = [
+    "CREATE TABLE t (id INT PRIMARY KEY, v INT NOT NULL)",
+    "INSERT INTO t VALUES (1, 10), (3, 30), (5, 50)",
+    "CREATE TABLE c (id INT PRIMARY KEY, t INT NOT NULL)",
+    "INSERT INTO c VALUES (1, 1), (2, 3)",
+];
+
+const REFERRING: [&str; 4] = [
+    "CREATE TABLE t (id INT PRIMARY KEY, v INT NOT NULL)",
+    "INSERT INTO t VALUES (1, 10), (2, 20)",
+    "CREATE TABLE c (id INT PRIMARY KEY, t INT NOT NULL, FOREIGN KEY (t) REFERENCES t (id))",
+    "INSERT INTO c VALUES (1, 1)",
+];
+
+/// What PostgreSQL does.
+const ON_POSTGRESQL: [Scene; 14] = [
+    // The join has no row, so nothing is locked: row 1 of t is free.
+    Scene {
+        level: "pg:rc",
+        tables: &JOINED,
+        sessions: &[
+            &[
+                "SELECT t.id FROM t JOIN c ON c.t = t.id WHERE t.id = 1 AND c.id = 2 FOR UPDATE",
+                "SELECT v FROM t WHERE id = 1",
+            ],
+            &["UPDATE t SET v = 11 WHERE id = 1"],
+        ],
+        turns: &[0, 1, 1, 0, 0],
+        answers: &[&["", "11"], &["1 changed"]],
+    },
+    // Of a join that has rows those are locked which are in them: row 1 is free, row 3 is not.
+    Scene {
+        level: "pg:rc",
+        tables: &JOINED,
+        sessions: &[
+            &["SELECT t.id FROM t, c WHERE c.t = t.id AND c.id = 2 FOR UPDATE OF t", "SELECT id, v FROM t ORDER BY id"],
+            &["UPDATE t SET v = 11 WHERE id = 1"],
+            &["UPDATE t SET v = 31 WHERE id = 3"],
+        ],
+        turns: &[0, 1, 1, 2, 0, 0, 2],
+        answers: &[&["3", "1 11, 3 30, 5 50"], &["1 changed"], &["1 changed"]],
+    },
+    // A row without a partner is kept by the outer join, and locked; its partner need not be there.
+    Scene {
+        level: "pg:rc",
+        tables: &JOINED,
+        sessions: &[
+            &[
+                "SELECT t.id FROM t LEFT JOIN c ON c.t = t.id WHERE t.id = 5 FOR UPDATE OF t",
+                "SELECT v FROM t WHERE id = 1",
+            ],
+            &["UPDATE t SET v = 11 WHERE id = 1"],
+        ],
+        turns: &[0, 1, 1, 0, 0],
+        answers: &[&["5", "11"], &["1 changed"]],
+    },
+    // A subquery of one table is a part of the join,
+    Scene {
+        level: "pg:rc",
+        tables: &JOINED,
+        sessions: &[
+            &[
+                "SELECT s.id FROM (SELECT id FROM t) s JOIN c ON c.t = s.id WHERE c.id = 2 FOR UPDATE OF s",
+                "SELECT v FROM t WHERE id = 1",
+            ],
+            &["UPDATE t SET v = 11 WHERE id = 1"],
+        ],
+        turns: &[0, 1, 1, 0, 0],
+        answers: &[&["3", "11"], &["1 changed"]],
+    },
+    // one with a lock of its own is not.
+    Scene {
+        level: "pg:rc",
+        tables: &JOINED,
+        sessions: &[
+            &[
+                "SELECT s.id FROM (SELECT id FROM t FOR UPDATE) s JOIN c ON c.t = s.id WHERE c.id = 2",
+                "SELECT v FROM t WHERE id = 1",
+            ],
+            &["UPDATE t SET v = 11 WHERE id = 1"],
+        ],
+        turns: &[0, 1, 0, 0, 1],
+        answers: &[&["3", "10"], &["1 changed"]],
+    },
+    // What EXISTS looks at is not locked.
+    Scene {
+        level: "pg:rc",
+        tables: &JOINED,
+        sessions: &[
+            &[
+                "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM c WHERE c.t = t.id AND c.id = 2) FOR UPDATE",
+                "SELECT t FROM c WHERE id = 2",
+            ],
+            &["UPDATE c SET t = 5 WHERE id = 2"],
+        ],
+        turns: &[0, 1, 1, 0, 0],
+        answers: &[&["3", "5"], &["1 changed"]],
+    },
+    // After a wait a row is asked again with the partner that it had, not with another one.
+    Scene {
+        level: "pg:rc",
+        tables: &JOINED,
+        sessions: &[
+            &["UPDATE c SET t = 3 WHERE id = 1"],
+            &["SELECT t.id, c.id FROM t JOIN c ON c.t = t.id ORDER BY t.id FOR UPDATE OF c"],
+        ],
+        turns: &[0, 1, 0, 1],
+        answers: &[&["1 changed"], &["3 2"]],
+    },
+    // What the limit leaves out is not locked, whatever the order,
+    Scene {
+        level: "pg:rc",
+        tables: &JOINED,
+        sessions: &[
+            &["SELECT id FROM t ORDER BY v DESC LIMIT 1 FOR UPDATE", "SELECT v FROM t WHERE id = 3"],
+            &["UPDATE t SET v = 31 WHERE id = 3"],
+        ],
+        turns: &[0, 1, 1, 0, 0],
+        answers: &[&["5", "31"], &["1 changed"]],
+    },
+    // and what OFFSET passes over is.
+    Scene {
+        level: "pg:rc",
+        tables: &JOINED,
+        sessions: &[
+            &["SELECT id FROM t ORDER BY v LIMIT 1 OFFSET 1 FOR UPDATE", "SELECT id, v FROM t ORDER BY id"],
+            &["UPDATE t SET v = 51 WHERE id = 5"],
+            &["UPDATE t SET v = 11 WHERE id = 1"],
+        ],
+        turns: &[0, 1, 1, 2, 0, 0, 2],
+        answers: &[&["3", "1 10, 3 30, 5 51"], &["1 changed"], &["1 changed"]],
+    },
+    // A row that does not qualify any more after a wait makes room for the next one,
+    Scene {
+        level: "pg:rc",
+        tables: &JOINED,
+        sessions: &[
+            &["UPDATE t SET v = 1 WHERE id = 5"],
+            &["SELECT id, v FROM t WHERE v > 5 ORDER BY v DESC LIMIT 1 FOR UPDATE"],
+        ],
+        turns: &[0, 1, 0, 1],
+        answers: &[&["1 changed"], &["3 30"]],
+    },
+    // and rows are not sorted again.
+    Scene {
+        level: "pg:rc",
+        tables: &JOINED,
+        sessions: &[
+            &["UPDATE t SET v = 6 WHERE id = 5"],
+            &["SELECT id, v FROM t WHERE v > 5 ORDER BY v DESC LIMIT 2 FOR UPDATE"],
+        ],
+        turns: &[0, 1, 0, 1],
+        answers: &[&["1 changed"], &["5 6, 3 30"]],
+    },
+    // Above read committed it is refused.
+    Scene {
+        level: "pg:rr",
+        tables: &JOINED,
+        sessions: &[
+            &["UPDATE t SET v = 6 WHERE id = 5"],
+            &["SELECT id, v FROM t WHERE v > 5 ORDER BY v DESC LIMIT 2 FOR UPDATE"],
+        ],
+        turns: &[0, 1, 0, 1],
+        answers: &[&["1 changed"], &["refused 40001"]],
+    },
+    // Nobody waits for a parent that somebody is about to insert,
+    Scene {
+        level: "pg:rc",
+        tables: &REFERRING,
+        sessions: &[
+            &["INSERT INTO t VALUES (5, 50)"],
+            &["INSERT INTO c VALUES (1, 5) ON CONFLICT (id) DO UPDATE SET t = 5"],
+        ],
+        turns: &[0, 1, 0, 1],
+        answers: &[&["1 changed"], &["refused 23503"]],
+    },
+    // but for one that is about to go.
+    Scene {
+        level: "pg:rc",
+        tables: &REFERRING,
+        sessions: &[
+            &["DELETE FROM t WHERE id = 2"],
+            &["INSERT INTO c VALUES (1, 2) ON CONFLICT (id) DO UPDATE SET t = 2"],
+        ],
+        turns: &[0, 1, 0, 1],
+        answers: &[&["1 changed"], &["refused 23503"]],
+    },
+];
+
+fn play(url: &Url, engine: Engine, scene: &Scene) {
     let level: IsolationLevel = scene.level.parse().unwrap_or_else(|error| panic!("{error}"));
     let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<String>>();
     let sessions: Sessions = scene.sessions.iter().map(|one| owned(one)).collect();
     let tables = owned(scene.tables);
-    let possible = possible(&program(&sessions, Engine::Mysql, &tables), level, sessions.len()).expect("few runs");
-    let begin = opening(Engine::Mysql, level).len();
+    let possible = possible(&program(&sessions, engine, &tables), level, sessions.len()).expect("few runs");
+    let begin = opening(engine, level).len();
     let openings = (0..sessions.len()).flat_map(|session| std::iter::repeat_n(session, begin));
     let mut turns = openings.chain(scene.turns.iter().copied());
     let turn = || turns.next().expect("a turn for every statement");
-    let screenplay = interleaved(&sessions, level, Engine::Mysql, turn);
+    let screenplay = interleaved(&sessions, level, engine, turn);
     let outcome = performed(url, &screenplay, &tables).expect("the server came to an end with it");
     let expected: Vec<Vec<String>> = scene.answers.iter().map(|one| owned(one)).collect();
     assert_eq!(outcome, expected, "{} {:?}", scene.level, scene.sessions);
@@ -154,5 +343,11 @@ fn play(url: &Url, scene: &Scene) {
 #[test]
 fn what_mariadb_does_while_somebody_waits_the_explorer_has() {
     let Some(server) = installed(MariaDbServer::start()) else { return };
-    ON_MARIADB.iter().for_each(|scene| play(server.url(), scene));
+    ON_MARIADB.iter().for_each(|scene| play(server.url(), Engine::Mysql, scene));
+}
+
+#[test]
+fn what_postgresql_locks_of_joins_and_limits_the_explorer_has() {
+    let Some(server) = installed(PostgresServer::start()) else { return };
+    ON_POSTGRESQL.iter().for_each(|scene| play(server.url(), Engine::Postgres, scene));
 }

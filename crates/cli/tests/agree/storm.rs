@@ -12,7 +12,7 @@
 
 use crate::live::{installed, opening};
 use crate::number_from;
-use crate::terrain::{Sessions, Weather, as_typed};
+use crate::terrain::{Sessions, Weather, as_typed, is_savepoint};
 use skew_chance::Random;
 use skew_check::Budget;
 use skew_explore::{IsolationLevel, Options, Place, Run, RunAnswer, Search, SqlOptions, SqlProgram};
@@ -27,7 +27,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// How many programs without being told, and how many interleavings of each at every level.
-const PROGRAMS: u64 = 6;
+const PROGRAMS: u64 = 7;
 const INTERLEAVINGS: u64 = 3;
 
 /// Programs of more histories are left out.
@@ -147,6 +147,7 @@ pub(crate) fn performed(url: &Url, screenplay: &Screenplay, tables: &[String]) -
             }
             CueEnd::Refused { code, .. } => answers.push(format!("refused {code}")),
             CueEnd::Answered(_) if ["BEGIN", "SET", "COMMIT"].iter().any(|word| cue.sql.starts_with(word)) => {}
+            CueEnd::Answered(_) if is_savepoint(&cue.sql) => answers.push(String::new()),
             CueEnd::Answered(answer) if cue.sql.starts_with("SELECT") => {
                 let text = |value: &Value| Some(value.to_string());
                 answers.push(rows_text(&answer.rows.iter().map(|row| row.0.iter().map(text).collect()).collect()));

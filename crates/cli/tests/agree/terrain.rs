@@ -12,8 +12,9 @@
 //! | `Index` | the same, where a condition is looked up in an index |
 //! | `Unique` | the same with a second unique key |
 //! | `Children` | rows that refer to others |
+//! | `Joined` | locks of what a join, an order or a limit gives |
 //!
-//! Savepoints are not among the statements: procedures have none.
+//! Every other pair of seeds has savepoints, on any terrain: what came behind one is taken back, kept, or taken back and done again.
 
 use skew_chance::Random;
 use skew_history::Engine;
@@ -27,6 +28,7 @@ pub(crate) enum Terrain {
     Unique,
     /// And what becomes of them when a row goes.
     Children(&'static str),
+    Joined,
 }
 
 /// What the program of a seed is about, and where.
@@ -42,13 +44,14 @@ pub(crate) type Sessions = Vec<Vec<String>>;
 impl Weather {
     /// That of a seed.
     pub(crate) fn of(engine: Engine, seed: u64) -> Weather {
-        let terrain = match seed % 6 {
+        let terrain = match seed % 7 {
             0 => Terrain::Rows,
             1 => Terrain::Absent,
             2 => Terrain::Index,
             3 => Terrain::Unique,
             4 => Terrain::Children("ON DELETE CASCADE"),
-            _ => Terrain::Children(""),
+            5 => Terrain::Children(""),
+            _ => Terrain::Joined,
         };
         Weather { engine, terrain }
     }
@@ -68,6 +71,10 @@ impl Weather {
                 ));
                 all.push("INSERT INTO c VALUES (1, 1)".to_owned());
             }
+            Terrain::Joined => {
+                all.push("CREATE TABLE c (id INT PRIMARY KEY, t INT NOT NULL)".to_owned());
+                all.push("INSERT INTO c VALUES (1, 1), (2, 3)".to_owned());
+            }
             Terrain::Rows | Terrain::Absent | Terrain::Unique => {}
         }
         all
@@ -86,7 +93,8 @@ impl Weather {
             });
             statements.collect()
         };
-        (0..count).map(|_| session(&mut random, &mut number)).collect()
+        let sessions: Sessions = (0..count).map(|_| session(&mut random, &mut number)).collect();
+        if seed / 2 % 2 == 0 { sessions } else { with_savepoints(sessions, &mut Random::of_operation(seed, 0, 2)) }
     }
 
     /// One statement; values are new ones, but for those that a condition is about.
@@ -100,6 +108,9 @@ impl Weather {
                 1 => "SELECT id, t FROM c ORDER BY id".to_owned(),
                 _ => format!("DELETE FROM t WHERE id = {key}"),
             };
+        }
+        if self.terrain == Terrain::Joined && random.chance(0.6) {
+            return self.joined(random, key, value);
         }
         match random.below(if has_all { 10 } else { 14 }) {
             0 | 1 => format!("SELECT v FROM t WHERE id = {key}"),
@@ -117,6 +128,26 @@ impl Weather {
             11 => self.upsert(random, key, value),
             12 if self.terrain == Terrain::Unique => format!("UPDATE t SET w = {} WHERE id = {key}", random.below(6)),
             _ => format!("INSERT INTO t VALUES ({key}, {value}, {})", self.unique(random, key)),
+        }
+    }
+
+    /// Locks of what a join, an order or a limit gives, and what they meet.
+    fn joined(self, random: &mut Random, key: u64, value: usize) -> String {
+        let lock = self.lock(random);
+        let near = 1 + random.below(3);
+        match random.below(9) {
+            0 => format!("SELECT t.id, t.v, c.id FROM t JOIN c ON c.t = t.id WHERE c.id = {near} ORDER BY t.id {lock}"),
+            1 => format!(
+                "SELECT t.id, t.v, c.id FROM t, c WHERE c.t = t.id AND t.v >= {} ORDER BY c.id {lock}",
+                10 * near
+            ),
+            2 => format!("SELECT t.id, c.id FROM t JOIN c ON c.t = t.id WHERE t.id = {key} ORDER BY c.id FOR UPDATE"),
+            3 => format!("SELECT id, v FROM t ORDER BY v DESC, id LIMIT {near} {lock}"),
+            4 => format!("SELECT id, v FROM t WHERE v > {} ORDER BY w DESC, id LIMIT 1 FOR UPDATE", 10 * near),
+            5 => format!("SELECT id, v FROM t ORDER BY v, id LIMIT 1 OFFSET 1 {lock}"),
+            6 => format!("UPDATE c SET t = {key} WHERE id = {near}"),
+            7 => format!("UPDATE t SET v = {} WHERE id = {key}", 10 * near),
+            _ => format!("INSERT INTO c VALUES ({value}, {key})"),
         }
     }
 
@@ -143,6 +174,31 @@ impl Weather {
             (Engine::Mysql, false) => format!("INSERT IGNORE INTO t VALUES {row}"),
         }
     }
+}
+
+/// The same with savepoints around some of the statements of some sessions.
+fn with_savepoints(sessions: Sessions, random: &mut Random) -> Sessions {
+    let around = |statements: Vec<String>, random: &mut Random| {
+        let first = random.index(statements.len());
+        let last = first + 1 + random.index(statements.len() - first);
+        let (before, rest) = statements.split_at(first);
+        let (inside, after) = rest.split_at(last - first);
+        let end: &[&str] = match random.below(6) {
+            0 => &["RELEASE SAVEPOINT a"],
+            1 => &["SAVEPOINT b", "ROLLBACK TO a"],
+            2 => &["ROLLBACK TO SAVEPOINT a", "RELEASE SAVEPOINT a"],
+            _ => &["ROLLBACK TO SAVEPOINT a"],
+        };
+        let again = if random.chance(0.3) { inside } else { &[] };
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+        [before, &owned(&["SAVEPOINT a"]), inside, &owned(end), again, after].concat()
+    };
+    sessions.into_iter().map(|one| if random.chance(0.7) { around(one, random) } else { one }).collect()
+}
+
+/// Whether a statement is about a savepoint.
+pub(crate) fn is_savepoint(sql: &str) -> bool {
+    ["SAVEPOINT", "RELEASE", "ROLLBACK TO"].iter().any(|word| sql.starts_with(word))
 }
 
 /// A statement as the server of an engine understands it: MariaDB has no `FOR SHARE`.

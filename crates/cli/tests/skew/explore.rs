@@ -80,6 +80,14 @@ fn one_session_alone_never_fails_at_the_levels_of_engines() {
 }
 
 #[test]
+fn a_text_that_is_asked_at_levels_of_two_engines_is_told_who_computes() {
+    let folder = folder("explore-both");
+    let said = |levels: &str| explore(&folder, &["withdraw.sql", "--level", levels]).expect(1).err;
+    assert!(said("pg:rc,mysql:rc").contains("computed as PostgreSQL does"));
+    assert!(!said("mysql:rc").contains("computed as"));
+}
+
+#[test]
 fn at_the_level_of_an_engine_a_counterexample_is_what_two_people_type() {
     let folder = folder("explore-terminals");
     let ran = explore(&folder, &["withdraw.sql", "--level", "mysql:rc"]).expect(1);

@@ -166,6 +166,10 @@ fn score<P: Explorable + ?Sized>(runner: &mut Runner<'_, P>, steps: &[Number]) -
             score.takes((number, said), place, access, &runner.keys);
         }
         let is_over = next.over.contains(number);
+        // What asks for nothing, such as SAVEPOINT, may have been answered before the first step.
+        for statement in 0..said {
+            score.begins((number, statement), place);
+        }
         if !is_end {
             score.begins((number, said), place);
         }

@@ -3,11 +3,11 @@
 use super::gap::Gap;
 use super::innodb::Innodb;
 use super::postgres::PostgresServer;
-use super::told::ToldTransaction;
+use super::told::{ToldFate, ToldTransaction};
 use super::turn::{Asking, RowAnswer, Want};
 use crate::keys::{KeyNumber, Keys};
 use crate::set::{Number, Set};
-use skew_history::{Engine, EngineLevel};
+use skew_history::{Engine, EngineLevel, StatementKind};
 use skew_sql::{Fits, KeyRange, Row};
 
 /// The state of a server.
@@ -271,6 +271,29 @@ impl ServerState {
         match self {
             ServerState::Postgres(postgres) => postgres.forget(one),
             ServerState::Innodb(innodb) => innodb.forget(one, keys),
+        }
+    }
+
+    /// Whether a transaction that goes back to a savepoint before its first look at a row begins anew. MariaDB tells InnoDB of no such savepoint.
+    pub(crate) fn may_begin_anew(&self) -> bool {
+        matches!(self, ServerState::Innodb(_))
+    }
+
+    /// As if the statements of a transaction behind this one had never been, but for the locks that an engine keeps; without one it begins anew.
+    pub(crate) fn back_to(&mut self, one: Number, since: Option<u32>, keys: &Keys) {
+        match (self, since) {
+            (ServerState::Postgres(postgres), since) => postgres.back_to(one, since.unwrap_or(0)),
+            (ServerState::Innodb(innodb), Some(since)) => innodb.back_to(one, since, keys),
+            (ServerState::Innodb(innodb), None) => innodb.begin_anew(one, keys),
+        }
+    }
+
+    /// What becomes of a read whose statement is taken back: its kind, what was there, and whether it was passed over at once. `begun`: the
+    /// statement with which the transaction begins anew.
+    pub(crate) fn fate(&self, one: Number, read: (StatementKind, &Option<Row>, bool), begun: Option<u32>) -> ToldFate {
+        match self {
+            ServerState::Postgres(postgres) => postgres.fate(one, read),
+            ServerState::Innodb(innodb) => innodb.fate(one, read, begun),
         }
     }
 

@@ -23,7 +23,7 @@
 //! server it stays as a record for a moment, until it is purged.
 
 use super::gap::Gap;
-use super::told::{ToldDeed, ToldEvent, ToldTransaction};
+use super::told::{ToldDeed, ToldEvent, ToldFate, ToldTransaction};
 use super::turn::{Asking, RowAnswer, Want};
 use crate::keys::{KeyNumber, Keys, reads_down};
 use crate::set::{INITIAL, Number, Set};
@@ -42,6 +42,8 @@ pub(crate) struct Innodb {
     gaps: Vec<GapLock>,
     /// What is waited for, in the order in which it was asked for.
     queue: Vec<WantedLock>,
+    /// What stood where somebody wrote who is not over, in the order of the writes.
+    undo: Vec<UndoneWrite>,
     pub(crate) committed: Set,
 }
 
@@ -54,11 +56,22 @@ struct RowVersions {
     pending: Option<(Number, Option<Row>)>,
 }
 
+/// What a write replaced.
+#[derive(Clone, Debug)]
+struct UndoneWrite {
+    transaction: Number,
+    statement: u32,
+    key: KeyNumber,
+    before: Option<(Number, Option<Row>)>,
+}
+
 #[derive(Clone, PartialEq, Debug)]
 struct RowLock {
     transaction: Number,
     key: KeyNumber,
     mode: LockMode,
+    /// The statement that wrote the row, if nothing else says that it is locked: such a lock goes with what was written.
+    implied: Option<u32>,
 }
 
 /// Nobody else may insert there.
@@ -129,8 +142,8 @@ impl Innodb {
     /// Before anything; levels by number.
     pub(crate) fn new(levels: Vec<EngineLevel>) -> Innodb {
         let views = vec![None; levels.len()];
-        let (versions, locks, gaps, queue) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Innodb { levels, views, versions, locks, gaps, queue, committed: Set::EMPTY }
+        let (versions, locks, gaps, queue, undo) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Innodb { levels, views, versions, locks, gaps, queue, undo, committed: Set::EMPTY }
     }
 
     /// One more transaction, behind all others.
@@ -266,7 +279,9 @@ impl Innodb {
             true => {}
             false => {
                 let gap = self.gap_wanted(one, &asking.want(key), asking.keys);
-                self.hold(one, key, mode);
+                // Who wrote a row has its lock, and asks for no other one where it does not go along an index.
+                let implied = (source == one && !asking.want(key).in_range).then_some(asking.statement);
+                self.hold(RowLock { transaction: one, key, mode, implied });
                 self.keep(one, Some(key), gap);
             }
         }
@@ -318,7 +333,9 @@ impl Innodb {
         if self.must_not_see(one, place) {
             return RowAnswer::Refused("1020");
         }
-        self.hold(one, key, if mode == LockMode::Shared { mode } else { LockMode::Exclusive });
+        let implied = (mode == LockMode::Insertion).then_some(asking.statement);
+        let mode = if mode == LockMode::Shared { mode } else { LockMode::Exclusive };
+        self.hold(RowLock { transaction: one, key, mode, implied });
         if row.is_some() && asking.keys.is_entry(key) {
             // Who looks for duplicates in an index goes along it, whatever the level; the row that was to be inserted is taken back.
             let gap = self.gap_before(key, asking.keys);
@@ -328,7 +345,7 @@ impl Innodb {
         asking.saw(want.kind, key, ToldDeed::Read(source, row.clone()));
         if row.is_none() {
             // Others wait for it from now on.
-            self.versions[place].pending = Some((one, None));
+            self.replace(asking, place, None);
         }
         row.map_or(RowAnswer::Passed(None), RowAnswer::Locked)
     }
@@ -338,8 +355,8 @@ impl Innodb {
         let is_claim = |pending: &mut (Number, Option<Row>)| pending.0 == one && pending.1.is_none();
         for versions in self.versions.iter_mut().filter(|versions| !told.has_changed(versions.key)) {
             if versions.pending.take_if(is_claim).is_some() {
-                let lock = RowLock { transaction: one, key: versions.key, mode: LockMode::Exclusive };
-                self.locks.retain(|other| *other != lock);
+                let lock = (one, versions.key, LockMode::Exclusive);
+                self.locks.retain(|other| (other.transaction, other.key, other.mode) != lock);
             }
         }
     }
@@ -404,7 +421,7 @@ impl Innodb {
             },
         };
         if let Some(want) = end {
-            self.hold(one, want.key, LockMode::of(want.kind));
+            self.hold(RowLock { transaction: one, key: want.key, mode: LockMode::of(want.kind), implied: None });
         }
         self.keep(one, None, Some(gap.clone()));
         Some(gap)
@@ -423,10 +440,18 @@ impl Innodb {
         if is_blind && self.must_not_see(one, place) {
             return RowAnswer::Refused("1020");
         }
-        self.hold(one, key, LockMode::Exclusive);
+        let implied = Some(asking.statement);
+        self.hold(RowLock { transaction: one, key, mode: LockMode::Exclusive, implied });
         asking.saw(asking.kind, key, ToldDeed::Wrote(value.clone()));
-        self.versions[place].pending = Some((one, value));
+        self.replace(asking, place, value);
         RowAnswer::Passed(None)
+    }
+
+    /// Another version stands under a key until its writer is over, or takes it back.
+    fn replace(&mut self, asking: &Asking<'_>, place: usize, value: Option<Row>) {
+        let (transaction, statement, key) = (asking.one, asking.statement, self.versions[place].key);
+        let before = self.versions[place].pending.replace((transaction, value));
+        self.undo.push(UndoneWrite { transaction, statement, key, before });
     }
 
     /// Whether somebody else is about to change a row.
@@ -454,7 +479,7 @@ impl Innodb {
             false => self.mode_to_seek(one, place, want.kind),
         };
         let gap = self.gap_wanted(one, want, keys);
-        WantedLock { lock: RowLock { transaction: one, key: want.key, mode }, inserts, gap }
+        WantedLock { lock: RowLock { transaction: one, key: want.key, mode, implied: None }, inserts, gap }
     }
 
     /// Who holds what conflicts, or has asked for it before: nobody overtakes, not even who holds a weaker lock. Who has the lock asks for
@@ -490,6 +515,9 @@ impl Innodb {
         let neighbours = want.in_range.then(|| keys.around(row_key, |other| self.is_there(other, keys)));
         let passed = neighbours.map(|(low, high)| Gap::Between { space: row_key.space, low, high });
         let gaps = wanted.gap.iter().cloned().chain(passed).collect();
+        // Who waits has put down whom it waits for.
+        let awaited = self.locks.iter_mut().filter(|lock| lock.key == want.key && lock.transaction != one);
+        awaited.for_each(|lock| lock.implied = None);
         self.queue.push(wanted);
         gaps
     }
@@ -508,10 +536,14 @@ impl Innodb {
         self.awaited(one).is_some()
     }
 
-    fn hold(&mut self, transaction: Number, key: KeyNumber, mode: LockMode) {
-        let lock = RowLock { transaction, key, mode };
-        if mode != LockMode::Gap && !self.locks.contains(&lock) {
-            self.locks.push(lock);
+    fn hold(&mut self, lock: RowLock) {
+        let is_same = |other: &&mut RowLock| {
+            (other.transaction, other.key, other.mode) == (lock.transaction, lock.key, lock.mode)
+        };
+        match self.locks.iter_mut().find(is_same) {
+            Some(held) => held.implied = held.implied.filter(|_| lock.implied.is_some()),
+            None if lock.mode != LockMode::Gap => self.locks.push(lock),
+            None => {}
         }
     }
 
@@ -587,6 +619,7 @@ impl Innodb {
         }
         self.locks.retain(|lock| lock.transaction != one);
         self.gaps.retain(|gap| gap.transaction != one);
+        self.undo.retain(|write| write.transaction != one);
         self.committed.insert(one);
         self.grow_gaps(&changed, keys);
     }
@@ -598,10 +631,68 @@ impl Innodb {
         self.locks.retain(|lock| lock.transaction != one);
         self.queue.retain(|wanted| wanted.lock.transaction != one);
         self.gaps.retain(|gap| gap.transaction != one);
+        self.undo.retain(|write| write.transaction != one);
         for versions in &mut self.versions {
             versions.pending.take_if(|pending| pending.0 == one);
         }
         self.grow_gaps(&changed, keys);
+    }
+
+    /// As if the statements of a transaction behind this one had written nothing. Locks stay, but for those that were implied by what was written;
+    /// where a record goes, who had it or waits for it has the gap.
+    pub(crate) fn back_to(&mut self, one: Number, since: u32, keys: &Keys) {
+        let is_undone = |write: &UndoneWrite| write.transaction == one && write.statement > since;
+        let undone: Vec<UndoneWrite> = self.undo.iter().filter(|write| is_undone(write)).cloned().collect();
+        self.undo.retain(|write| !is_undone(write));
+        let mut changed: Vec<KeyNumber> = undone.iter().map(|write| write.key).collect();
+        for write in undone.into_iter().rev() {
+            let place = self.of(write.key, keys);
+            self.versions[place].pending = write.before;
+        }
+        self.locks.retain(|lock| lock.transaction != one || lock.implied.is_none_or(|statement| statement <= since));
+        changed.sort_unstable();
+        changed.dedup();
+        for &key in changed.iter().filter(|&&key| !self.is_there(key, keys)).collect::<Vec<_>>() {
+            self.inherit(key, keys);
+        }
+        self.grow_gaps(&changed, keys);
+    }
+
+    /// The same for all of its statements: no lock and no view is left, and what comes now is as if it were the first.
+    pub(crate) fn begin_anew(&mut self, one: Number, keys: &Keys) {
+        self.forget(one, keys);
+        self.views[one as usize] = None;
+    }
+
+    /// A record has gone: its locks are of the gap. At read committed only those stay that a check for duplicates has asked for.
+    fn inherit(&mut self, key: KeyNumber, keys: &Keys) {
+        let held = self.locks.iter().filter(|lock| lock.key == key).map(|lock| (lock, lock.mode == LockMode::Shared));
+        let asked =
+            self.queue.iter().filter(|wanted| wanted.lock.key == key && wanted.lock.mode != LockMode::Insertion);
+        let all = held.chain(asked.map(|wanted| (&wanted.lock, wanted.inserts)));
+        let stays = |(lock, checks): &(&RowLock, bool)| {
+            *checks || self.level(lock.transaction) != EngineLevel::MysqlReadCommitted
+        };
+        let heirs: Vec<Number> = all.filter(stays).map(|(lock, _)| lock.transaction).collect();
+        let gap = self.gap_around(key, keys);
+        heirs.into_iter().for_each(|heir| self.keep(heir, Some(key), Some(gap.clone())));
+        self.locks.retain(|lock| lock.key != key);
+    }
+
+    /// What becomes of a read whose statement is taken back: its lock stays, but for that of a key which was found free, or if the transaction
+    /// begins anew. Above read committed no plain read says what was latest then, and those of another view cannot be told beside those of the
+    /// one before.
+    pub(crate) fn fate(&self, one: Number, read: (StatementKind, &Option<Row>, bool), begun: Option<u32>) -> ToldFate {
+        let (kind, row, _) = read;
+        let is_plain = kind == StatementKind::Select && !self.locks_all(one);
+        let is_free = matches!(kind, StatementKind::Insert | StatementKind::Upsert) && row.is_none();
+        match (begun, self.is_repeatable(one)) {
+            (None, _) if !is_free => ToldFate::Stays,
+            (_, false) if is_plain => ToldFate::Stays,
+            (_, false) => ToldFate::Freed,
+            (Some(begun), true) if is_plain => ToldFate::OldView(begun),
+            (_, true) => ToldFate::Untold,
+        }
     }
 
     /// Per key that was changed, who changed it, in order.

@@ -8,7 +8,7 @@
 //!   Ordered: in the order of ends       History: with statements, kinds, refusals
 //! ```
 
-use super::told::{ToldDeed, ToldEnd, ToldEvent, ToldTransaction};
+use super::told::{ToldDeed, ToldEnd, ToldEvent, ToldFate, ToldTransaction};
 use crate::explorable::Explorable;
 use crate::forced::ForcedOrder;
 use crate::keys::{KeyNumber, Keys, reads_down};
@@ -49,7 +49,7 @@ impl ServerRun {
         keys: &Keys,
     ) -> ServerRun {
         let written: BTreeSet<KeyNumber> = versions.iter().map(|version| version.0).collect();
-        let told = told.into_iter().map(|told| with_absences(told, &written, keys)).collect();
+        let told = told.into_iter().map(|told| settled(with_absences(told, &written, keys))).collect();
         ServerRun { told, order, steps, versions, is_again: false }
     }
 
@@ -61,7 +61,7 @@ impl ServerRun {
             with_rows.hash(&mut hasher);
             for told in &self.told {
                 told.events.len().hash(&mut hasher);
-                told.events.iter().for_each(|event| hash(event, keys, &mut hasher));
+                told.events.iter().chain(&told.untold).for_each(|event| hash(event, keys, &mut hasher));
                 match told.end {
                     Some(ToldEnd::Refused(statement, code)) => (statement, code).hash(&mut hasher),
                     Some(ToldEnd::Committed) => 1u8.hash(&mut hasher),
@@ -98,7 +98,7 @@ impl ServerRun {
         for number in numbers {
             let told = &self.told[number as usize];
             let _ = write!(pattern, "{}:", outline.transaction_name(number));
-            for event in &told.events {
+            for event in told.events.iter().chain(&told.untold) {
                 let ToldEvent { statement, kind, .. } = event;
                 let key = name(event.key);
                 let _ = match &event.deed {
@@ -113,6 +113,7 @@ impl ServerRun {
                     ToldDeed::Wrote(None) => write!(pattern, " {statement}:delete({key}"),
                     ToldDeed::Wrote(Some(_)) => write!(pattern, " {statement}:w({key}"),
                 };
+                pattern.push_str(if event.fate == ToldFate::Stays { "" } else { " untold" });
                 pattern.push_str(if event.passed { " passed" } else { "" });
                 pattern.push_str(if event.waited { " waited)" } else { ")" });
             }
@@ -323,14 +324,16 @@ fn with_absences(told: ToldTransaction, written: &BTreeSet<KeyNumber>, keys: &Ke
             let mut reads: Vec<ToldEvent> =
                 told.events.iter().filter(|event| event.scan == Some(number)).cloned().collect();
             let own = |key: KeyNumber| {
-                let before = told.events[..place].iter();
-                before.into_iter().any(|event| event.key == key && matches!(event.deed, ToldDeed::Wrote(_)))
+                let is_there = |fate| !matches!(fate, ToldFate::TakenBack(by) if by < scan.statement);
+                let is_change = |event: &ToldEvent| matches!(event.deed, ToldDeed::Wrote(_)) && is_there(event.fate);
+                told.events[..place].iter().any(|event| event.key == key && is_change(event))
             };
             for &key in written.iter().filter(|&&key| covers(&scan.range, &scan.end, keys.key(key)) && !own(key)) {
                 if !reads.iter().any(|read| read.key == key) {
-                    let (statement, kind, deed) = (scan.statement, scan.kind, ToldDeed::Read(INITIAL, None));
+                    let (statement, kind, fate) = (scan.statement, scan.kind, scan.fate);
+                    let deed = ToldDeed::Read(INITIAL, None);
                     let scan = Some(number);
-                    reads.push(ToldEvent { statement, kind, key, deed, passed: false, waited: false, scan });
+                    reads.push(ToldEvent { statement, kind, key, deed, passed: false, waited: false, scan, fate });
                 }
             }
             reads.sort_by(|one, other| keys.key(one.key).cmp(keys.key(other.key)));
@@ -343,6 +346,39 @@ fn with_absences(told: ToldTransaction, written: &BTreeSet<KeyNumber>, keys: &Ke
         events.extend(told.events.get(place).filter(|event| event.scan.is_none()).cloned());
     }
     ToldTransaction { events, ..told }
+}
+
+/// What is left when parts were taken back: locks that were let go are no locks, and what was looked at later than the rest of its statement
+/// stands in a statement of its own.
+fn settled(told: ToldTransaction) -> ToldTransaction {
+    if told.events.iter().all(|event| event.fate == ToldFate::Stays) {
+        return told;
+    }
+    let (mut events, mut untold, mut texts, mut end) = (Vec::new(), Vec::new(), Vec::new(), told.end);
+    for (statement, text) in (1..).zip(&told.texts) {
+        texts.push(text.clone());
+        let number = texts.len() as u32;
+        if let Some(ToldEnd::Refused(refused, code)) = told.end
+            && refused >= statement
+        {
+            end = Some(ToldEnd::Refused(number + refused - statement, code));
+        }
+        let of = told.events.iter().filter(|event| event.statement == statement);
+        for event in of.clone() {
+            match event.fate {
+                ToldFate::Stays => events.push(ToldEvent { statement: number, ..event.clone() }),
+                ToldFate::Seen => events.push(event.as_plain_read(number)),
+                ToldFate::OldView(by) if !told.looks_plainly_after(by) => events.push(event.as_plain_read(number)),
+                ToldFate::OldView(_) | ToldFate::Untold => untold.push(event.clone()),
+                ToldFate::Freed | ToldFate::TakenBack(_) => {}
+            }
+        }
+        for event in of.filter(|event| event.fate == ToldFate::Freed) {
+            texts.push(text.clone());
+            events.push(event.as_plain_read(texts.len() as u32));
+        }
+    }
+    ToldTransaction { events, untold, texts, end, ..told }
 }
 
 fn hash(event: &ToldEvent, keys: &Keys, hasher: &mut DefaultHasher) {

@@ -11,7 +11,7 @@
 //!
 //! This is the simulator that holds the definition (`skew_check::spec`) to account, for rows and conditions of programs in SQL.
 
-use super::told::{ToldDeed, ToldEvent, ToldTransaction};
+use super::told::{ToldDeed, ToldEvent, ToldFate, ToldTransaction};
 use super::turn::{Asking, RowAnswer, Want};
 use crate::keys::{KeyNumber, Keys};
 use crate::set::{INITIAL, Number, Set};
@@ -51,6 +51,9 @@ struct Tuple {
     deleted: bool,
     /// Whether its place is taken, and it is not written yet.
     claimed: bool,
+    /// The statements that made it and that replaced it, of whoever did.
+    made: u32,
+    ended: u32,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -59,6 +62,8 @@ struct TupleLock {
     key: KeyNumber,
     life: u16,
     strength: Strength,
+    /// The statement that took it first.
+    statement: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -152,6 +157,8 @@ impl PostgresServer {
                 replaced_by: None,
                 deleted: false,
                 claimed: false,
+                made: 0,
+                ended: 0,
             });
         }
     }
@@ -271,7 +278,7 @@ impl PostgresServer {
         if is_changed && self.repeatable[one as usize] {
             return RowAnswer::Refused("40001");
         }
-        self.hold(one, key, life, Strength::of(kind));
+        self.hold(asking, key, life, Strength::of(kind));
         // Who only holds on to the key waits for nobody who leaves it alone, and has the row that it sees.
         let last = if is_key_share(kind) { first } else { last };
         let row = self.tuples[last].row.clone();
@@ -306,7 +313,7 @@ impl PostgresServer {
             let known = self.changes.iter().rfind(|change| change.0 == key).map_or(INITIAL, |change| change.1);
             let source = if asking.told.has_changed(key) { one } else { known };
             asking.saw(want.kind, key, ToldDeed::Read(source, None));
-            self.claim(one, key);
+            self.claim(asking, key);
             return RowAnswer::Passed(None);
         };
         let Tuple { by, row, life, .. } = self.tuples[last].clone();
@@ -315,26 +322,42 @@ impl PostgresServer {
         if is_upsert && must_not_see {
             return RowAnswer::Refused("40001");
         }
+        if is_upsert {
+            self.give_up_claims(asking);
+        }
         if is_upsert && !want.ignores {
-            self.hold(one, key, life, Strength::NoKeyUpdate);
+            self.hold(asking, key, life, Strength::NoKeyUpdate);
         }
         asking.saw(want.kind, key, ToldDeed::Read(by, Some(row.clone())));
         RowAnswer::Locked(row)
     }
 
     /// A row is about to be inserted.
-    fn claim(&mut self, one: Number, key: KeyNumber) {
+    fn claim(&mut self, asking: &Asking<'_>, key: KeyNumber) {
         let lives = self.tuples.iter().filter(|tuple| tuple.key == key).map(|tuple| tuple.life + 1);
         let life = lives.max().unwrap_or(0);
-        let row = Row::from([]);
-        self.tuples.push(Tuple { key, life, by: one, row, replaced_by: None, deleted: false, claimed: true });
-        self.hold(one, key, life, Strength::Update);
+        let (by, made, row) = (asking.one, asking.statement, Row::from([]));
+        let (replaced_by, deleted, claimed) = (None, false, true);
+        self.tuples.push(Tuple { key, life, by, row, replaced_by, deleted, claimed, made, ended: 0 });
+        self.hold(asking, key, life, Strength::Update);
     }
 
-    fn hold(&mut self, transaction: Number, key: KeyNumber, life: u16, strength: Strength) {
-        let lock = TupleLock { transaction, key, life, strength };
-        if !self.locks.contains(&lock) {
-            self.locks.push(lock);
+    /// The row is not inserted after all, since another of its keys is taken: the others are free again.
+    fn give_up_claims(&mut self, asking: &Asking<'_>) {
+        let is_own = |tuple: &Tuple| tuple.claimed && (tuple.by, tuple.made) == (asking.one, asking.statement);
+        let given_up = self.tuples.extract_if(.., |tuple| is_own(tuple)).map(|tuple| (tuple.key, tuple.life));
+        let given_up: Vec<(KeyNumber, u16)> = given_up.collect();
+        let own = |lock: &TupleLock| lock.transaction == asking.one && given_up.contains(&(lock.key, lock.life));
+        self.locks.retain(|lock| !own(lock));
+    }
+
+    fn hold(&mut self, asking: &Asking<'_>, key: KeyNumber, life: u16, strength: Strength) {
+        let (transaction, statement) = (asking.one, asking.statement);
+        let is_held = |lock: &TupleLock| {
+            (lock.transaction, lock.key, lock.life, lock.strength) == (transaction, key, life, strength)
+        };
+        if !self.locks.iter().any(is_held) {
+            self.locks.push(TupleLock { transaction, key, life, strength, statement });
         }
     }
 
@@ -357,7 +380,7 @@ impl PostgresServer {
         let is_held = self.locks.iter().any(|lock| lock.transaction == one && lock.key == key);
         if is_blind || !is_held && last.is_some() {
             let life = last.map_or(u16::MAX, |last| self.tuples[last].life);
-            self.hold(one, key, life, Strength::Update);
+            self.hold(asking, key, life, Strength::Update);
         }
         asking.saw(asking.kind, key, ToldDeed::Wrote(value.clone()));
         match (last, value) {
@@ -366,12 +389,13 @@ impl PostgresServer {
             }
             (Some(last), value) => {
                 let old = &mut self.tuples[last];
-                (old.replaced_by, old.deleted) = (Some(one), value.is_none());
-                let old = old.clone();
-                self.tuples.extend(value.map(|row| Tuple { by: one, row, replaced_by: None, deleted: false, ..old }));
+                (old.replaced_by, old.deleted, old.ended) = (Some(one), value.is_none(), asking.statement);
+                let (made, old) = (asking.statement, old.clone());
+                let new = |row| Tuple { by: one, row, replaced_by: None, deleted: false, made, ended: 0, ..old };
+                self.tuples.extend(value.map(new));
             }
             (None, Some(row)) => {
-                self.claim(one, key);
+                self.claim(asking, key);
                 if let Some(claimed) = self.tuples.last_mut() {
                     (claimed.row, claimed.claimed) = (row, false);
                 }
@@ -441,10 +465,33 @@ impl PostgresServer {
 
     /// As if the transaction had never been.
     pub(crate) fn forget(&mut self, one: Number) {
-        self.locks.retain(|lock| lock.transaction != one);
-        self.tuples.retain(|tuple| tuple.by != one);
-        for tuple in self.tuples.iter_mut().filter(|tuple| tuple.replaced_by == Some(one)) {
-            (tuple.replaced_by, tuple.deleted) = (None, false);
+        self.back_to(one, 0);
+    }
+
+    /// As if the statements of a transaction behind this one had never been: locks go, and what waits for them goes on.
+    pub(crate) fn back_to(&mut self, one: Number, since: u32) {
+        self.locks.retain(|lock| lock.transaction != one || lock.statement <= since);
+        self.tuples.retain(|tuple| tuple.by != one || tuple.made <= since);
+        let is_undone = |tuple: &&mut Tuple| tuple.replaced_by == Some(one) && tuple.ended > since;
+        for tuple in self.tuples.iter_mut().filter(is_undone) {
+            (tuple.replaced_by, tuple.deleted, tuple.ended) = (None, false, 0);
+        }
+    }
+
+    /// What becomes of a read whose statement is taken back, with its lock. A row that was locked was read as it stood then; above read
+    /// committed, and for its key only, as the snapshot has it. That a key was free no snapshot says.
+    pub(crate) fn fate(&self, one: Number, read: (StatementKind, &Option<Row>, bool)) -> ToldFate {
+        use StatementKind::{ForKeyShare, ForeignKey, Insert, Select, Upsert};
+        let ((kind, row, passed), is_repeatable) = (read, self.repeatable[one as usize]);
+        let is_free = row.is_none() && matches!(kind, Insert | Upsert);
+        match kind {
+            Select => ToldFate::Stays,
+            ForeignKey => ToldFate::Untold,
+            _ if is_free && is_repeatable => ToldFate::Untold,
+            _ if !is_free && (row.is_none() || passed) => ToldFate::Stays,
+            ForKeyShare => ToldFate::Seen,
+            _ if is_repeatable => ToldFate::Seen,
+            _ => ToldFate::Freed,
         }
     }
 

@@ -29,6 +29,37 @@ pub(crate) struct ToldEvent {
     pub(crate) waited: bool,
     /// The scan that it belongs to.
     pub(crate) scan: Option<usize>,
+    pub(crate) fate: ToldFate,
+}
+
+/// What has become of an event since.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ToldFate {
+    /// It is told as it was.
+    Stays,
+    /// Its lock was let go with a savepoint: it is told as a plain read of its statement.
+    Seen,
+    /// The same, where the statement looked at the row later than at what it read plainly: as a plain read in a statement of its own.
+    Freed,
+    /// The statement of this number gave up its view: it is told if no plain read follows, which would be of another one.
+    OldView(u32),
+    /// It is not told, because no plain read says what it says.
+    Untold,
+    /// It is not told, because the statement of this number took it back.
+    TakenBack(u32),
+}
+
+impl ToldEvent {
+    /// Whether it has changed its key, and that was not taken back.
+    fn is_change(&self) -> bool {
+        matches!(self.deed, ToldDeed::Wrote(_)) && self.fate == ToldFate::Stays
+    }
+
+    /// The same without its lock, in this statement.
+    pub(crate) fn as_plain_read(&self, statement: u32) -> ToldEvent {
+        let kind = StatementKind::Select;
+        ToldEvent { statement, kind, passed: false, waited: false, fate: ToldFate::Stays, ..self.clone() }
+    }
 }
 
 /// What happened to a key.
@@ -51,6 +82,8 @@ pub(crate) struct ToldScan {
     pub(crate) end: ScanEnd,
     /// It stands before this event.
     pub(crate) place: usize,
+    /// What has become of its reads of keys that were not there.
+    pub(crate) fate: ToldFate,
 }
 
 /// How a transaction ended.
@@ -68,6 +101,8 @@ pub(crate) enum ToldEnd {
 pub(crate) struct ToldTransaction {
     pub(crate) events: Vec<ToldEvent>,
     pub(crate) scans: Vec<ToldScan>,
+    /// What it read, and what is not told because it was taken back: its client has heard it all the same.
+    pub(crate) untold: Vec<ToldEvent>,
     pub(crate) end: Option<ToldEnd>,
     /// What its statements say, from the first on, where that is known.
     pub(crate) texts: Vec<Option<Arc<str>>>,
@@ -80,25 +115,54 @@ impl ToldTransaction {
         self.scans.retain(|scan| scan.statement < statement);
     }
 
+    /// A statement has taken back all that was written in statements behind another one, and the own reads of that. `fate` says what becomes of
+    /// reads of others, by their kind, what was there, and whether it was passed over at once.
+    pub(crate) fn take_back(
+        &mut self,
+        since: u32,
+        statement: u32,
+        own: Number,
+        fate: impl Fn(StatementKind, &Option<Row>, bool) -> ToldFate,
+    ) {
+        let mut gone: Vec<KeyNumber> = Vec::new();
+        for event in self.events.iter_mut().filter(|event| event.statement > since && event.fate == ToldFate::Stays) {
+            event.fate = match &event.deed {
+                ToldDeed::Wrote(_) => {
+                    gone.push(event.key);
+                    ToldFate::TakenBack(statement)
+                }
+                ToldDeed::Read(source, row) if *source != own => fate(event.kind, row, event.passed && !event.waited),
+                ToldDeed::Read(..) if gone.contains(&event.key) => ToldFate::TakenBack(statement),
+                ToldDeed::Read(..) | ToldDeed::Gone(_) => ToldFate::Stays,
+            };
+        }
+        for scan in self.scans.iter_mut().filter(|scan| scan.statement > since && scan.fate == ToldFate::Stays) {
+            scan.fate = fate(scan.kind, &None, false);
+        }
+    }
+
     /// What a statement says, from 1.
     pub(crate) fn text(&self, statement: u32) -> Option<&str> {
         let place = usize::try_from(statement).ok()?.checked_sub(1)?;
         self.texts.get(place)?.as_deref()
     }
 
+    /// Whether a plain read stands behind a statement.
+    pub(crate) fn looks_plainly_after(&self, statement: u32) -> bool {
+        let is_plain = |fate| matches!(fate, ToldFate::Stays | ToldFate::OldView(_));
+        let after = self.events.iter().filter(|event| event.statement > statement);
+        after.into_iter().any(|event| event.kind == StatementKind::Select && is_plain(event.fate))
+    }
+
     /// Whether it has changed a key.
     pub(crate) fn has_changed(&self, key: KeyNumber) -> bool {
-        self.events.iter().any(|event| event.key == key && matches!(event.deed, ToldDeed::Wrote(_)))
+        self.events.iter().any(|event| event.key == key && event.is_change())
     }
 
     /// The keys that it has changed, each once.
     pub(crate) fn changes(&self) -> Vec<KeyNumber> {
-        let mut keys: Vec<KeyNumber> = self
-            .events
-            .iter()
-            .filter(|event| matches!(event.deed, ToldDeed::Wrote(_)))
-            .map(|event| event.key)
-            .collect();
+        let mut keys: Vec<KeyNumber> =
+            self.events.iter().filter(|event| event.is_change()).map(|event| event.key).collect();
         keys.sort_unstable();
         keys.dedup();
         keys

@@ -15,10 +15,11 @@
 //! What is read between two points is read in a snapshot, or is the transaction's own, and does not depend on when that is.
 
 mod look;
+mod savepoint;
 
 use super::access::StepAccess;
 use super::database::ServerState;
-use super::told::{ToldDeed, ToldEvent, ToldScan, ToldTransaction};
+use super::told::{ToldDeed, ToldEvent, ToldFate, ToldScan, ToldTransaction};
 use crate::keys::{KeyNumber, Keys, reads_down};
 use crate::log::ScanEnd;
 use crate::requests::{Interrupt, whole_part};
@@ -97,6 +98,8 @@ pub(crate) struct Dialogue {
     /// The last statement that has passed a point.
     passed: u32,
     pub(crate) told: ToldTransaction,
+    /// The statement with which the engine began anew, without a lock or a view; 0 for the first one.
+    began_anew: u32,
     /// How many statements were said and answered, and whether the next one has begun.
     pub(crate) said: usize,
     pub(crate) has_begun: bool,
@@ -108,6 +111,7 @@ enum TurnQuestion {
     Key(KeyNumber),
     Range(KeyRange),
     Write(KeyNumber, Option<Row>),
+    BackTo(u32),
 }
 
 #[derive(Clone, Debug)]
@@ -142,7 +146,7 @@ impl Dialogue {
 impl Asking<'_> {
     pub(crate) fn event(&self, kind: StatementKind, key: KeyNumber, deed: ToldDeed) -> ToldEvent {
         let Asking { statement, scan, .. } = *self;
-        ToldEvent { statement, kind, key, deed, passed: false, waited: false, scan }
+        ToldEvent { statement, kind, key, deed, passed: false, waited: false, scan, fate: ToldFate::Stays }
     }
 
     /// The lock of a row that is sought.
@@ -174,6 +178,10 @@ pub(crate) struct ServerTurn<'a> {
     text: Option<Arc<str>>,
     /// Whether it looks at nothing more in its snapshot once it has asked for its first lock.
     looks_once: bool,
+    /// Whether it has looked at other rows before it locks.
+    has_looked_around: bool,
+    /// Whether what is asked next is a part of what was asked before.
+    follows_at_once: bool,
     is_declared: bool,
     has_asked: bool,
     cursor: usize,
@@ -209,6 +217,8 @@ impl<'a> ServerTurn<'a> {
             ignores: false,
             text: None,
             looks_once: false,
+            has_looked_around: false,
+            follows_at_once: false,
             is_declared: false,
             has_asked: true,
             cursor: 0,
@@ -225,7 +235,7 @@ impl<'a> ServerTurn<'a> {
     /// A statement begins.
     pub(crate) fn declare(&mut self, kind: StatementKind, ignores: bool) {
         (self.kind, self.ignores, self.is_declared, self.has_asked) = (kind, ignores, true, false);
-        (self.looks_once, self.text) = (false, None);
+        (self.looks_once, self.has_looked_around, self.text) = (false, false, None);
     }
 
     /// What the statement says, for whoever is shown the run.
@@ -324,7 +334,13 @@ impl<'a> ServerTurn<'a> {
     /// The snapshot of plain reads is there from now on.
     fn take_snapshot(&mut self) -> Result<(), Interrupt> {
         if self.database.needs_snapshot(self.one, self.statement) {
-            self.point(TurnPoint::Open)?;
+            // The check of a foreign key comes at once behind what it checks: who inserts a parent meanwhile is not waited for. Nothing is
+            // lost, for what is checked could as well have come later.
+            let is_same_step = self.permit == Permit::Spent && self.dialogue.passed + 1 == self.statement;
+            match self.follows_at_once && is_same_step {
+                true => self.dialogue.passed = self.statement,
+                false => self.point(TurnPoint::Open)?,
+            }
             let serves_later = self.database.take_snapshot(self.one, self.statement);
             self.access.reads_all |= serves_later;
             self.took_snapshot = Some(self.statement);
@@ -359,9 +375,22 @@ impl<'a> ServerTurn<'a> {
     pub(crate) fn lock(&mut self, key: KeyNumber, keys: &Keys, kind: StatementKind) -> Result<Option<Row>, Interrupt> {
         if kind == StatementKind::ForeignKey {
             // The server asks for itself, with a snapshot of its own.
-            self.has_asked = false;
+            (self.has_asked, self.follows_at_once) = (false, true);
         }
-        Ok(locked(self.seek_as(key, keys, kind, &mut |_, _| Fit::Yes)?))
+        let outcome = self.seek_as(key, keys, kind, &mut |_, _| Fit::Yes);
+        self.follows_at_once = false;
+        Ok(locked(outcome?))
+    }
+
+    /// The same of a row that the statement has found among others.
+    pub(crate) fn lock_found(
+        &mut self,
+        key: KeyNumber,
+        keys: &Keys,
+        kind: StatementKind,
+    ) -> Result<Option<Row>, Interrupt> {
+        self.has_looked_around = true;
+        self.lock(key, keys, kind)
     }
 
     /// A row that refers to one which is deleted. PostgreSQL looks for it as of now: at read committed with a snapshot of its own; above
@@ -434,7 +463,8 @@ impl<'a> ServerTurn<'a> {
             let in_range = want.in_range || !keys.have_order() && !self.looks_once;
             let want = Want { in_range, ..want };
             self.access.touches.push(key);
-            let is_single = self.looks_once && scan.is_none() && self.database.looks_before_it_locks();
+            let is_single = self.looks_once && !self.has_looked_around && scan.is_none();
+            let is_single = is_single && self.database.looks_before_it_locks();
             let is_single = is_single && !self.database.is_repeatable(self.one);
             let has_begun_now = self.took_snapshot == Some(self.statement);
             let is_at_once = is_single && has_begun_now && self.database.blockers(self.one, &want, keys).is_empty();
@@ -556,7 +586,14 @@ impl<'a> ServerTurn<'a> {
     fn note_scan(&mut self, range: &KeyRange, kind: StatementKind) -> usize {
         let place = self.dialogue.told.events.len();
         let range = Arc::new(range.clone());
-        self.dialogue.told.scans.push(ToldScan { statement: self.statement, kind, range, end: ScanEnd::Whole, place });
+        self.dialogue.told.scans.push(ToldScan {
+            statement: self.statement,
+            kind,
+            range,
+            end: ScanEnd::Whole,
+            place,
+            fate: ToldFate::Stays,
+        });
         self.dialogue.told.scans.len() - 1
     }
 

@@ -14,7 +14,7 @@
 //! **What depends on the order of runs.** Sequences, generated keys, random numbers and the clock become functions of the transaction's
 //! place in the program and of how often it asked, so that a transaction stays a function of what it read. Each transaction has a
 //! thousand values of every sequence to itself; what follows from the order in which sequences are asked is not explored. What cannot be
-//! had in this way (setting a sequence, advisory locks, SKIP LOCKED, NOWAIT) is refused by name.
+//! had in this way (setting a sequence, advisory locks, SKIP LOCKED, NOWAIT; on a server EXCLUDE) is refused by name.
 
 use crate::requests::{Interrupt, Requests};
 use rustc_hash::FxHashMap;
@@ -23,8 +23,8 @@ use skew_program::Run;
 use skew_sql::rows::{Found, Layout, Looked, Memory, Reader, Scanned};
 use skew_sql::storage::look_by_scan;
 use skew_sql::{
-    AdvisoryRequest, Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Purpose, Row, RowKey, SequenceId,
-    SequenceRule, SpaceId, Stop, Storage, Write, by_place,
+    AdvisoryRequest, Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Purpose, Row, RowKey, SavepointId,
+    SequenceId, SequenceRule, SpaceId, Stop, Storage, Write, by_place,
 };
 use skew_value::{Dialect, SqlError, SqlState};
 use std::collections::BTreeMap;
@@ -53,6 +53,8 @@ pub(crate) struct View<'view, 'requests> {
     current_values: BTreeMap<SequenceId, i64>,
     asked: FxHashMap<Wanted, i64>,
     own: BTreeMap<RowKey, Option<Row>>,
+    /// What was written before each savepoint, and where that is for the explorer.
+    savepoints: Vec<(BTreeMap<RowKey, Option<Row>>, usize)>,
     memory: Memory,
     /// Why the run cannot go on, if it was interrupted.
     interrupt: Option<Interrupt>,
@@ -91,6 +93,7 @@ impl<'view, 'requests> View<'view, 'requests> {
             current_values,
             asked: FxHashMap::default(),
             own: BTreeMap::new(),
+            savepoints: Vec::new(),
             memory: Memory::default(),
             interrupt: None,
             refused: None,
@@ -343,6 +346,27 @@ impl Storage for View<'_, '_> {
         Ok(keys)
     }
 
+    fn take_again(&mut self, key: &RowKey, columns: &Columns, lock: Lock, scope: usize) -> Result<Option<Row>, Stop> {
+        if !self.atomic {
+            return self.get(key, columns, Lock::None);
+        }
+        let before = self.memory.enter(scope);
+        // A table may have a lock of its own, and a subquery one that the statement has not.
+        let kind = match (self.purpose, lock) {
+            (Purpose::ReadForKeyShare, Lock::Share) => StatementKind::ForKeyShare,
+            (_, Lock::Share) => StatementKind::ForShare,
+            (Purpose::ReadForNoKeyUpdate, _) => StatementKind::ForNoKeyUpdate,
+            _ => StatementKind::ForUpdate,
+        };
+        let found = self.read_for(key, true, Locks::Found(kind));
+        let row = match found {
+            Ok(Some(_)) if self.layout.has_cells(key.space) => self.cells(key, columns, true).map(Some),
+            found => found,
+        };
+        self.memory.enter(before);
+        row
+    }
+
     fn enter(&mut self, scope: usize) -> usize {
         self.memory.enter(scope)
     }
@@ -404,6 +428,22 @@ impl Storage for View<'_, '_> {
         Err(self.refuse("an advisory lock in a transaction that is explored"))
     }
 
+    fn savepoint(&mut self) -> Result<SavepointId, Stop> {
+        self.savepoints.push((self.own.clone(), self.requests.savepoint()));
+        Ok(SavepointId(self.savepoints.len() - 1))
+    }
+
+    fn back_to(&mut self, savepoint: SavepointId) -> Result<(), Stop> {
+        if !self.requests.is_on_server() {
+            return Err(self.refuse("ROLLBACK TO a savepoint at a level that is none of an engine"));
+        }
+        let (own, place) = self.savepoints[savepoint.0].clone();
+        keep(&mut self.interrupt, &mut self.refusal, self.requests.back_to(place))?;
+        self.savepoints.truncate(savepoint.0 + 1);
+        self.own = own;
+        Ok(())
+    }
+
     fn now(&self) -> i64 {
         self.counters.clock + self.ordinal * by_place::SECOND
     }
@@ -437,6 +477,7 @@ impl Reader for AskingReader<'_, '_> {
         let answer = match self.locks {
             Locks::Free if locking => self.requests.check(key),
             Locks::Row(kind) if locking => self.requests.lock(key, kind),
+            Locks::Found(kind) if locking => self.requests.lock_found(key, kind),
             _ => self.requests.read(key, locking),
         };
         keep(self.interrupt, self.refusal, answer)
@@ -502,6 +543,8 @@ enum Locks {
     Free,
     /// The row is to stay as it is.
     Row(StatementKind),
+    /// The same, of a row that the statement has found before.
+    Found(StatementKind),
 }
 
 /// What a statement is in a history, and whether it leaves a row that is there as it is.

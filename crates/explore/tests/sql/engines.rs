@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use EngineLevel::*;
 
-const LEVELS: [EngineLevel; 6] = [
+pub(crate) const LEVELS: [EngineLevel; 6] = [
     PostgresReadCommitted,
     PostgresRepeatableRead,
     PostgresSerializable,
@@ -20,16 +20,16 @@ const LEVELS: [EngineLevel; 6] = [
 
 /// What was found.
 #[derive(Default, Debug)]
-struct Found {
+pub(crate) struct Found {
     /// Runs in which nobody is refused.
-    histories: u64,
+    pub(crate) histories: u64,
     /// In how many runs somebody is refused with which code, duplicates included.
     refused: BTreeMap<String, u64>,
     /// In how many runs which assertion fails.
-    violated: BTreeMap<String, u64>,
+    pub(crate) violated: BTreeMap<String, u64>,
 }
 
-fn explore(text: &str, level: EngineLevel) -> Found {
+pub(crate) fn explore(text: &str, level: EngineLevel) -> Found {
     let dialect = level.engine().name();
     let program = Program::parse(&format!("-- dialect: {dialect}\n{text}")).unwrap_or_else(|error| panic!("{error:?}"));
     let program = SqlProgram::new(program, SqlOptions::default());
@@ -68,7 +68,7 @@ fn explore(text: &str, level: EngineLevel) -> Found {
     found
 }
 
-fn codes(found: &Found) -> Vec<&str> {
+pub(crate) fn codes(found: &Found) -> Vec<&str> {
     found.refused.keys().map(String::as_str).collect()
 }
 
@@ -362,6 +362,104 @@ const SCANS: &str = "
     END;
     SESSION ann: CALL grow();
     SESSION bob: CALL look(@one, @two);";
+
+/// Two sessions that take what a query gives, read a row, and write what they computed from it.
+fn counting(lock: &str) -> String {
+    format!(
+        "
+    CREATE TABLE t (id INT PRIMARY KEY, v INT NOT NULL);
+    CREATE TABLE c (id INT PRIMARY KEY, t INT NOT NULL);
+    INSERT INTO t VALUES (1, 10), (3, 30);
+    INSERT INTO c VALUES (1, 3);
+    CREATE PROCEDURE count_up()
+    BEGIN
+      DECLARE found, old INT;
+      SELECT t.id INTO found FROM t {lock} FOR UPDATE;
+      SELECT v INTO old FROM t WHERE id = 1;
+      UPDATE t SET v = old + 1 WHERE id = 1;
+    END;
+    SESSION ann: CALL count_up();
+    SESSION bob: CALL count_up();
+    ASSERT 'both counted': (SELECT v FROM t WHERE id = 1) = 12;"
+    )
+}
+
+#[test]
+fn postgresql_locks_the_rows_that_a_query_gives_and_no_others() {
+    let frees = ["JOIN c ON c.t = t.id WHERE t.id = 1", ", c WHERE c.t = t.id AND t.id < 3", "WHERE id = 1 AND v = 30"];
+    for lock in frees {
+        let found = explore(&counting(lock), PostgresReadCommitted);
+        assert!(found.violated.contains_key("both counted"), "{lock}: {found:?}");
+    }
+    let holds = [
+        "JOIN c ON c.t = t.id WHERE t.id = 3",
+        "LEFT JOIN c ON c.t = t.id WHERE t.id = 1",
+        "WHERE t.id IN (SELECT t FROM c)",
+        "ORDER BY v DESC LIMIT 1",
+        "ORDER BY v DESC, id LIMIT 1 OFFSET 0",
+    ];
+    for lock in holds {
+        let of = if lock.starts_with("LEFT") {
+            counting(lock).replace("FOR UPDATE", "FOR UPDATE OF t")
+        } else {
+            counting(lock)
+        };
+        let found = explore(&of, PostgresReadCommitted);
+        assert!(found.violated.is_empty(), "{lock}: {found:?}");
+    }
+}
+
+#[test]
+fn a_row_that_a_limit_leaves_out_is_free_for_who_takes_it_by_its_key() {
+    let by_key = "CREATE PROCEDURE by_key()
+        BEGIN
+          DECLARE old INT;
+          SELECT v INTO old FROM t WHERE id = 1 FOR UPDATE;
+          UPDATE t SET v = old + 1 WHERE id = 1;
+        END;
+        SESSION ";
+    let program = |limit: &str| {
+        let text = counting(limit).replace("SESSION bob: CALL count_up();", "SESSION bob: CALL by_key();");
+        text.replacen("SESSION ", by_key, 1)
+    };
+    let lost = |limit: &str| explore(&program(limit), PostgresReadCommitted).violated.contains_key("both counted");
+    assert!(lost("ORDER BY v DESC LIMIT 1"));
+    assert!(!lost("ORDER BY v LIMIT 1"));
+    assert!(!lost("ORDER BY v LIMIT 1 OFFSET 1"), "what is passed over is locked");
+}
+
+#[test]
+fn the_histories_of_rows_that_are_locked_after_a_wait_are_allowed() {
+    let query = |text: &str| {
+        format!(
+            "CREATE TABLE t (id INT PRIMARY KEY, v INT NOT NULL);
+            CREATE TABLE c (id INT PRIMARY KEY, t INT NOT NULL);
+            INSERT INTO t VALUES (1, 10), (3, 30), (5, 50);
+            INSERT INTO c VALUES (1, 1), (2, 3);
+            CREATE PROCEDURE take() BEGIN {text}; SELECT id, v FROM t ORDER BY id; END;
+            CREATE PROCEDURE change()
+            BEGIN
+              UPDATE t SET v = 1 WHERE id = 5;
+              DELETE FROM t WHERE id = 3;
+              UPDATE c SET t = 5 WHERE id = 1;
+            END;
+            SESSION ann: CALL take();
+            SESSION bob: CALL change();"
+        )
+    };
+    let texts = [
+        "SELECT t.id, t.v, c.id FROM t JOIN c ON c.t = t.id ORDER BY t.v DESC FOR UPDATE",
+        "SELECT t.id, t.v, c.id FROM t JOIN c ON c.t = t.id WHERE t.v > 5 ORDER BY c.id FOR SHARE OF c",
+        "SELECT id, v FROM t WHERE v > 5 ORDER BY v DESC LIMIT 1 FOR UPDATE",
+        "SELECT id, v FROM t ORDER BY v LIMIT 1 OFFSET 1 FOR UPDATE",
+    ];
+    for text in texts {
+        for level in [PostgresReadCommitted, PostgresRepeatableRead, PostgresSerializable] {
+            let found = explore(&query(text), level);
+            assert!(found.histories > 1, "{text}, {level}: {found:?}");
+        }
+    }
+}
 
 #[test]
 fn statements_of_read_committed_see_one_state_each() {

@@ -10,5 +10,6 @@ mod following;
 mod mock;
 mod on_engine;
 mod random;
+mod savepoints;
 mod sought;
 mod without;

@@ -308,7 +308,7 @@ impl Binder<'_> {
         if let Some(view) = self.catalog.views.get(&resolved).cloned() {
             self.inherited = self.lock_of(Some(&qualifier));
             let query = self.view(&view, outer)?;
-            return self.columns_item(query.plan, &qualifier, query.columns, alias);
+            return self.columns_item(pulled_up(query.plan, true), &qualifier, query.columns, alias);
         }
         match virtual_table() {
             Some(table) => self.virtual_item(table, &qualifier, alias),
@@ -401,6 +401,8 @@ impl Binder<'_> {
     ) -> Result<Item, SqlError> {
         let mut scope = Scope::empty(None);
         scope.add_columns(qualifier, columns.iter().map(|column| (column.name.as_str(), &column.sql_type)));
+        // Behind its columns may stand what the query around it locks.
+        scope.width = plan.width();
         let mut item = Item::of_scope(plan, scope);
         self.rename(&mut item, alias)?;
         Ok(item)
@@ -435,7 +437,8 @@ impl Binder<'_> {
         self.inherited = self.lock_of(Some(&qualifier));
         let left_scope = left.scope(outer);
         let query = if lateral { self.query(subquery, Some(&left_scope))? } else { self.query(subquery, outer)? };
-        let mut item = self.columns_item(query.plan, &qualifier, query.columns, alias)?;
+        let plan = pulled_up(query.plan, subquery.locks.is_empty());
+        let mut item = self.columns_item(plan, &qualifier, query.columns, alias)?;
         if lateral {
             settle_lateral(&mut item);
         }
@@ -603,5 +606,13 @@ fn settle_lateral(item: &mut Item) {
     item.lateral = visit::plan_columns(plan).next;
     if !item.lateral {
         visit::shift_plan(plan, -1);
+    }
+}
+
+/// A subquery of a table or a join that has no lock of its own: the rows of its tables are locked by the query around it, with its other rows.
+fn pulled_up(plan: Plan, is_implied: bool) -> Plan {
+    match plan {
+        Plan::Lock(locking) if is_implied && matches!(locking.input, Plan::Project(..)) => locking.input,
+        plan => plan,
     }
 }

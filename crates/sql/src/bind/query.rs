@@ -252,6 +252,7 @@ impl Binder<'_> {
                 self.type_unknown(input, types)
             }
             Plan::With(with) => self.type_unknown(&mut with.body, types),
+            Plan::Lock(locking) => self.type_unknown(&mut locking.input, types),
             Plan::Project(_, expressions) => self.type_row(expressions, types),
             Plan::Values(rows) => rows.iter_mut().try_for_each(|row| self.type_row(row, types)),
             _ => Ok(()),

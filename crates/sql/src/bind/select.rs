@@ -12,7 +12,7 @@ use super::scope::Name;
 use super::{Binder, Clause, Scope};
 use crate::answer::ResultColumn;
 use crate::tree::expression::{Expression, Node};
-use crate::tree::plan::{Plan, SortKey};
+use crate::tree::plan::{Locking, Plan, SortKey};
 use crate::tree::visit;
 use skew_value::{CastKind, Dialect, SqlError, SqlState, SqlType};
 use sqlparser::ast::{self, Distinct, Expr, GroupByExpr, NamedWindowExpr, Select, SelectItem};
@@ -94,7 +94,16 @@ impl Binder<'_> {
         if outputs.distinct.is_some() && !self.locks.is_empty() {
             return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, "FOR UPDATE is not allowed with DISTINCT"));
         }
-        Ok(project(plan, outputs))
+        let locks_above = !self.locks.is_empty() && self.dialect == Dialect::Postgres;
+        if locks_above && sets.is_some() {
+            let message = "FOR UPDATE is not allowed with set-returning functions in the target list";
+            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+        if locks_above && matches!(plan, Plan::Window(..)) {
+            let message = "FOR UPDATE is not allowed with window functions";
+            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+        Ok(if locks_above { lock(plan, outputs, self.next_subquery()) } else { project(plan, outputs) })
     }
 
     fn name_windows(&mut self, windows: &[ast::NamedWindowDefinition], scope: &Scope<'_>) -> Result<(), SqlError> {
@@ -416,6 +425,15 @@ fn window_plan(plan: Plan, outputs: &mut Outputs, scope: &Scope<'_>) -> Plan {
         });
     }
     Plan::Window(Box::new(plan), windows.into_iter().map(|(call, _)| call).collect())
+}
+
+/// The same where rows are locked as they come: behind what the query gives stands the row of FROM.
+fn lock(from: Plan, mut outputs: Outputs, scope: usize) -> Draft {
+    let width = outputs.items.len() + outputs.hidden.len();
+    outputs.hidden.extend((0..from.width()).map(|place| Expression::column(place, SqlType::Unknown)));
+    let draft = project(from, outputs);
+    let locking = Locking { scope, input: draft.plan, width };
+    Draft { plan: Plan::Lock(Box::new(locking)), ..draft }
 }
 
 /// The last steps: the select list, then duplicates, then the order. DISTINCT ON takes the first of each in the order.

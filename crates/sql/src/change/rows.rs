@@ -11,14 +11,12 @@
 //! it answered before, except for the rows that are locked now.
 
 use super::writer::Writer;
-use crate::catalog::Table;
 use crate::key;
 use crate::stop::Stop;
-use crate::storage::{KeyPart, Row, RowKey};
+use crate::storage::{Row, RowKey};
 use crate::tree::change::{Delete, Outcome, Returning, RowSource, Update};
-use skew_value::{Datum, Dialect, SqlType};
+use skew_value::{Datum, Dialect};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// A row that qualifies: its key, itself, and the whole row of the source around it.
 struct Found {
@@ -70,8 +68,7 @@ impl Writer<'_, '_> {
         let mut found = Vec::new();
         for whole in self.execution.run(&source.plan)? {
             let row: Row = whole[source.start..source.start + source.table.columns.len()].into();
-            let key = found_key(&source.table, &row, whole.get(source.start + source.table.columns.len()))?;
-            if let Some(key) = key
+            if let Some(key) = key::found_key(&source.table, &whole[source.start..])?
                 && seen.insert(key.clone())
             {
                 found.push(Found { key, row, whole: whole.to_vec() });
@@ -152,21 +149,5 @@ impl Writer<'_, '_> {
             outcome.returned.push(self.execution.evaluate_all(&returning.expressions, &whole)?);
         }
         Ok(())
-    }
-}
-
-/// The key of a row that was found; where the table has no primary key it stands behind the row. A row of NULLs that an outer join
-/// filled in is none.
-fn found_key(table: &Table, row: &[Datum], behind: Option<&Datum>) -> Result<Option<RowKey>, Stop> {
-    if let Some(primary_key) = &table.primary_key {
-        let missing = primary_key.columns.iter().any(|&place| row[place].is_null());
-        return Ok(if missing { None } else { key::row_key(table, row)? });
-    }
-    match behind {
-        None | Some(Datum::Null) => Ok(None),
-        Some(value) => {
-            let part: KeyPart = key::key_part(value, &SqlType::BIGINT)?;
-            Ok(Some(RowKey { space: table.space, parts: Arc::from([part]) }))
-        }
     }
 }

@@ -65,12 +65,14 @@ impl<'run> Execution<'run> {
     }
 
     fn partners_of(&mut self, join: &Join, outer: Option<&Frame<'_>>) -> Result<Partners, Stop> {
-        let known = join.kept.as_ref().and_then(|kept| self.kept.side(&kept.identity));
+        // What stands in for a side is no side that was read.
+        let kept = join.kept.as_ref().filter(|_| self.stand_ins.is_empty());
+        let known = kept.and_then(|kept| self.kept.side(&kept.identity));
         let side = match known {
             Some(side) => side,
             None => Rc::new(self.side(join, outer)?),
         };
-        if let Some(kept) = &join.kept {
+        if let Some(kept) = kept {
             self.kept.keep_side(&kept.identity, &kept.common, &side);
         }
         let asked = matches!(join.kind, JoinKind::Right | JoinKind::Full);

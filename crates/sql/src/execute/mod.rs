@@ -12,6 +12,7 @@ mod aggregate;
 mod evaluate;
 mod join;
 mod kept;
+mod lock;
 mod operator;
 mod read;
 mod sequence;
@@ -85,6 +86,8 @@ pub(crate) struct Execution<'run> {
     kept: kept::KeptParts,
     /// Lists of constants as sets.
     lists: kept::Lists,
+    /// Rows that a query is asked again about, instead of what it reads.
+    stand_ins: lock::StandIns,
     /// Foreign keys that changes inside of queries leave to the commit.
     pub(crate) deferred: Vec<ChildCheck>,
     /// The sequence that gave the last value, for `lastval`.
@@ -113,6 +116,7 @@ impl<'run> Execution<'run> {
             common: FxHashMap::default(),
             kept: kept::KeptParts::default(),
             lists: kept::Lists::default(),
+            stand_ins: Vec::new(),
             deferred: Vec::new(),
             last_sequence: None,
         }

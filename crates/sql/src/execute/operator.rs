@@ -15,6 +15,9 @@ impl<'run> Execution<'run> {
         outer: Option<&Frame<'_>>,
         sink: &mut Sink<'_, 'run>,
     ) -> Result<Flow, Stop> {
+        if let Some(row) = self.stand_in(plan) {
+            return self.give_stand_in(plan, row, outer, sink);
+        }
         match plan {
             Plan::OneRow => sink(self, &[]),
             Plan::Read(read) => self.read(read, outer, sink),
@@ -37,6 +40,7 @@ impl<'run> Execution<'run> {
             Plan::Distinct(input, keys) => self.distinct(input, keys, outer, sink),
             Plan::Sort(input, keys) => self.sort(input, keys, outer, sink),
             Plan::Limit(input, limit) => self.limit(input, limit, outer, sink),
+            Plan::Lock(locking) => self.lock_rows(locking, outer, sink),
             _ => self.each_source(plan, outer, sink),
         }
     }

@@ -298,7 +298,7 @@ impl<'run> Execution<'run> {
         if !self.holds(read.condition.as_ref(), &Frame { row: &values, outer })? {
             return Ok(Flow::More);
         }
-        if read.lock == Lock::None {
+        if read.lock_here() == Lock::None {
             return sink(self, &values);
         }
         if locked {
@@ -313,7 +313,7 @@ impl<'run> Execution<'run> {
     }
 
     /// Takes the key of a row that is locked, where others refer to it; whether it got it.
-    fn takes_key(&mut self, read: &Read, key: &RowKey) -> Result<bool, Stop> {
+    pub(super) fn takes_key(&mut self, read: &Read, key: &RowKey) -> Result<bool, Stop> {
         let Some(entry) = read.table.key_entry(key).filter(|_| read.takes_keys) else { return Ok(true) };
         if self.is_left_out(read, &entry)? {
             return Ok(false);
@@ -328,7 +328,7 @@ impl<'run> Execution<'run> {
     }
 
     /// Whether somebody else has what the read would lock, and it does not wait: it leaves that out, or fails.
-    fn is_left_out(&mut self, read: &Read, key: &RowKey) -> Result<bool, Stop> {
+    pub(super) fn is_left_out(&mut self, read: &Read, key: &RowKey) -> Result<bool, Stop> {
         if read.patience == Patience::Wait || !self.storage.would_wait(key, read.lock)? {
             return Ok(false);
         }
@@ -542,7 +542,7 @@ fn index_columns(index: &Index) -> Vec<usize> {
 }
 
 /// The row with all its columns and, without a primary key, its key behind them.
-fn whole_row(read: &Read, key: &RowKey, row: &Row) -> Arc<[Datum]> {
+pub(super) fn whole_row(read: &Read, key: &RowKey, row: &Row) -> Arc<[Datum]> {
     let table = &read.table;
     if table.primary_key.is_some() && row.len() == table.columns.len() {
         return row.clone();

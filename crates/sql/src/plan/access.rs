@@ -204,7 +204,7 @@ fn is_ready(expression: &Expression) -> bool {
     found.own.is_empty() && !found.volatile
 }
 
-fn own_column(expression: &Expression) -> Option<usize> {
+pub(super) fn own_column(expression: &Expression) -> Option<usize> {
     match expression.node {
         Node::Column { depth: 0, index } => Some(index),
         _ => None,
@@ -332,7 +332,7 @@ pub(super) fn push_limit(plan: &mut Plan, count: &Expression) {
 
 fn limit_read(read: &mut Read, keys: &[(usize, SortKey)], count: &Expression) {
     // A read that locks stops by itself at the rows that qualify, and must: a row behind them stays free for others.
-    if (!read.exact && read.lock == Lock::None) || !is_ready(count) {
+    if (!read.exact && read.lock_here() == Lock::None) || !is_ready(count) {
         return;
     }
     if matches!(read.access, Access::Scan(_)) && !keys.is_empty() {
@@ -360,8 +360,7 @@ fn limit_read(read: &mut Read, keys: &[(usize, SortKey)], count: &Expression) {
         },
         Access::Points(_) | Access::UniquePoints(..) => return,
     };
-    let single = |values: &Values| matches!(values, Values::Each(values) if values.len() == 1);
-    if bounds.is_some_and(|bounds| !bounds.prefix.iter().all(single)) {
+    if bounds.is_some_and(|bounds| !bounds.prefix.iter().all(is_single)) {
         return;
     }
     let fixed = bounds.map_or(0, |bounds| bounds.prefix.len());
@@ -372,6 +371,21 @@ fn limit_read(read: &mut Read, keys: &[(usize, SortKey)], count: &Expression) {
         Access::KeyRange(bounds) | Access::IndexRange(_, bounds) => bounds.order = order,
         Access::Points(_) | Access::UniquePoints(..) => {}
     }
+}
+
+/// Whether a read goes along the primary key of its table in the order of the sort keys (backwards if true).
+pub(super) fn key_order(read: &Read, keys: &[(usize, SortKey)]) -> Option<bool> {
+    let fixed = match &read.access {
+        Access::Scan(_) => 0,
+        Access::KeyRange(bounds) if bounds.prefix.iter().all(is_single) => bounds.prefix.len(),
+        _ => return None,
+    };
+    direction(&read.table, &read.table.primary_key.as_ref()?.columns, fixed, keys)
+}
+
+/// Whether a column of a key has one value.
+pub(super) fn is_single(values: &Values) -> bool {
+    matches!(values, Values::Each(values) if values.len() == 1)
 }
 
 /// Whether walking a key (backwards if true) gives the order of the sort keys; the first columns of the key are fixed.

@@ -71,6 +71,8 @@ fn need(plan: &mut Plan, mut needed: BTreeSet<usize>) {
             need(input, needed);
         }
         Plan::Limit(input, _) | Plan::Cut(input, _) => need(input, needed),
+        // Of the row of FROM only what is locked is looked at, and that is read whole.
+        Plan::Lock(locking) => need_locked(&mut locking.input, locking.width),
         Plan::Window(input, _) => narrow(input),
         Plan::SetOperation(operation) => {
             narrow(&mut operation.left);
@@ -81,6 +83,15 @@ fn need(plan: &mut Plan, mut needed: BTreeSet<usize>) {
         // Rows are kept only when this is known.
         Plan::Kept(_) => {}
         Plan::OneRow | Plan::Virtual(_) | Plan::Values(_) | Plan::Function(_) | Plan::Common(_) => {}
+    }
+}
+
+/// The columns that the input of a lock gives to the query.
+fn need_locked(plan: &mut Plan, width: usize) {
+    match plan {
+        Plan::Sort(input, _) => need_locked(input, width),
+        Plan::Project(input, expressions) => need(input, used(expressions.iter().take(width))),
+        other => narrow(other),
     }
 }
 

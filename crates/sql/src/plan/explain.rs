@@ -40,6 +40,7 @@ fn tell(plan: &Plan, depth: usize, lines: &mut Vec<String>) {
         Plan::Distinct(input, _) => under("distinct", &[input], depth, lines),
         Plan::Sort(input, _) => under("sort", &[input], depth, lines),
         Plan::Limit(input, _) => under("limit", &[input], depth, lines),
+        Plan::Lock(locking) => under("lock rows", &[&locking.input], depth, lines),
         Plan::SetOperation(operation) => {
             let name = match operation.operator {
                 SetOperator::Union => "union",

@@ -67,6 +67,10 @@ pub(super) fn keep(plan: Plan, repeated: bool) -> Plan {
         Plan::Sort(input, keys) => Plan::Sort(below(*input, repeated), keys),
         Plan::Limit(input, limit) => Plan::Limit(below(*input, repeated), limit),
         Plan::Cut(input, width) => Plan::Cut(below(*input, repeated), width),
+        Plan::Lock(mut locking) => {
+            locking.input = keep(locking.input, repeated);
+            Plan::Lock(locking)
+        }
         other => other,
     }
 }

@@ -19,9 +19,11 @@ mod columns;
 mod explain;
 mod join;
 mod keep;
+mod lock;
 mod optimise;
 
 pub(crate) use columns::narrow_to;
 pub(crate) use explain::explain;
 pub(crate) use join::have_equal_keys;
+pub(crate) use lock::{Leaf, leaves};
 pub(crate) use optimise::{optimise, optimise_repeated};

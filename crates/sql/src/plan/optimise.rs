@@ -11,7 +11,7 @@
 //! the side whose rows are kept. It never goes through LIMIT or window functions, and a condition that may differ between two
 //! evaluations stays where it was written.
 
-use super::{access, join, keep};
+use super::{access, join, keep, lock};
 use crate::tree::expression::{Expression, Node};
 use crate::tree::plan::{Definition, Plan, SetOperation, With};
 use crate::tree::visit;
@@ -57,10 +57,19 @@ pub(super) fn push(plan: Plan, conditions: Vec<Expression>) -> Plan {
         }
         Plan::Sort(input, keys) => Plan::Sort(Box::new(push(*input, conditions)), keys),
         Plan::Cut(input, width) => Plan::Cut(Box::new(push(*input, conditions)), width),
+        Plan::Lock(locking) => lock::placed(*locking, conditions, None),
         Plan::Limit(input, limit) => {
-            let mut input = push(*input, Vec::new());
-            if let (Some(count), None, None) = (&limit.count, &limit.offset, &limit.ties) {
-                access::push_limit(&mut input, count);
+            let mut input = match *input {
+                Plan::Lock(locking) => lock::placed(*locking, Vec::new(), Some(&limit)),
+                other => push(other, Vec::new()),
+            };
+            match (&limit.count, &limit.offset, &limit.ties) {
+                (Some(count), None, None) => access::push_limit(&mut input, count),
+                // Who locks as it reads goes no further than it must.
+                (Some(count), Some(offset), None) if lock::locks_as_it_reads(&input) => {
+                    lock::sum(count, offset).into_iter().for_each(|count| access::push_limit(&mut input, &count));
+                }
+                _ => {}
             }
             filter(Plan::Limit(Box::new(input), limit), conditions)
         }
@@ -218,6 +227,7 @@ fn put_in(plan: &mut Plan, number: usize, definition: &mut Option<Plan>) {
             put_in(&mut join.right, number, definition);
         }
         Plan::Aggregate(aggregation) => put_in(&mut aggregation.input, number, definition),
+        Plan::Lock(locking) => put_in(&mut locking.input, number, definition),
         Plan::SetOperation(operation) => {
             put_in(&mut operation.left, number, definition);
             put_in(&mut operation.right, number, definition);

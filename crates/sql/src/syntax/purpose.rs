@@ -43,7 +43,7 @@ impl Statement {
             ast::Statement::Update { .. } => Purpose::Update,
             ast::Statement::Delete(_) => Purpose::Delete,
             ast::Statement::Query(query) => {
-                query.locks.first().map_or(Purpose::Read, |clause| match clause.lock_type {
+                inside(query).locks.first().map_or(Purpose::Read, |clause| match clause.lock_type {
                     LockType::Update if self.says("for no key update") => Purpose::ReadForNoKeyUpdate,
                     LockType::Update => Purpose::ReadForUpdate,
                     LockType::Share if self.says("for key share") => Purpose::ReadForKeyShare,
@@ -82,9 +82,33 @@ impl Statement {
 
     /// Whether these words stand in its text. The parser does not know all strengths of locks.
     fn says(&self, words: &str) -> bool {
-        let text: Vec<String> = self.text().split_whitespace().map(str::to_ascii_lowercase).collect();
+        let text = without_comments(self.text());
+        let text: Vec<String> = text.split_whitespace().map(str::to_ascii_lowercase).collect();
         text.join(" ").contains(words)
     }
+}
+
+/// The query inside of brackets.
+fn inside(query: &ast::Query) -> &ast::Query {
+    match &*query.body {
+        ast::SetExpr::Query(inner) if query.locks.is_empty() => inside(inner),
+        _ => query,
+    }
+}
+
+/// The text with a blank for each comment. A quoted text that looks like one is lost, which makes no lock stronger.
+fn without_comments(text: &str) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find("/*").into_iter().chain(rest.find("--")).min() {
+        out.push_str(&rest[..at]);
+        out.push(' ');
+        let is_line = rest[at..].starts_with("--");
+        let end = rest[at..]
+            .find(if is_line { "\n" } else { "*/" })
+            .map_or(rest.len(), |end| at + end + if is_line { 1 } else { 2 });
+        rest = &rest[end..];
+    }
+    out + rest
 }
 
 fn of_insert(insert: &ast::Insert) -> Purpose {

@@ -61,6 +61,8 @@ pub(crate) enum Plan {
     Sort(Box<Plan>, Vec<SortKey>),
     /// Some of the rows.
     Limit(Box<Plan>, Box<Limit>),
+    /// Rows that are locked as they come: PostgreSQL's FOR UPDATE over a join, an order or a limit.
+    Lock(Box<Locking>),
     /// The first columns only.
     Cut(Box<Plan>, usize),
     /// UNION, EXCEPT, INTERSECT.
@@ -304,6 +306,17 @@ pub(crate) struct Limit {
     pub(crate) ties: Option<Vec<SortKey>>,
 }
 
+/// The rows of a query whose tables' rows are locked when they have come through joins, conditions and the order.
+#[derive(Clone, Debug)]
+pub(crate) struct Locking {
+    /// The scope of what its locks show, by a number that no subquery of the statement has.
+    pub(crate) scope: usize,
+    /// What the query gives, then the row of FROM that it was made from.
+    pub(crate) input: Plan,
+    /// How many columns the query gives.
+    pub(crate) width: usize,
+}
+
 /// UNION, EXCEPT, INTERSECT.
 #[derive(Clone, Debug)]
 pub(crate) struct SetOperation {
@@ -413,6 +426,7 @@ impl Plan {
                 input.width()
             }
             Plan::Cut(_, width) => *width,
+            Plan::Lock(locking) => locking.width,
             Plan::SetOperation(operation) => operation.left.width(),
             Plan::Common(reference) => reference.width,
             Plan::With(with) => with.body.width(),
@@ -429,6 +443,7 @@ impl Plan {
             columns: Columns::All,
             lock: Lock::None,
             takes_keys: false,
+            is_taken_above: false,
             patience: Patience::Wait,
             exact: true,
             asks: Asks::Nothing,

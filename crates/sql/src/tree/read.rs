@@ -26,6 +26,8 @@ pub(crate) struct Read {
     pub(crate) lock: Lock,
     /// Whether their keys are taken, too: FOR UPDATE keeps children away that an UPDATE of other columns lets in.
     pub(crate) takes_keys: bool,
+    /// Whether an operator above takes them, if they come that far: here they are read plainly.
+    pub(crate) is_taken_above: bool,
     /// What happens where somebody else has taken them.
     pub(crate) patience: Patience,
     /// Whether the path finds exactly the rows that fulfil the condition.
@@ -37,7 +39,12 @@ pub(crate) struct Read {
 impl Read {
     /// Whether rows are sought: locked if they fit, which is a function of the row alone.
     pub(crate) fn seeks(&self) -> bool {
-        self.lock != Lock::None && self.asks != Asks::PerRow
+        self.lock_here() != Lock::None && self.asks != Asks::PerRow
+    }
+
+    /// How rows are taken where they are read.
+    pub(crate) fn lock_here(&self) -> Lock {
+        if self.is_taken_above { Lock::None } else { self.lock }
     }
 }
 

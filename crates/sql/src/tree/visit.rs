@@ -144,6 +144,7 @@ fn walk_plan(node: &mut Plan, level: usize, visitor: &mut dyn Visitor) {
             calls.iter_mut().for_each(|call| visit_window(call, level, visitor));
         }
         Plan::Distinct(input, _) | Plan::Sort(input, _) | Plan::Cut(input, _) => walk_plan(input, level, visitor),
+        Plan::Lock(locking) => walk_plan(&mut locking.input, level, visitor),
         Plan::Limit(input, limit) => {
             walk_plan(input, level, visitor);
             limit.count.iter_mut().chain(&mut limit.offset).for_each(|one| walk(one, level, visitor));

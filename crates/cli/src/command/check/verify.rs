@@ -22,7 +22,7 @@ pub(super) fn run(certificates: &Path, settings: &Settings, console: &mut Consol
 fn verify(path: &Path, settings: &Settings, console: &mut Console) -> Result<Exit, Complaint> {
     let mut inputs = Vec::new();
     for argument in &settings.files {
-        for location in input::locate(argument)? {
+        for location in input::locate(argument, input::HISTORIES)? {
             inputs.extend(location.open(settings.limits)?);
         }
     }

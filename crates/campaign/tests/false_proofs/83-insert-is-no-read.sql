@@ -1,0 +1,28 @@
+CREATE TABLE x (id INT PRIMARY KEY, n INT NOT NULL);
+CREATE TABLE d (id INT PRIMARY KEY, v INT NOT NULL);
+INSERT INTO d VALUES (1,0),(2,0),(3,0);
+CREATE PROCEDURE t1(OUT p INT)
+BEGIN
+  SELECT v INTO p FROM d WHERE id = 1;
+  UPDATE d SET v = 1 WHERE id = 3;
+  INSERT INTO x VALUES (1, 5);
+END;
+CREATE PROCEDURE t2()
+BEGIN
+  UPDATE d SET v = 1 WHERE id = 1;
+  UPDATE d SET v = 1 WHERE id = 2;
+END;
+CREATE PROCEDURE t3(OUT q INT, OUT s INT)
+BEGIN
+  SELECT v INTO q FROM d WHERE id = 2;
+  SELECT v INTO s FROM d WHERE id = 3;
+  INSERT INTO x VALUES (1, 7);
+END;
+CREATE PROCEDURE t4()
+BEGIN
+  DELETE FROM x WHERE id = 1;
+END;
+SESSION a: CALL t1(@p) AT postgres:serializable;
+SESSION b: CALL t2() AT postgres:read-committed;
+SESSION c: CALL t3(@q, @s) AT postgres:serializable;
+SESSION e: CALL t4() AT postgres:serializable;

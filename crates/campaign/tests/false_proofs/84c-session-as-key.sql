@@ -1,0 +1,11 @@
+CREATE TABLE once (id TEXT PRIMARY KEY);
+CREATE TABLE d (id INT PRIMARY KEY, v INT NOT NULL);
+INSERT INTO d VALUES (1,0);
+CREATE PROCEDURE t1(OUT p INT)
+BEGIN
+  INSERT INTO once VALUES (current_user || current_setting('TimeZone'));
+  SELECT v INTO p FROM d WHERE id = 1;
+  UPDATE d SET v = p + 1 WHERE id = 1;
+END;
+SESSION a: CALL t1(@p);
+SESSION b: CALL t1(@p);

@@ -1,0 +1,11 @@
+CREATE TABLE d (id INT PRIMARY KEY, v INT NOT NULL);
+INSERT INTO d VALUES (1,0),(2,0);
+-- name: w
+BEGIN;
+UPDATE d SET v = v + 1 WHERE id = 1;
+UPDATE d SET v = v + 1 WHERE id = 2;
+COMMIT;
+BEGIN;
+SELECT v FROM d WHERE id = 1;
+SELECT v FROM d WHERE id = 2;
+COMMIT;

@@ -1,0 +1,10 @@
+CREATE TABLE t (id INT PRIMARY KEY, v INT NOT NULL);
+INSERT INTO t VALUES (1,0),(2,0);
+-- name: r
+SELECT id, v FROM t WHERE id IN (1, 2) FOR KEY SHARE;
+-- name: w
+BEGIN;
+SELECT id FROM t WHERE id = 2 FOR UPDATE;
+UPDATE t SET v = v + 1 WHERE id = 1;
+UPDATE t SET v = v + 1 WHERE id = 2;
+COMMIT;
