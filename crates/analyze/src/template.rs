@@ -76,9 +76,7 @@ impl RowOperation {
     pub(crate) fn conflicts(&self, other: &RowOperation) -> bool {
         self.table == other.table && (self.writes & (other.reads | other.writes)) | (self.reads & other.writes) != 0
     }
-}
 
-impl RowOperation {
     /// Whether what is read here stays as it is until the transaction commits, as far as a writer is concerned: the row is locked. A foreign key's
     /// lock keeps out who deletes the row or puts another one in its place, and nobody else.
     pub(crate) fn keeps_out(&self, writer: &RowOperation) -> bool {

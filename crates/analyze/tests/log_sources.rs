@@ -2,7 +2,7 @@
 //! take everything back.
 
 use skew_analyze::lint::{LintRule, lint};
-use skew_analyze::log::{LogFormat, LogProgram, read_log};
+use skew_analyze::log::{LogFormat, LogProgram, LogReading, read_log};
 use skew_analyze::{Level, Robustness, RobustnessAnalysis, Transactions, UnfoldOptions};
 use skew_program::Program;
 
@@ -68,10 +68,47 @@ fn a_table_that_every_test_makes_anew_is_there_once() {
 #[test]
 fn what_was_said_to_a_table_as_it_was_once_does_not_matter() {
     let old = ("a", "SELECT name FROM product WHERE id = 1");
-    let before = program(&said(&[TABLE, old, ("a", "ALTER TABLE product ADD COLUMN sold integer")]));
-    assert_eq!(before.left_out.iter().map(|one| one.matters).collect::<Vec<bool>>(), [false]);
-    let after = program(&said(&[TABLE, old]));
-    assert_eq!(after.left_out.iter().map(|one| one.matters).collect::<Vec<bool>>(), [true]);
+    let matters = |statements: &[(&str, &str)]| -> Vec<bool> {
+        program(&said(statements)).left_out.iter().map(|one| one.matters).collect()
+    };
+    let (added, dropped) = ("ALTER TABLE product ADD COLUMN name text", "ALTER TABLE product DROP COLUMN name");
+    assert_eq!(matters(&[TABLE, ("a", added), old, ("a", dropped)]), [false]);
+    assert_eq!(matters(&[TABLE, ("a", added), ("a", dropped), old]), [true]);
+    assert_eq!(matters(&[TABLE, old]), [true]);
+}
+
+#[test]
+fn a_table_that_was_there_before_the_log_matters() {
+    let other = ("a", "SELECT name FROM customer WHERE id = 1");
+    let program = program(&said(&[TABLE, other, ("a", "ALTER TABLE product ADD COLUMN sold integer")]));
+    assert_eq!(program.left_out.iter().map(|one| (one.line, one.matters)).collect::<Vec<_>>(), [(2, true)]);
+}
+
+#[test]
+fn one_log_may_make_the_tables_of_the_next() {
+    let select = ("a", "SELECT stock FROM product WHERE id = 1");
+    let mut reading = LogReading::new(LogFormat::PostgresJson);
+    for statements in [vec![TABLE, select], vec![("a", "SELECT 1"), select]] {
+        reading.add(&said(&statements), LogFormat::PostgresJson, false);
+    }
+    let program = LogProgram::of(&reading, "").expect("a program");
+    assert_eq!(names(&program), [("select_product", 2)], "{}", program.text);
+    assert_eq!((program.templates[0].log, &program.templates[0].lines), (0, &vec![2]));
+}
+
+#[test]
+fn where_tables_are_given_what_shares_a_transaction_with_definitions_counts() {
+    let text = said(&[
+        ("a", "SELECT stock FROM product WHERE id = 1"),
+        ("a", "BEGIN"),
+        ("a", "CREATE INDEX by_stock ON product (stock)"),
+        ("a", "SELECT stock FROM product WHERE id = 2"),
+        ("a", "COMMIT"),
+    ]);
+    let reading = read_log(&text, LogFormat::PostgresJson);
+    let given = LogProgram::of(&reading, &format!("{};", TABLE.1)).expect("a program");
+    assert_eq!(names(&given), [("select_product", 2)], "{}", given.text);
+    assert_eq!(given.left_out.iter().map(|one| (one.line, one.matters)).collect::<Vec<_>>(), [(3, false)]);
 }
 
 #[test]
@@ -120,6 +157,20 @@ fn transactions_of_one_request_are_a_unit() {
     let plain = requests(|_| String::new());
     let plain: Vec<(&str, &str)> = plain.iter().map(|(session, text)| (*session, text.as_str())).collect();
     assert_eq!(wrong_scopes(&said(&plain)), 0);
+}
+
+#[test]
+fn of_many_requests_those_that_spoke_last_are_remembered() {
+    let mut all = vec![(TABLE.0, TABLE.1.to_owned())];
+    for number in 0..2_500 {
+        let trace = format!("/*route='/buy',traceparent='00-trace{number}-1-01'*/");
+        all.push(("a", format!("SELECT stock FROM product WHERE id = {number} {trace}")));
+        all.push(("a", format!("UPDATE product SET stock = 9{number} WHERE id = {number} {trace}")));
+    }
+    let all: Vec<(&str, &str)> = all.iter().map(|(session, text)| (*session, text.as_str())).collect();
+    let told = program(&said(&all));
+    assert!(told.text.contains("-- unit: /buy = select_product(v0), update_product(v1, v0)"), "{}", told.text);
+    assert!(told.covers().contains("1 unit of several transactions"), "{}", told.covers());
 }
 
 #[test]

@@ -20,8 +20,9 @@
 //! log shows neither branches nor loops: each way through the code that was taken is a template. What follows from a log is therefore about
 //! the templates that were seen, which [`LogProgram::covers`] says and every verdict has to repeat.
 //!
-//! Every text is read to its end, and only templates are kept of it: a line that cannot be understood is named with its number, and the others
-//! count. Several logs are read one after the other, and transactions that are alike are one template, whichever log they stand in.
+//! Every text is read to its end, and only templates are kept of it, definitions, and the requests that spoke last. A line that cannot be
+//! understood is named with its number, and the others count. Several logs are read one after the other, and transactions that are alike are one
+//! template, whichever log they stand in.
 
 mod comment;
 mod csv;

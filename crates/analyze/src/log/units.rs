@@ -77,7 +77,7 @@ impl UnitSeen {
 }
 
 impl UnitsSeen {
-    /// A request makes a transaction, whose template is the last of these calls.
+    /// A request makes a transaction: the number of its template, and its values.
     pub(super) fn add(
         &mut self,
         key: RequestKey,

@@ -371,3 +371,32 @@ fn deferrable_below(text: &str) -> Option<u32> {
 fn blank(text: &str) -> String {
     text.chars().map(|letter| if letter == '\n' { '\n' } else { ' ' }).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::deferrable_below;
+
+    #[test]
+    fn of_constraints_that_may_wait_only_foreign_keys_that_always_do_are_understood() {
+        let understood = [
+            "a INT REFERENCES p (id)",
+            "a INT REFERENCES p (id) NOT DEFERRABLE INITIALLY IMMEDIATE",
+            "a INT REFERENCES p (id) DEFERRABLE INITIALLY DEFERRED, b INT",
+            "a INT REFERENCES p (id) INITIALLY DEFERRED",
+            "FOREIGN KEY (a, b) REFERENCES p (c, d) DEFERRABLE\n INITIALLY DEFERRED",
+        ];
+        for constraint in understood {
+            assert_eq!(deferrable_below(constraint), None, "{constraint}");
+        }
+        let others = [
+            ("a INT REFERENCES p (id) DEFERRABLE", 0),
+            ("a INT REFERENCES p (id)\n DEFERRABLE INITIALLY IMMEDIATE", 1),
+            ("a INT UNIQUE DEFERRABLE INITIALLY DEFERRED REFERENCES p (id)", 0),
+            ("a INT REFERENCES p (id),\n UNIQUE (b) INITIALLY DEFERRED", 1),
+            ("ALTER CONSTRAINT c DEFERRABLE INITIALLY DEFERRED", 0),
+        ];
+        for (constraint, below) in others {
+            assert_eq!(deferrable_below(constraint), Some(below), "{constraint}");
+        }
+    }
+}
