@@ -56,6 +56,19 @@ fn the_tables_of_a_log_are_those_that_it_makes() {
 }
 
 #[test]
+fn a_transaction_with_a_table_of_its_session_is_no_set_up() {
+    let program = |statement: &str| {
+        let update = ("a", "UPDATE product SET stock = 7 WHERE id = 1");
+        program(&said(&[TABLE, ("a", "BEGIN"), ("a", statement), update, ("a", "COMMIT")]))
+    };
+    for statement in ["CREATE TEMP TABLE t (id integer)", "GRANT SELECT ON product TO ann"] {
+        let told = program(statement);
+        assert_eq!(names(&told), [("update_product", 1)], "{}", told.text);
+    }
+    assert_eq!(names(&program("CREATE TABLE t (id integer)")), []);
+}
+
+#[test]
 fn a_table_that_every_test_makes_anew_is_there_once() {
     let select = ("a", "SELECT stock FROM product WHERE id = 1");
     let again = ("a", "CREATE TABLE product (id bigint PRIMARY KEY, stock integer, sold integer)");

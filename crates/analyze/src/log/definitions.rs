@@ -24,8 +24,8 @@ pub(super) struct Defined {
 }
 
 impl Defined {
-    /// The tables that definitions are about. Where some are given, these count, and transactions that make others are like any other; else a
-    /// transaction that makes some is set-up as a whole, which runs alone.
+    /// The tables that definitions are about. Where some are given, these count, and what shares a transaction with definitions is like anything
+    /// else; where not, it is set-up, which runs alone.
     pub(super) fn of(grouped: &mut Grouped, schema: &str, dialect: Dialect) -> Result<Defined, ProgramError> {
         let given = Program::parse_in(schema, 0, dialect)?;
         let (set_up, too_many) = (std::mem::take(&mut grouped.set_up), grouped.too_many_definitions());

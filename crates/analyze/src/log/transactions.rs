@@ -42,6 +42,16 @@ impl LoggedStatement {
         self.lexemes.first().is_some_and(|first| DEFINING.iter().any(|word| first.is_word(word)))
     }
 
+    /// Whether its transaction runs alone, as migrations do: it changes a schema that lasts. Rights, comments and tables of a session are made at
+    /// any time.
+    fn sets_up(&self) -> bool {
+        let is = |place: usize, words: &[&str]| {
+            self.lexemes.get(place).is_some_and(|lexeme| words.iter().any(|word| lexeme.is_word(word)))
+        };
+        let passes = ["temp", "temporary", "local", "global"];
+        is(0, &["create", "alter", "drop", "rename"]) && !is(1, &passes)
+    }
+
     /// Something that is no part of any template.
     pub(super) fn left_out(&self, reason: &str) -> LeftOut {
         LeftOut::new((self.log, self.line), &text_of(&self.lexemes), reason)
@@ -93,12 +103,23 @@ impl Grouped {
         self.left_out.extend((known < MOST_REMEMBERED).then_some(one));
     }
 
-    /// A transaction that ended well. One that changes the schema is set-up, which runs alone.
+    /// A transaction that ended well. One that changes lasting tables is set-up.
     fn add(&mut self, transaction: Vec<LoggedStatement>, connection: Option<&RequestKey>) {
-        if transaction.iter().any(LoggedStatement::defines) {
-            self.define(transaction);
-            return;
+        let is_set_up = transaction.iter().any(LoggedStatement::sets_up);
+        let (definitions, others): (Vec<_>, Vec<_>) = transaction.into_iter().partition(LoggedStatement::defines);
+        // One more than are looked at tells that there are more.
+        let free = (MOST_DEFINITIONS + 1).saturating_sub(self.definitions.len());
+        self.definitions.extend(definitions.into_iter().take(free));
+        match others.is_empty() {
+            true => {}
+            false if is_set_up => {
+                self.set_up.add(others);
+            }
+            false => self.count(others, connection),
         }
+    }
+
+    fn count(&mut self, transaction: Vec<LoggedStatement>, connection: Option<&RequestKey>) {
         let request = transaction.iter().find_map(|statement| statement.origin.request.clone());
         let Some(key) = request.map(RequestKey::Named).or(connection.cloned()) else {
             self.templates.add(transaction);
@@ -108,16 +129,6 @@ impl Grouped {
         let values = values(&transaction);
         let number = self.templates.add(transaction);
         self.units.add(key, (number, values), route, &self.templates.all);
-    }
-
-    fn define(&mut self, transaction: Vec<LoggedStatement>) {
-        let (definitions, others): (Vec<_>, Vec<_>) = transaction.into_iter().partition(LoggedStatement::defines);
-        // One more than are looked at tells that there are more.
-        let free = (MOST_DEFINITIONS + 1).saturating_sub(self.definitions.len());
-        self.definitions.extend(definitions.into_iter().take(free));
-        if !others.is_empty() {
-            self.set_up.add(others);
-        }
     }
 
     /// The definition that is one too many.
