@@ -14,14 +14,14 @@ use crate::origin::origin;
 use crate::touched::{Extremum, KnownOfRows, TestedVariables, ValueOrigin};
 use crate::tree::expression::{Expression, Node};
 use crate::tree::plan::{AggregateCall, AggregateKind, Plan};
-use crate::tree::read::{Access, Read};
+use crate::tree::read::Read;
 use crate::tree::visit;
 use skew_value::Datum;
 
 /// What every row that a read finds fulfils.
 pub(crate) fn of_read(read: &Read) -> KnownOfRows {
     let conditions = read.condition.clone().map(Expression::conjuncts).unwrap_or_default();
-    let mut known = KnownOfRows { more: is_limited(&read.access), ..KnownOfRows::default() };
+    let mut known = KnownOfRows { more: read.access.is_limited(), ..KnownOfRows::default() };
     for condition in &conditions {
         match equality(read, condition) {
             Some(equal) => known.equal.push(equal),
@@ -29,15 +29,6 @@ pub(crate) fn of_read(read: &Read) -> KnownOfRows {
         }
     }
     known
-}
-
-/// Whether a read stops before it has seen all rows.
-pub(crate) fn is_limited(access: &Access) -> bool {
-    match access {
-        Access::Scan(order) => order.limit.is_some(),
-        Access::KeyRange(bounds) | Access::IndexRange(_, bounds) => bounds.order.limit.is_some(),
-        Access::Points(_) | Access::UniquePoints(..) => false,
-    }
 }
 
 fn equality(read: &Read, condition: &Expression) -> Option<(String, ValueOrigin)> {
@@ -95,7 +86,7 @@ fn only_aggregate(plan: &Plan) -> Option<(&Read, &AggregateCall)> {
         return None;
     };
     match (&aggregation.input, aggregation.calls.as_slice(), aggregation.groups.is_empty()) {
-        (Plan::Read(read), [call], true) if call.filter.is_none() && !is_limited(&read.access) => Some((read, call)),
+        (Plan::Read(read), [call], true) if call.filter.is_none() && !read.access.is_limited() => Some((read, call)),
         _ => None,
     }
 }

@@ -303,7 +303,7 @@ fn names(table: &Table, places: &[usize]) -> Vec<String> {
 /// What a query touches.
 pub(crate) fn of_query(plan: &Plan) -> Touches {
     let mut touches = Touches::default();
-    let is_plain = top_read(plan).is_some_and(|read| read.lock != Lock::None && !known::is_limited(&read.access));
+    let is_plain = top_read(plan).is_some_and(|read| read.lock != Lock::None && !read.access.is_limited());
     touches.name_locks(plan, usize::from(is_plain), is_plain);
     touches.plan(plan, (0..plan.width()).collect());
     touches.outputs = outputs(plan);

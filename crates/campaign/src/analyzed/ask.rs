@@ -34,12 +34,13 @@ const MYSQL: &str = "templates do not model MySQL, whose repeatable read is not 
 const NUMBERED: &str = "numbers of sequences are only names: which transaction gets the lower one, and which are left out, counts for nothing";
 
 /// What may be unsupported and yet cannot matter at serializable: it reads, writes and locks as other statements do.
-const WATCHED: [&str; 5] = [
+const WATCHED: [&str; 6] = [
     "a lock in a subquery, over a join or with LIMIT",
     "a change inside WITH",
     "a variable of the session",
     "NOWAIT",
     "ON CONFLICT DO UPDATE … WHERE",
+    "ROLLBACK TO a savepoint",
 ];
 
 /// So many pairs of procedures are tried where one of them alone is not confirmed.

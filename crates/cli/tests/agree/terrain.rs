@@ -94,7 +94,11 @@ impl Weather {
             statements.collect()
         };
         let sessions: Sessions = (0..count).map(|_| session(&mut random, &mut number)).collect();
-        if seed / 2 % 2 == 0 { sessions } else { with_savepoints(sessions, &mut Random::of_operation(seed, 0, 2)) }
+        if (seed / 2).is_multiple_of(2) {
+            sessions
+        } else {
+            with_savepoints(sessions, &mut Random::of_operation(seed, 0, 2))
+        }
     }
 
     /// One statement; values are new ones, but for those that a condition is about.

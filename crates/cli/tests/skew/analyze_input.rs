@@ -204,7 +204,7 @@ const NAMED: [(&str, &str, u64); 36] = [
         "SKIP LOCKED",
         3,
     ),
-    ("BEGIN;\nSAVEPOINT a;\nUPDATE t SET v = 0 WHERE id = 1;\nCOMMIT;", "ending a transaction", 4),
+    ("BEGIN;\nSAVEPOINT a;\nUPDATE t SET v = 0 WHERE id = 1;\nROLLBACK TO a;\nCOMMIT;", "ROLLBACK TO a savepoint", 6),
     ("BEGIN;\nLOCK TABLE t;\nUPDATE t SET v = 0 WHERE id = 1;\nCOMMIT;", "LOCK", 4),
     ("BEGIN;\nSET TRANSACTION ISOLATION LEVEL SERIALIZABLE;\nUPDATE t SET v = 0 WHERE id = 1;\nCOMMIT;", "setting", 4),
     ("CREATE PROCEDURE q()\nBEGIN\n  DECLARE EXIT HANDLER FOR NOT FOUND ROLLBACK;\nEND;", "HANDLER in q", 5),

@@ -11,7 +11,6 @@
 
 use super::access;
 use super::optimise::push;
-use crate::known;
 use crate::storage::Lock;
 use crate::tree::expression::{Expression, Node};
 use crate::tree::plan::{Limit, Locking, Plan};
@@ -84,7 +83,7 @@ fn stops_at(plain: &Plan, count: &Expression) -> bool {
         below = input;
     }
     let Plan::Read(read) = below else { return false };
-    matches!(read.access, Access::Scan(_) | Access::KeyRange(_)) && known::is_limited(&read.access)
+    matches!(read.access, Access::Scan(_) | Access::KeyRange(_)) && read.access.is_limited()
 }
 
 /// Whether a query of one table locks what it reads there.

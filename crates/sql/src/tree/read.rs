@@ -75,6 +75,17 @@ pub(crate) enum Access {
     IndexRange(usize, Bounds),
 }
 
+impl Access {
+    /// Whether it stops before all rows are seen.
+    pub(crate) fn is_limited(&self) -> bool {
+        match self {
+            Access::Scan(order) => order.limit.is_some(),
+            Access::KeyRange(bounds) | Access::IndexRange(_, bounds) => bounds.order.limit.is_some(),
+            Access::Points(_) | Access::UniquePoints(..) => false,
+        }
+    }
+}
+
 /// In which order a range is read, and how far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Order {

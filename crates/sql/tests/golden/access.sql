@@ -222,6 +222,7 @@ get 3/8 for update
 SELECT * FROM item i JOIN shop s ON s.id = i.shop WHERE i.id = 7 FOR SHARE OF s
 ----
 get 3/7
+get 1/1
 get 1/1 for share
 
 -- reads
