@@ -389,8 +389,7 @@ fn sessions_may_break_what_independent_transactions_do_not() {
         "locked.sql",
         "CREATE TABLE t (id INT PRIMARY KEY, v INT NOT NULL); INSERT INTO t VALUES (1, 0), (2, 0);
          CREATE PROCEDURE raise(IN k INT) BEGIN UPDATE t SET v = v + 1 WHERE id = k; END;
-         CREATE PROCEDURE take(IN k INT, OUT o INT) BEGIN SELECT v INTO o FROM t WHERE id = k FOR UPDATE; END;"
-            .to_owned(),
+         CREATE PROCEDURE take(IN k INT, OUT o INT) BEGIN SELECT v INTO o FROM t WHERE id = k FOR UPDATE; END;",
     );
     let ran = folder.skew(&["analyze", "locked.sql", "--level", "postgres:read-committed", "--sessions"]).expect(0);
     let told = ran.out.split_whitespace().collect::<Vec<&str>>().join(" ");
