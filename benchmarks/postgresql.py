@@ -39,7 +39,10 @@ def binary(name):
 
 
 class Postgres:
-    """A server for the length of a `with` block."""
+    """A server for the length of a `with` block, with more settings where somebody wants them."""
+
+    def __init__(self, *more):
+        self.more = more
 
     def __enter__(self):
         self.folder = Path(tempfile.mkdtemp(prefix="skew-postgres-"))
@@ -49,7 +52,7 @@ class Postgres:
         cluster = self.folder / "cluster"
         initdb = [*binary("initdb"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-D", cluster]
         subprocess.run(initdb, check=True, cwd=self.folder, stdout=subprocess.DEVNULL)
-        settings = [word for setting in [*SETTINGS, f"unix_socket_directories={self.folder}"] for word in ("-c", setting)]
+        settings = [word for setting in [*SETTINGS, *self.more, f"unix_socket_directories={self.folder}"] for word in ("-c", setting)]
         self.process = subprocess.Popen([*binary("postgres"), "-D", cluster, "-p", str(self.port), *settings],
                                         cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for _ in range(200):

@@ -12,6 +12,8 @@
 //!                                                item            is searched for children
 //! ```
 //!
+//! A foreign key that is deferred does so when the transaction commits.
+//!
 //! Whether a row exists is a column like any other, [`EXISTENCE`]: INSERT and DELETE write it, whoever looks for the row reads it. An effect on
 //! rows that no key tells is a *search*: it may meet any row, and no argument may rest on its meeting a certain one.
 
@@ -89,6 +91,8 @@ pub struct RowEffect {
     pub inserts: bool,
     /// Whether what is read besides existence and key decides about something: a blind write by key reads nothing of its row.
     pub looks: bool,
+    /// Whether it happens when the transaction commits: a foreign key that is DEFERRABLE INITIALLY DEFERRED.
+    pub at_commit: bool,
     /// Who looks: the statement, or a constraint.
     pub(crate) looking: Looking,
     /// What else is known of the rows: of those that are found, what the condition says; of those that come into being, all values.
@@ -116,8 +120,8 @@ impl RowEffect {
     fn read(table: String, target: EffectTarget, reads: BTreeSet<String>) -> RowEffect {
         let (writes, lock, happens) = (BTreeSet::new(), LockStrength::None, Happens::Always);
         let known = KnownOfRows::default();
-        let (inserts, looks, looking) = (false, true, Looking::Statement);
-        RowEffect { table, target, reads, writes, lock, happens, inserts, looks, looking, known }
+        let (inserts, looks, at_commit, looking) = (false, true, false, Looking::Statement);
+        RowEffect { table, target, reads, writes, lock, happens, inserts, looks, at_commit, looking, known }
     }
 
     /// An entry of a unique index that goes or comes, whichever it is.
@@ -377,7 +381,7 @@ impl Effects<'_> {
                 let mut reads = set(&key.columns);
                 reads.insert(EXISTENCE.to_owned());
                 let search = RowEffect::read(child.name.clone(), EffectTarget::Search, reads);
-                effects.push(RowEffect { looking: Looking::Latest, ..search });
+                effects.push(RowEffect { at_commit: key.deferred, looking: Looking::Latest, ..search });
             }
         }
         effects
@@ -387,7 +391,8 @@ impl Effects<'_> {
 fn parent_read(parent: &ParentKey, target: EffectTarget) -> RowEffect {
     let mut reads = set(&parent.parent_columns);
     reads.insert(EXISTENCE.to_owned());
-    RowEffect { lock: LockStrength::KeyShare, ..RowEffect::read(parent.parent.clone(), target, reads) }
+    let read = RowEffect::read(parent.parent.clone(), target, reads);
+    RowEffect { lock: LockStrength::KeyShare, at_commit: parent.deferred, ..read }
 }
 
 fn entries(table: &str, index: &str) -> String {

@@ -6,7 +6,8 @@
 //!   which level does each one need?           lowest(): begin with serializable for all, then lower one after the other as far as it goes
 //! ```
 //!
-//! Transactions are independent of each other: that a session waits for one before it begins the next is not used. `robust` is a proof for all
+//! Transactions are independent of each other: that a session waits for one before it begins the next is not used
+//! (but see [`follows_commits`](RobustnessAnalysis::follows_commits)). `robust` is a proof for all
 //! numbers of instances and all parameters. `not robust` is exact for programs whose statements go by key, and otherwise only possible.
 //!
 //! Without FOR UPDATE there is one lowest allocation, and whatever is above it is robust, too. With FOR UPDATE neither is so: "lock the parent,
@@ -16,7 +17,7 @@
 use crate::closure::TermGraph;
 use crate::search::{SearchOutcome, Searcher, SplitFound, term_graphs};
 use crate::split::Level;
-use crate::template::Template;
+use crate::template::{RowOperation, Template};
 use crate::transaction::Transactions;
 use crate::unfold::{TooMany, UnfoldOptions, Unfolded, Vocabulary, unfold};
 use crate::witness::Witness;
@@ -148,6 +149,20 @@ impl RobustnessAnalysis {
                 SearchOutcome::Nothing | SearchOutcome::TooLong => None,
             }
         })
+    }
+
+    /// Whether in every execution whoever depends on another commits later: each row that is read and that others change is locked by who reads it.
+    /// Then the order of commits is a serial one, and sessions keep to it whatever they run one after the other.
+    ///
+    /// Who reads what another wrote, and who overwrites it, comes later anyway. Who reads a row before another changes it has committed by then,
+    /// because of the lock; at read committed a locking read sees the latest version, at repeatable read it is refused if that is too new.
+    pub fn follows_commits(&self) -> bool {
+        let all = || self.templates.iter().flat_map(|template| template.operations().map(|(_, operation)| operation));
+        let is_kept = |reader: &RowOperation| {
+            let mut writers = all().filter(|one| one.table == reader.table && one.writes & reader.reads != 0);
+            writers.all(|writer| reader.keeps_out(writer))
+        };
+        all().all(is_kept)
     }
 
     /// Which procedures meet in which tables, and one of them writes there: what an answer has looked at.

@@ -76,6 +76,17 @@ impl RowOperation {
     pub(crate) fn conflicts(&self, other: &RowOperation) -> bool {
         self.table == other.table && (self.writes & (other.reads | other.writes)) | (self.reads & other.writes) != 0
     }
+
+    /// Whether what is read here stays as it is until the transaction commits, as far as a writer is concerned: the row is locked. A foreign key's
+    /// lock keeps out who deletes the row or puts another one in its place, and nobody else.
+    pub(crate) fn keeps_out(&self, writer: &RowOperation) -> bool {
+        let locks = match self.lock {
+            LockStrength::Update | LockStrength::Share => true,
+            LockStrength::KeyShare => writer.writes & EXISTS != 0,
+            LockStrength::None => false,
+        };
+        self.row.is_some() && (locks || self.writes != 0)
+    }
 }
 
 /// A statement: nothing comes between its operations.
@@ -85,6 +96,8 @@ pub(crate) struct Chunk {
     pub(crate) step: usize,
     /// What it does.
     pub(crate) operations: Vec<RowOperation>,
+    /// Whether the commit does it, on behalf of the step.
+    pub(crate) at_commit: bool,
 }
 
 /// A path through a procedure.

@@ -7,6 +7,7 @@
 //!   UPDATE … WHERE key              the same where rows come and go; where they do not, a row is there for all or for nobody, which `search` decides
 //!   SELECT … INTO c                 c is what was read; or, where no row was found, what c was before
 //!   INSERT … ON CONFLICT            both ways
+//!   a foreign key that is deferred  looks at its parent behind the last statement
 //!   SIGNAL, ROLLBACK                nothing: a transaction that does not commit leaves nothing and has seen nothing that counts
 //!   INSERT that meets its key       nothing, for the same reason: the error ends the transaction
 //! ```
@@ -199,6 +200,8 @@ struct OpenPath {
     rounds: BTreeMap<usize, usize>,
     fresh: usize,
     template: Template,
+    /// What the commit does.
+    at_commit: Vec<Chunk>,
 }
 
 struct Paths<'a> {
@@ -221,7 +224,8 @@ impl Paths<'_> {
             needs: Vec::new(),
             chunks: Vec::new(),
         };
-        let mut path = OpenPath { at: 0, variables: BTreeMap::new(), rounds: BTreeMap::new(), fresh: 0, template };
+        let (variables, rounds, at_commit) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        let mut path = OpenPath { at: 0, variables, rounds, fresh: 0, template, at_commit };
         for (slot, _) in &self.procedure.given {
             let term = path.free();
             path.variables.insert(*slot, term);
@@ -251,7 +255,8 @@ impl Paths<'_> {
     }
 
     fn close(&mut self, path: OpenPath) {
-        let template = path.template;
+        let mut template = path.template;
+        template.chunks.extend(path.at_commit);
         if !template.chunks.is_empty() && !self.done.iter().any(|known| known.is_like(&template)) {
             self.done.push(template);
         }
@@ -261,9 +266,9 @@ impl Paths<'_> {
         let mut paths = Vec::new();
         for way in &step.ways {
             let mut started = path.clone();
-            started.template.chunks.push(Chunk { step: path.at, operations: Vec::new() });
+            started.template.chunks.push(Chunk { step: path.at, operations: Vec::new(), at_commit: false });
             let mut variants = vec![(started, None)];
-            for effect in way {
+            for effect in way.iter().filter(|effect| !effect.at_commit) {
                 variants = variants.into_iter().flat_map(|(one, row)| self.effect(effect, one, row)).collect();
             }
             for (mut variant, row) in variants {
@@ -272,8 +277,28 @@ impl Paths<'_> {
                     variant.split_updates();
                 }
                 variant.template.chunks.retain(|chunk| !chunk.operations.is_empty());
-                self.act(step, variant, row, &mut paths);
+                for later in self.commits(way, variant) {
+                    self.act(step, later, row, &mut paths);
+                }
             }
+        }
+        paths
+    }
+
+    /// The ways in which the commit can do what a statement leaves to it. The rows are those that the statement has named.
+    fn commits(&self, way: &[RowEffect], path: OpenPath) -> Vec<OpenPath> {
+        let mut paths = vec![path];
+        for effect in way.iter().filter(|effect| effect.at_commit) {
+            let left = |mut path: OpenPath| {
+                let done = path.template.chunks.len();
+                path.template.chunks.push(Chunk { step: path.at, operations: Vec::new(), at_commit: true });
+                self.effect(effect, path, None).into_iter().map(move |(mut path, _)| {
+                    let later = path.template.chunks.split_off(done);
+                    path.at_commit.extend(later.into_iter().filter(|chunk| !chunk.operations.is_empty()));
+                    path
+                })
+            };
+            paths = paths.into_iter().flat_map(left).collect();
         }
         paths
     }
@@ -547,14 +572,14 @@ impl OpenPath {
         }
         chunk.operations = looking;
         let step = chunk.step;
-        self.template.chunks.push(Chunk { step, operations: locking });
+        self.template.chunks.push(Chunk { step, operations: locking, at_commit: false });
     }
 
     /// Takes the last statement apart: first it reads, then it writes what it may have written.
     fn split_updates(&mut self) {
         let Some(chunk) = self.template.chunks.last_mut() else { return };
         let is_both = |operation: &RowOperation| operation.writes != 0 && operation.reads & !EXISTS != 0;
-        let mut written = Chunk { step: chunk.step, operations: Vec::new() };
+        let mut written = Chunk { step: chunk.step, operations: Vec::new(), at_commit: false };
         for operation in chunk.operations.iter_mut().filter(|operation| is_both(operation)) {
             written.operations.push(RowOperation { reads: 0, ..operation.clone() });
             operation.writes = 0;

@@ -142,7 +142,7 @@ impl Witness {
         let missing = found.missing.iter().filter_map(table).collect();
         let writes = |template: &&Template| template.operations().any(|(_, operation)| operation.writes != 0);
         let readers = used.iter().map(|template| !writes(template)).collect();
-        let statements = statements(transactions, &used, found.prefix);
+        let statements = statements(transactions, &used, found);
         Witness { instances, statements, dependencies, missing, readers }
     }
 
@@ -164,20 +164,33 @@ impl Witness {
 }
 
 /// The statements in the order of the schedule.
-fn statements(transactions: &Transactions, used: &[&Template], prefix: usize) -> Vec<WitnessStatement> {
+fn statements(transactions: &Transactions, used: &[&Template], found: &SplitFound) -> Vec<WitnessStatement> {
+    let prefix = found.prefix;
+    // What a commit does on behalf of a statement is told where the cycle goes through it.
+    let is_linked = |instance: usize, number: usize| {
+        let before = (instance + used.len() - 1) % used.len();
+        let leaves = found.links.get(instance).is_some_and(|(from, _)| from.0 == number);
+        leaves || found.links.get(before).is_some_and(|(_, to)| to.0 == number)
+    };
     let told = |instance: usize, chunks: std::ops::Range<usize>| {
         let template = used[instance];
         let steps = &transactions.procedures[template.procedure].steps;
-        template.chunks[chunks].iter().map(move |chunk| {
+        let numbered = chunks.map(move |number| (number, &template.chunks[number]));
+        let shown = numbered.filter(move |(number, chunk)| !chunk.at_commit || is_linked(instance, *number));
+        shown.map(move |(_, chunk)| {
             let step = &steps[chunk.step];
-            WitnessStatement { instance, place: step.place, text: Arc::clone(&step.text) }
+            let text = if chunk.at_commit { Arc::from("COMMIT") } else { Arc::clone(&step.text) };
+            WitnessStatement { instance, place: step.place, text }
         })
     };
     let others = (1..used.len()).flat_map(|instance| told(instance, 0..used[instance].chunks.len()));
     let mut all: Vec<WitnessStatement> =
         told(0, 0..prefix).chain(others).chain(told(0, prefix..used[0].chunks.len())).collect();
     // Of a statement that looks and then locks, the two halves are one unless somebody comes between them.
-    all.dedup_by(|one, other| one.instance == other.instance && one.place == other.place);
+    let is_half = |one: &mut WitnessStatement, other: &mut WitnessStatement| {
+        one.instance == other.instance && one.place == other.place && one.text == other.text
+    };
+    all.dedup_by(is_half);
     all
 }
 

@@ -18,6 +18,7 @@
 //! Whoever only reads goes on with the table as it was when its transaction began, unless the level shows each statement the latest.
 
 use crate::store::Store;
+use crate::tape::Tape;
 use skew_history::{IsolationLevel, SessionId};
 use skew_sql::session::DeclaredLevel;
 use skew_sql::{Catalog, SpaceId};
@@ -44,6 +45,8 @@ pub struct Database {
     pub obeys_levels: bool,
     /// Levels that were asked for, were not obeyed, and were told of.
     pub overruled: Overruled,
+    /// What clients say over the wire, as lines of a log of PostgreSQL's, where somebody wants to know.
+    pub statements: Option<Tape>,
 }
 
 /// Levels that clients asked for and did not get, as far as somebody was told of them. Clones share it, so that the databases of many
@@ -72,6 +75,7 @@ impl Database {
             dialect: Dialect::Postgres,
             obeys_levels: true,
             overruled: Overruled::default(),
+            statements: None,
         }
     }
 

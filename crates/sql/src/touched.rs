@@ -19,7 +19,7 @@ use crate::plan::narrow_to;
 use crate::storage::{Columns, Lock, Patience};
 use crate::tree::change::{Change, Conflict, Insert, Returning, RowSource};
 use crate::tree::expression::{Expression, Node, SequenceOperation};
-use crate::tree::plan::{Definition, Plan};
+use crate::tree::plan::{Definition, Limit, Plan};
 use crate::tree::read::{Access, Read, Values};
 use crate::tree::visit;
 use skew_value::{Datum, SqlType};
@@ -198,6 +198,8 @@ pub struct ParentKey {
     pub parent_columns: Vec<String>,
     /// Whether children go or change with their parent.
     pub cascades: bool,
+    /// Whether it is looked at when the transaction commits.
+    pub deferred: bool,
 }
 
 impl Table {
@@ -227,6 +229,14 @@ impl Table {
             column.on_update.is_some() || matches!(column.default, Some(crate::catalog::ColumnDefault::Generated(_)))
         };
         self.columns.iter().filter(is_computed).map(|column| column.name.clone()).collect()
+    }
+
+    /// The columns that get the next number of a sequence where an INSERT leaves them out.
+    pub fn numbered_columns(&self) -> Vec<String> {
+        use crate::catalog::ColumnDefault::{Identity, Sequence};
+        let is_numbered = |column: &&crate::catalog::Column| matches!(column.default, Some(Sequence(_) | Identity(_)));
+        let live = self.live_columns().map(|(_, column)| column);
+        live.filter(is_numbered).map(|column| column.name.clone()).collect()
     }
 
     /// Whether some of these columns may hold NULL.
@@ -278,7 +288,8 @@ impl Catalog {
             let cascades = [key.on_delete, key.on_update].iter().any(|action| *action != ReferentialAction::Refuse);
             let parent_columns = self.tables.get(&key.parent).map(|parent| names(parent, &key.parent_columns));
             let parent_columns = parent_columns.unwrap_or_default();
-            ParentKey { columns: names(table, &key.columns), parent: key.parent.clone(), parent_columns, cascades }
+            let (columns, parent, deferred) = (names(table, &key.columns), key.parent.clone(), key.deferred);
+            ParentKey { columns, parent, parent_columns, cascades, deferred }
         };
         table.foreign_keys.iter().map(told).collect()
     }
@@ -351,15 +362,29 @@ fn top_read(plan: &Plan) -> Option<&Read> {
             top_read(input)
         }
         Plan::Lock(locking) => top_read(&locking.input),
+        Plan::Limit(input, limit) => top_read(input).filter(|read| is_one_row(read) && keeps_first(limit)),
         _ => None,
     }
+}
+
+/// Whether a read finds one row at the most.
+fn is_one_row(read: &Read) -> bool {
+    matches!(rows_of(read).0, RowsTouched::Keys { keys, .. } if keys.len() == 1)
+}
+
+/// Whether the first row is among those that a LIMIT lets through.
+fn keeps_first(limit: &Limit) -> bool {
+    let is_some = |count: &Expression| matches!(count.node, Node::Constant(Datum::Integer(count)) if count > 0);
+    limit.offset.is_none() && limit.count.as_ref().is_none_or(is_some)
 }
 
 /// Whether rows of the table that a query is about have to fulfil something once they are found.
 fn filters_last(plan: &Plan) -> bool {
     match plan {
         Plan::Filter(..) => true,
-        Plan::Project(input, _) | Plan::Sort(input, _) | Plan::Cut(input, _) => filters_last(input),
+        Plan::Project(input, _) | Plan::Sort(input, _) | Plan::Cut(input, _) | Plan::Limit(input, _) => {
+            filters_last(input)
+        }
         Plan::Lock(locking) => filters_last(&locking.input),
         _ => false,
     }

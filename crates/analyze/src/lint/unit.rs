@@ -6,6 +6,8 @@
 //!   CREATE PROCEDURE take(IN item INT, IN left INT) …
 //!   -- end unit
 //!
+//!   -- unit: checkout = look(a, b), take(a, b)              the same in one line, anywhere: values of one name are one
+//!
 //!   SESSION ann: CALL look(1, @left); CALL take(1, @left);  a value that goes from one transaction into the next
 //! ```
 //!
@@ -20,6 +22,8 @@ use std::collections::BTreeMap;
 pub(super) struct Unit {
     pub(super) name: String,
     pub(super) calls: Vec<UnitCall>,
+    /// Whether it was seen and not written: what the application decides by is not in it.
+    pub(super) is_seen: bool,
 }
 
 /// One of them.
@@ -65,7 +69,7 @@ pub(super) fn units(program: &Program, text: &str) -> Vec<Unit> {
         let is_new =
             |known: &Unit| !known.calls.iter().map(|call| call.procedure).eq(calls.iter().map(|call| call.procedure));
         if takes && units.iter().all(is_new) {
-            units.push(Unit { name: script.name.clone(), calls });
+            units.push(Unit { name: script.name.clone(), calls, is_seen: false });
         }
     }
     units
@@ -78,7 +82,10 @@ fn marked(program: &Program, text: &str) -> Vec<Unit> {
     for (number, line) in text.lines().enumerate() {
         let number = u32::try_from(number + 1).unwrap_or(u32::MAX);
         let Some(comment) = line.trim().strip_prefix("--").map(str::trim) else { continue };
-        if let Some(name) = comment.strip_prefix("unit:") {
+        if let Some((name, calls)) = comment.strip_prefix("unit:").and_then(|unit| unit.split_once('=')) {
+            let calls = listed(program, calls);
+            units.extend((calls.len() > 1).then(|| Unit { name: name.trim().to_owned(), calls, is_seen: true }));
+        } else if let Some(name) = comment.strip_prefix("unit:") {
             open = Some((name.trim().to_owned(), number));
         } else if comment == "end unit"
             && let Some((name, start)) = open.take()
@@ -89,10 +96,24 @@ fn marked(program: &Program, text: &str) -> Vec<Unit> {
             let all = program.procedures().iter().enumerate();
             let calls: Vec<UnitCall> =
                 all.filter(|(_, one)| inside(one)).map(|(number, one)| by_name(number, one)).collect();
-            units.extend((calls.len() > 1).then_some(Unit { name, calls }));
+            units.extend((calls.len() > 1).then_some(Unit { name, calls, is_seen: false }));
         }
     }
     units
+}
+
+/// `look(v1, v2), take(v1)`: what is called, and what values are called. A procedure that there is not is left away.
+fn listed(program: &Program, text: &str) -> Vec<UnitCall> {
+    let mut calls = Vec::new();
+    for call in text.split(')') {
+        let Some((name, values)) = call.trim_start_matches([',', ' ']).split_once('(') else { continue };
+        let mut all = program.procedures().iter().enumerate();
+        let Some((procedure, one)) = all.find(|(_, one)| one.name.eq_ignore_ascii_case(name.trim())) else { continue };
+        let slots = one.parameters().map(|(.., slot)| slot);
+        let values = slots.zip(values.split(',')).map(|(slot, value)| (slot, value.trim().to_owned())).collect();
+        calls.push(UnitCall { procedure, values });
+    }
+    calls
 }
 
 fn by_name(number: usize, procedure: &Procedure) -> UnitCall {

@@ -11,22 +11,30 @@
 //! |---|---|
 //! | PostgreSQL's csvlog and jsonlog | `log_statement = 'all'`, or `log_min_duration_statement = 0` |
 //! | MySQL's and MariaDB's general query log | `general_log = ON` |
+//! | what `skew serve` has heard | `skew serve --analyze --statements FILE`; it is a jsonlog |
+//!
+//! The tables are those that somebody gives, or else those that the log makes (`definitions`). Comments tell where statements stand in the
+//! application and which request they belong to (`comment`, `units`).
 //!
 //! A log does not say what a statement returned. So a value that the application took out of an earlier answer is a parameter of its own, and a
 //! log shows neither branches nor loops: each way through the code that was taken is a template. What follows from a log is therefore about
 //! the templates that were seen, which [`LogProgram::covers`] says and every verdict has to repeat.
 //!
-//! Every text is read to its end, and only templates are kept of it: a line that cannot be understood is named with its number, and the others
-//! count. Several logs are read one after the other, and transactions that are alike are one template, whichever log they stand in.
+//! Every text is read to its end, and only templates are kept of it, definitions, and the requests that spoke last. A line that cannot be
+//! understood is named with its number, and the others count. Several logs are read one after the other, and transactions that are alike are one
+//! template, whichever log they stand in.
 
+mod comment;
 mod csv;
+mod definitions;
 mod general;
 mod postgres;
 mod program;
 mod template;
 mod transactions;
+mod units;
 
-pub use program::{LeftOut, LogProgram, LogTemplate};
+pub use program::{LeftOut, LogProgram, LogTemplate, LoggedLine};
 
 use skew_value::Dialect;
 use transactions::{Grouped, Grouping};
@@ -142,7 +150,8 @@ impl LogReading {
     pub fn add(&mut self, text: &str, format: LogFormat, is_repaired: bool) {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let (log, bad, statements) = (self.logs, &mut self.bad, &mut self.statements);
-        let mut grouping = Grouping::new(log, format.dialect(), &mut self.grouped);
+        let by_connection = format == LogFormat::PostgresJson && postgres::is_of_serve(text);
+        let mut grouping = Grouping::new(log, format.dialect(), by_connection, &mut self.grouped);
         let mut note = |told: ToldLine| {
             let told = told.and_then(|event| if is_repaired { repaired(event) } else { Ok(event) });
             match told {

@@ -38,7 +38,12 @@ pub(super) fn is_csv(text: &str) -> bool {
 pub(super) fn is_json(text: &str) -> bool {
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let object: Option<Value> = serde_json::from_str(first).ok();
-    object.is_some_and(|object| object.get("error_severity").is_some() && object.get("timestamp").is_some())
+    object.is_some_and(|object| object.get("error_severity").is_some() && object.get("session_id").is_some())
+}
+
+/// Whether a jsonlog is one of `skew serve`, which says so first.
+pub(super) fn is_of_serve(text: &str) -> bool {
+    text.lines().next().is_some_and(|line| line.contains("\"message\":\"starting skew serve"))
 }
 
 pub(super) fn read_csv(text: &str, tell: &mut dyn FnMut(ToldLine)) {

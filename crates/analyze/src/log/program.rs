@@ -11,13 +11,15 @@
 //! The types of the parameters are those that their places ask for. A value in a place where no parameter may stand stays as it is, if all
 //! instances had the same; a statement that cannot be read even so is left out, by name, and matters to every verdict.
 
+use super::definitions::Defined;
 use super::template::{TemplateSeen, is_value, shape};
 use super::transactions::{LoggedStatement, text_of, written};
+use super::units::UnitSeen;
 use super::{LogFormat, LogReading};
 use skew_program::{Program, ProgramError};
 use skew_sql::touched::Touches;
 use skew_sql::{LexemeKind, Session};
-use skew_value::{Dialect, Place, SqlError, SqlType};
+use skew_value::{Dialect, Place, SqlError, SqlState, SqlType};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -38,9 +40,19 @@ pub struct LogProgram {
     /// How many transactions were rolled back or did not come to their end: they count for nothing.
     pub rolled_back: usize,
     /// Lines of the program, and the logs and lines that they come from.
-    lines: BTreeMap<u32, (usize, u32)>,
-    /// How many lines the schema has.
-    schema_lines: usize,
+    pub(super) lines: BTreeMap<u32, (usize, u32)>,
+    /// The first line of the schema.
+    pub(super) first_line: u32,
+    /// How many lines at its beginning come from somewhere else than the log.
+    pub(super) given_lines: usize,
+    /// Whether it has tables.
+    pub has_tables: bool,
+    /// Lines of the program, and the places of the application's code that comments have told.
+    code: BTreeMap<u32, (String, u32)>,
+    /// How many transactions are parts of others that were rolled back.
+    inside: usize,
+    /// How many units of several transactions there are.
+    units: usize,
     /// Whether some statement is a SELECT.
     reads: bool,
 }
@@ -60,6 +72,19 @@ pub struct LogTemplate {
     pub lines: Vec<u32>,
 }
 
+/// A line of the program that comes from the log.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LoggedLine {
+    /// What stands there.
+    pub text: String,
+    /// Which of the logs, from 0.
+    pub log: usize,
+    /// The line of that log.
+    pub line: u32,
+    /// The file of the application that said it, and the line there, where a comment tells.
+    pub code: Option<(String, u32)>,
+}
+
 /// A statement of the log that is not in the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LeftOut {
@@ -73,17 +98,21 @@ pub struct LeftOut {
     pub reason: String,
     /// Whether it might change a verdict.
     pub matters: bool,
+    /// The table or column that it names and there is not.
+    pub(super) unknown: Option<String>,
 }
 
 impl LeftOut {
     pub(super) fn new((log, line): (usize, u32), statement: &str, reason: &str) -> LeftOut {
         let words: Vec<&str> = statement.split_whitespace().collect();
-        LeftOut { log, line, statement: words.join(" "), reason: reason.to_owned(), matters: true }
+        let (statement, reason) = (words.join(" "), reason.to_owned());
+        LeftOut { log, line, statement, reason, matters: true, unknown: None }
     }
 }
 
 impl LogProgram {
-    /// The templates of a log over a schema: the text of a program, of which only tables and first rows count.
+    /// The templates of a log over a schema: the text of a program, of which only tables and first rows count. Where it has no tables they are
+    /// those that the log itself makes.
     pub fn of(reading: &LogReading, schema: &str) -> Result<LogProgram, ProgramError> {
         LogProgram::beside(reading, schema, &[])
     }
@@ -91,19 +120,24 @@ impl LogProgram {
     /// The same with other names for procedures than these.
     pub fn beside(reading: &LogReading, schema: &str, taken: &[String]) -> Result<LogProgram, ProgramError> {
         let dialect = reading.format.dialect();
-        let given = Program::parse_in(schema, 0, dialect)?;
         let mut grouped = reading.grouped.clone();
+        let defined = Defined::of(&mut grouped, schema, dialect)?;
+        let given = &defined.given;
         let mut seen = std::mem::take(&mut grouped.templates).all;
+        let mut units = std::mem::take(&mut grouped.units).end(&seen);
         for template in seen.drain(MOST_TEMPLATES.min(seen.len())..) {
             let first = &template.statements[0];
             let reason = format!("more than {MOST_TEMPLATES} templates are not looked at");
-            grouped.leave_out(LeftOut::new((first.log, first.line), &text_of(&first.lexemes), &reason));
+            grouped.leave_out(first.left_out(&reason));
         }
-        let mut writer = ProgramWriter::new(&given, dialect, seen, taken);
+        units.retain(|unit| unit.calls.iter().all(|call| *call < seen.len()));
+        let mut writer = ProgramWriter::new(given, dialect, seen, taken);
+        writer.units = units;
         let mut program = writer.program(&reading.format)?;
+        defined.tell(&mut program);
         program.left_out.splice(0..0, grouped.left_out);
         program.left_out.sort_by_key(|one| (one.log, one.line));
-        program.rolled_back = grouped.rolled_back;
+        (program.rolled_back, program.inside) = (grouped.rolled_back, grouped.inside);
         Ok(program)
     }
 
@@ -116,13 +150,16 @@ impl LogProgram {
         self.lines.range(..=line).next_back().map(|(_, line)| *line)
     }
 
-    /// The lines of its procedures, each with the log and the line there that it comes from.
-    pub fn procedure_lines(&self) -> Vec<(String, (usize, u32))> {
+    /// The lines that come from logs, their procedures and the tables that they make themselves, each with the log and the line there that it
+    /// comes from.
+    pub fn own_lines(&self) -> Vec<LoggedLine> {
         let first = self.lines.values().next().copied().unwrap_or((0, 1));
-        let numbered = self.text.lines().enumerate().skip(self.schema_lines);
+        let numbered = self.text.lines().enumerate().skip(self.given_lines);
         let line = |(number, text): (usize, &str)| {
-            let number = u32::try_from(number + 1).unwrap_or(u32::MAX);
-            (text.to_owned(), self.line_of(number).unwrap_or(first))
+            let before = self.lines.range(..=u32::try_from(number + 1).unwrap_or(u32::MAX)).next_back();
+            let code = before.and_then(|(line, _)| self.code.get(line).cloned());
+            let (log, line) = before.map_or(first, |(_, line)| *line);
+            LoggedLine { text: text.to_owned(), log, line, code }
         };
         numbered.map(line).collect()
     }
@@ -133,7 +170,16 @@ impl LogProgram {
         let noun = if count == 1 { "template" } else { "templates" };
         // With `log_statement = 'mod'` a log looks whole, and has no reads.
         let blind = if self.reads { "" } else { "; the log has no SELECT, so that reads may be missing" };
-        format!("covers the {count} {noun} seen, equal values joined over ≥ 2 instances{blind}")
+        let units = match self.units {
+            0 => String::new(),
+            1 => "; 1 unit of several transactions".to_owned(),
+            units => format!("; {units} units of several transactions"),
+        };
+        let inside = match self.inside {
+            0 => String::new(),
+            inside => format!("; {inside} transactions are parts of tests that were rolled back"),
+        };
+        format!("covers the {count} {noun} seen, equal values joined over ≥ 2 instances{units}{inside}{blind}")
     }
 }
 
@@ -158,10 +204,12 @@ struct ProgramWriter<'a> {
     /// For each template how its statements are written, and the types of its parameters by position.
     wordings: Vec<Vec<Wording>>,
     types: Vec<Vec<Option<SqlType>>>,
-    refusals: BTreeMap<(usize, usize), String>,
+    /// Why statements cannot be read, and which name is not known, if it is because of that.
+    refusals: BTreeMap<(usize, usize), (String, Option<String>)>,
     tables: Vec<Vec<Option<String>>>,
     prefix: &'static str,
     taken: &'a [String],
+    units: Vec<UnitSeen>,
 }
 
 impl<'a> ProgramWriter<'a> {
@@ -179,6 +227,7 @@ impl<'a> ProgramWriter<'a> {
             tables: Vec::new(),
             prefix,
             taken,
+            units: Vec::new(),
         };
         for template in seen {
             writer.add(template);
@@ -209,16 +258,16 @@ impl<'a> ProgramWriter<'a> {
                 Err(_) if asks_the_server(&self.seen[template].statements[statement]) => {
                     self.wordings[template][statement] = Wording::Silent;
                 }
-                Err(error) => self.refuse(template, statement, &error.message),
+                Err(error) => self.refuse(template, statement, &error.message, unknown_name(&error)),
             }
         }
     }
 
-    fn refuse(&mut self, template: usize, statement: usize, message: &str) {
+    fn refuse(&mut self, template: usize, statement: usize, message: &str, unknown: Option<String>) {
         let wording = &mut self.wordings[template][statement];
         *wording = if *wording == Wording::General { Wording::Constant } else { Wording::Unread };
         if *wording == Wording::Unread {
-            self.refusals.insert((template, statement), message.to_owned());
+            self.refusals.insert((template, statement), (message.to_owned(), unknown));
         }
     }
 
@@ -232,13 +281,23 @@ impl<'a> ProgramWriter<'a> {
         });
         let parsed = self.session.parse(&text)?;
         let [one] = parsed.as_slice() else {
-            return Err(SqlError::new(skew_value::SqlState::SYNTAX_ERROR, "expected one statement"));
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, "expected one statement"));
         };
+        if self.seen[template].statements[statement].lexemes.first().is_some_and(|first| first.is_word("set")) {
+            return Err(SqlError::unsupported("SET CONSTRAINTS"));
+        }
         let prepared = self.session.prepare(one, &[])?;
         for (position, sql_type) in placed.iter().zip(prepared.parameter_types()) {
             self.types[template][*position] = Some(sql_type.clone());
         }
         Ok(prepared.touches())
+    }
+
+    /// Whether a value stays as it is.
+    fn is_constant(&self, template: usize, position: usize) -> bool {
+        let one = &self.seen[template].positions[position];
+        let as_it_is = one.counts || self.wordings[template][one.statement] == Wording::Constant;
+        as_it_is && !one.varies
     }
 
     /// A statement in its present wording; parameters as somebody writes them, by position.
@@ -249,7 +308,7 @@ impl<'a> ProgramWriter<'a> {
         written(&seen.statements[statement].lexemes, |lexeme| {
             let position = if is_value(lexeme) { positions.next() } else { None };
             let Some(number) = position else { return lexeme.text.clone() };
-            let constant = self.wordings[template][statement] == Wording::Constant && !seen.positions[number].varies;
+            let constant = self.is_constant(template, number);
             match (&lexeme.kind, constant) {
                 (_, false) => parameter(number),
                 (LexemeKind::Literal(_), true) => lexeme.text.clone(),
@@ -273,7 +332,7 @@ impl ProgramWriter<'_> {
                 Err(error) => error,
             };
             let Some(&(template, statement)) = places.get(&error.place.line) else { return Err(error) };
-            self.refuse(template, statement, &error.message);
+            self.refuse(template, statement, &error.message, None);
             self.bind(template, statement);
         }
     }
@@ -284,10 +343,16 @@ impl ProgramWriter<'_> {
             text.push_str("-- dialect: mysql\n");
         }
         self.given.schema().iter().for_each(|statement| text.push_str(&format!("{statement};\n")));
-        let schema_lines = text.lines().count();
+        let first_line = if self.dialect == Dialect::MySql { 2 } else { 1 };
+        let given_lines = text.lines().count();
         let mut program = LogProgram {
             text,
-            schema_lines,
+            first_line,
+            given_lines,
+            has_tables: !self.given.initial().0.tables.is_empty(),
+            code: BTreeMap::new(),
+            inside: 0,
+            units: 0,
             reads: false,
             format,
             templates: Vec::new(),
@@ -297,12 +362,12 @@ impl ProgramWriter<'_> {
         };
         let mut places = BTreeMap::new();
         let mut names: BTreeSet<String> = self.taken.iter().cloned().collect();
-        for number in 0..self.seen.len() {
-            self.procedure(number, &mut names, &mut program, &mut places);
-        }
+        let write = |number: usize| self.procedure(number, &mut names, &mut program, &mut places);
+        let procedures: Vec<Option<(String, ProcedureParameters)>> = (0..self.seen.len()).map(write).collect();
+        self.units.iter().for_each(|unit| self.unit(unit, &procedures, &mut program));
         for ((template, statement), reason) in &self.refusals {
             let one = &self.seen[*template].statements[*statement];
-            program.left_out.push(LeftOut::new((one.log, one.line), &text_of(&one.lexemes), reason));
+            program.left_out.push(LeftOut { unknown: reason.1.clone(), ..one.left_out(&reason.0) });
         }
         (program, places)
     }
@@ -313,11 +378,11 @@ impl ProgramWriter<'_> {
         names: &mut BTreeSet<String>,
         program: &mut LogProgram,
         places: &mut BTreeMap<u32, (usize, usize)>,
-    ) {
+    ) -> Option<(String, ProcedureParameters)> {
         let seen = &self.seen[number];
         let is_kept = |statement: &usize| self.wordings[number][*statement] <= Wording::Constant;
         let kept: Vec<usize> = (0..seen.statements.len()).filter(is_kept).collect();
-        let Some(&first) = kept.first() else { return };
+        let &first = kept.first()?;
         let name = self.name(number, first, names);
         let parameters = self.parameters(number, &kept);
         let declared: Vec<String> = parameters.declared.iter().map(|one| format!("IN {one}")).collect();
@@ -327,6 +392,7 @@ impl ProgramWriter<'_> {
         for statement in &kept {
             let text = self.worded(number, *statement, |position| parameters.names[&position].clone());
             program.lines.insert(line, (seen.statements[*statement].log, seen.statements[*statement].line));
+            program.code.extend(seen.statements[*statement].origin.place.clone().map(|place| (line, place)));
             let first = seen.statements[*statement].lexemes.first();
             program.reads |= first.is_some_and(|first| first.is_word("select") || first.is_word("with"));
             let height = u32::try_from(text.matches('\n').count()).unwrap_or(u32::MAX);
@@ -339,7 +405,28 @@ impl ProgramWriter<'_> {
         program.text.push_str("END;\n");
         let lines = kept.iter().map(|statement| seen.statements[*statement].line).collect();
         let (log, shape) = (seen.statements[first].log, shape(&seen.statements[first]));
-        program.templates.push(LogTemplate { name, shape, count: seen.count, log, lines });
+        program.templates.push(LogTemplate { name: name.clone(), shape, count: seen.count, log, lines });
+        Some((name, parameters))
+    }
+
+    /// A comment for the lint: `-- unit: name = procedure(value, …), …`, where values of one name are one.
+    fn unit(&self, unit: &UnitSeen, procedures: &[Option<(String, ProcedureParameters)>], program: &mut LogProgram) {
+        let mut calls: Vec<String> = Vec::new();
+        for (template, values) in unit.calls.iter().zip(unit.values(&self.seen)) {
+            let Some((name, parameters)) = procedures.get(*template).and_then(Option::as_ref) else { continue };
+            let value = |declared: &String| {
+                let position =
+                    parameters.names.iter().find(|(_, name)| declared.split(' ').next() == Some(name.as_str()))?.0;
+                values.get(*position).map(|value| format!("v{value}"))
+            };
+            let values: Vec<String> = parameters.declared.iter().filter_map(value).collect();
+            calls.push(format!("{name}({})", values.join(", ")));
+        }
+        if calls.len() > 1 {
+            let name = unit.name.replace(['=', '\n', '\r'], " ");
+            let _ = writeln!(program.text, "-- unit: {name} = {}", calls.join(", "));
+            program.units += 1;
+        }
     }
 
     /// The first word of the first statement, and its table: `update_product`, `update_product_2`.
@@ -366,8 +453,7 @@ impl ProgramWriter<'_> {
         let mut known: BTreeMap<(usize, String), String> = BTreeMap::new();
         let mut parameters = ProcedureParameters::default();
         for (number, position) in seen.positions.iter().enumerate() {
-            let constant = self.wordings[template][position.statement] == Wording::Constant && !position.varies;
-            if constant || !kept.contains(&position.statement) {
+            if self.is_constant(template, number) || !kept.contains(&position.statement) {
                 continue;
             }
             let sql_type = type_name(self.types[template][number].as_ref(), self.dialect);
@@ -389,6 +475,16 @@ struct ProcedureParameters {
     declared: Vec<String>,
     /// The name for each position.
     names: BTreeMap<usize, String>,
+}
+
+/// The table or column that there is not, as an error names it.
+fn unknown_name(error: &SqlError) -> Option<String> {
+    if ![SqlState::UNDEFINED_TABLE, SqlState::UNDEFINED_COLUMN].contains(&error.state) {
+        return None;
+    }
+    let quoted = error.message.split(['"', '\'']).nth(1);
+    let name = quoted.or_else(|| error.message.split_whitespace().find(|word| word.contains('.')))?;
+    name.rsplit('.').next().map(str::to_owned)
 }
 
 /// Whether a statement is about no rows of tables.

@@ -43,6 +43,8 @@ pub(super) struct ValuePosition {
     class: usize,
     /// The first position of the same `$1` in the same statement.
     given: usize,
+    /// Whether it says how many rows are wanted: that is a part of the statement, and no value of the application's.
+    pub(super) counts: bool,
 }
 
 /// A statement without its values: equal for equal statements.
@@ -68,15 +70,40 @@ fn value(lexeme: &Lexeme, statement: &LoggedStatement) -> Option<String> {
 }
 
 impl TemplatesSeen {
-    /// One more transaction.
-    pub(super) fn add(&mut self, transaction: Vec<LoggedStatement>) {
+    /// One more transaction: the number of its template.
+    pub(super) fn add(&mut self, transaction: Vec<LoggedStatement>) -> usize {
         let shapes: Vec<String> = transaction.iter().map(shape).collect();
         let number = *self.numbers.entry(shapes).or_insert(self.all.len());
         match self.all.get_mut(number) {
-            Some(template) => template.also(&transaction),
+            Some(template) => template.also(&values(&transaction)),
             None => self.all.push(TemplateSeen::first(transaction)),
         }
+        number
     }
+
+    /// The templates of other transactions, too.
+    pub(super) fn join(&mut self, others: TemplatesSeen) {
+        let mut all: Vec<Option<TemplateSeen>> = others.all.into_iter().map(Some).collect();
+        let mut numbers: Vec<(usize, Vec<String>)> =
+            others.numbers.into_iter().map(|(shapes, number)| (number, shapes)).collect();
+        numbers.sort();
+        for (number, shapes) in numbers {
+            let Some(other) = all.get_mut(number).and_then(Option::take) else { continue };
+            let number = *self.numbers.entry(shapes).or_insert(self.all.len());
+            match self.all.get_mut(number) {
+                Some(template) => template.join(&other),
+                None => self.all.push(other),
+            }
+        }
+    }
+}
+
+/// The values of a transaction, in the order in which they stand there.
+pub(super) fn values(transaction: &[LoggedStatement]) -> Vec<Option<String>> {
+    let of = |statement: &LoggedStatement| -> Vec<Option<String>> {
+        statement.lexemes.iter().filter(|one| is_value(one)).map(|one| value(one, statement)).collect()
+    };
+    transaction.iter().flat_map(of).collect()
 }
 
 impl TemplateSeen {
@@ -84,35 +111,57 @@ impl TemplateSeen {
         let mut positions: Vec<ValuePosition> = Vec::new();
         for (number, statement) in statements.iter().enumerate() {
             let mut places: BTreeMap<usize, usize> = BTreeMap::new();
-            for lexeme in statement.lexemes.iter().filter(|lexeme| is_value(lexeme)) {
+            for (place, lexeme) in statement.lexemes.iter().enumerate().filter(|(_, lexeme)| is_value(lexeme)) {
                 let here = positions.len();
+                let before = place.checked_sub(1).and_then(|before| statement.lexemes.get(before));
+                let counts = before.is_some_and(|word| word.is_word("limit") || word.is_word("offset"));
                 let given = match lexeme.kind {
                     LexemeKind::Placeholder(given) if given > 0 => *places.entry(given).or_insert(here),
                     _ => here,
                 };
                 let first = value(lexeme, statement);
-                let same = |one: &ValuePosition| one.first.is_some() && one.first == first;
-                let class = positions.iter().position(same).unwrap_or(here);
-                positions.push(ValuePosition { statement: number, first, varies: false, class, given });
+                let class = class_of(&positions, &first);
+                positions.push(ValuePosition { statement: number, first, varies: false, class, given, counts });
             }
         }
         TemplateSeen { statements, count: 1, positions }
     }
 
-    /// One more instance: what is not equal in it is not one.
-    fn also(&mut self, transaction: &[LoggedStatement]) {
+    /// Transactions with these templates, one after the other, as one: so much of it as tells which values are one.
+    pub(super) fn in_turn(templates: &[&TemplateSeen], values: &[Option<String>]) -> TemplateSeen {
+        let mut positions: Vec<ValuePosition> = Vec::new();
+        let mut values = values.iter();
+        for template in templates {
+            let before = positions.len();
+            for (position, first) in template.positions.iter().zip(values.by_ref()) {
+                let class = class_of(&positions, first);
+                let (first, given) = (first.clone(), before + position.given);
+                positions.push(ValuePosition { first, varies: false, class, given, ..position.clone() });
+            }
+        }
+        TemplateSeen { statements: Vec::new(), count: 1, positions }
+    }
+
+    /// One more instance, of which only the values count: what is not equal in it is not one.
+    pub(super) fn also(&mut self, values: &[Option<String>]) {
         self.count += 1;
-        let lexemes = |statement: &LoggedStatement| -> Vec<Option<String>> {
-            statement.lexemes.iter().filter(|one| is_value(one)).map(|one| value(one, statement)).collect()
-        };
-        let values: Vec<Option<String>> = transaction.iter().flat_map(lexemes).collect();
         let mut split: BTreeMap<(usize, &Option<String>), usize> = BTreeMap::new();
-        for (number, (position, value)) in self.positions.iter_mut().zip(&values).enumerate() {
+        for (number, (position, value)) in self.positions.iter_mut().zip(values).enumerate() {
             position.varies |= position.first != *value;
             position.class = match value {
                 Some(_) => *split.entry((position.class, value)).or_insert(number),
                 None => number,
             };
+        }
+    }
+
+    /// The instances of another template of the same shape: what is not equal in all of both is not one.
+    fn join(&mut self, other: &TemplateSeen) {
+        self.count += other.count;
+        let mut split: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        for (number, (position, also)) in self.positions.iter_mut().zip(&other.positions).enumerate() {
+            position.varies |= also.varies || position.first != also.first;
+            position.class = *split.entry((position.class, also.class)).or_insert(number);
         }
     }
 
@@ -129,4 +178,10 @@ impl TemplateSeen {
         }
         parameters
     }
+}
+
+/// The first of some positions with the same value, or the one behind them. NULL is like nothing.
+fn class_of(positions: &[ValuePosition], value: &Option<String>) -> usize {
+    let same = |one: &ValuePosition| one.first.is_some() && one.first == *value;
+    positions.iter().position(same).unwrap_or(positions.len())
 }

@@ -7,14 +7,20 @@
 //!   anything outside                    a transaction of its own
 //! ```
 //!
-//! What says nothing about rows (SET, SHOW, …) is passed over; what changes the schema or cannot be told here is put down as left out. A
-//! ROLLBACK TO SAVEPOINT takes back what came since, and is put down, too: somebody may have read it in between.
+//! What says nothing about rows (SET, SHOW, …) is passed over; what changes the schema is kept apart, for whoever wants to know the schema. A
+//! ROLLBACK TO SAVEPOINT takes back what came since, and is put down as left out: somebody may have read it in between.
 
-use super::template::TemplatesSeen;
+use super::comment::StatementOrigin;
+use super::template::{TemplatesSeen, values};
+use super::units::{RequestKey, UnitsSeen};
 use super::{LeftOut, LogEvent, LogEventKind, MOST_REMEMBERED};
 use skew_sql::{Lexeme, LexemeKind, lexemes};
 use skew_value::Dialect;
 use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// So many definitions are remembered; a log with more does not tell its tables.
+const MOST_DEFINITIONS: usize = 20_000;
 
 /// A statement of a transaction.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,6 +32,30 @@ pub(super) struct LoggedStatement {
     pub(super) lexemes: Vec<Lexeme>,
     /// The values of `$1`, `$2`, …
     pub(super) parameters: Vec<Option<String>>,
+    /// What its comments tell.
+    pub(super) origin: StatementOrigin,
+}
+
+impl LoggedStatement {
+    /// Whether it changes the schema or rights.
+    pub(super) fn defines(&self) -> bool {
+        self.lexemes.first().is_some_and(|first| DEFINING.iter().any(|word| first.is_word(word)))
+    }
+
+    /// Whether its transaction runs alone, as migrations do: it changes a schema that lasts. Rights, comments and tables of a session are made at
+    /// any time.
+    fn sets_up(&self) -> bool {
+        let is = |place: usize, words: &[&str]| {
+            self.lexemes.get(place).is_some_and(|lexeme| words.iter().any(|word| lexeme.is_word(word)))
+        };
+        let passes = ["temp", "temporary", "local", "global"];
+        is(0, &["create", "alter", "drop", "rename"]) && !is(1, &passes)
+    }
+
+    /// Something that is no part of any template.
+    pub(super) fn left_out(&self, reason: &str) -> LeftOut {
+        LeftOut::new((self.log, self.line), &text_of(&self.lexemes), reason)
+    }
 }
 
 /// What the sessions of a log did.
@@ -33,8 +63,16 @@ pub(super) struct LoggedStatement {
 pub(super) struct Grouped {
     /// The templates of the transactions that ended well, in the order of the first ends.
     pub(super) templates: TemplatesSeen,
+    /// What changes the schema, in order.
+    pub(super) definitions: Vec<LoggedStatement>,
+    /// What else the transactions do that change the schema.
+    pub(super) set_up: TemplatesSeen,
+    /// Transactions that belong together.
+    pub(super) units: UnitsSeen,
     /// How many were rolled back, failed or did not come to their end.
     pub(super) rolled_back: usize,
+    /// How many transactions are parts of those: savepoints of a test that takes everything back in the end.
+    pub(super) inside: usize,
     pub(super) left_out: Vec<LeftOut>,
 }
 
@@ -43,6 +81,13 @@ pub(super) struct Grouped {
 struct OpenSession {
     open: Option<Vec<LoggedStatement>>,
     savepoints: Vec<(String, usize)>,
+    /// Savepoints that were released, by their statements; those inside of others are not among them.
+    released: Vec<Range<usize>>,
+    /// What was rolled back to a savepoint: it matters if the transaction ends well.
+    taken_back: Vec<LeftOut>,
+    /// Where tests are listened to, the connection: they run transactions inside of one that they roll back, and what one connection does belongs
+    /// together.
+    tests: Option<RequestKey>,
     failed: bool,
     keeps_open: bool,
     /// Statements outside of a transaction, which may turn out to have failed: one, or several of one message, which PostgreSQL runs as one.
@@ -57,32 +102,71 @@ impl Grouped {
         let known = self.left_out.iter().filter(|known| known.matters == one.matters).count();
         self.left_out.extend((known < MOST_REMEMBERED).then_some(one));
     }
+
+    /// A transaction that ended well. One that changes lasting tables is set-up.
+    fn add(&mut self, transaction: Vec<LoggedStatement>, connection: Option<&RequestKey>) {
+        let is_set_up = transaction.iter().any(LoggedStatement::sets_up);
+        let (definitions, others): (Vec<_>, Vec<_>) = transaction.into_iter().partition(LoggedStatement::defines);
+        // One more than are looked at tells that there are more.
+        let free = (MOST_DEFINITIONS + 1).saturating_sub(self.definitions.len());
+        self.definitions.extend(definitions.into_iter().take(free));
+        match others.is_empty() {
+            true => {}
+            false if is_set_up => {
+                self.set_up.add(others);
+            }
+            false => self.count(others, connection),
+        }
+    }
+
+    fn count(&mut self, transaction: Vec<LoggedStatement>, connection: Option<&RequestKey>) {
+        let request = transaction.iter().find_map(|statement| statement.origin.request.clone());
+        let Some(key) = request.map(RequestKey::Named).or(connection.cloned()) else {
+            self.templates.add(transaction);
+            return;
+        };
+        let route = transaction.iter().find_map(|statement| statement.origin.route.clone());
+        let values = values(&transaction);
+        let number = self.templates.add(transaction);
+        self.units.add(key, (number, values), route, &self.templates.all);
+    }
+
+    /// The definition that is one too many.
+    pub(super) fn too_many_definitions(&mut self) -> Option<LeftOut> {
+        let one = self.definitions.drain(MOST_DEFINITIONS.min(self.definitions.len())..).next()?;
+        Some(one.left_out(&format!("more than {MOST_DEFINITIONS} definitions are not looked at")))
+    }
 }
 
 /// Groups the statements of a log, event by event.
 pub(super) struct Grouping<'g> {
     log: usize,
     dialect: Dialect,
+    /// Whether what a connection says belongs together: so it is where `skew serve` has listened to tests.
+    by_connection: bool,
     sessions: BTreeMap<String, OpenSession>,
     grouped: &'g mut Grouped,
 }
 
 impl Grouping<'_> {
-    pub(super) fn new(log: usize, dialect: Dialect, grouped: &mut Grouped) -> Grouping<'_> {
-        Grouping { log, dialect, sessions: BTreeMap::new(), grouped }
+    pub(super) fn new(log: usize, dialect: Dialect, by_connection: bool, grouped: &mut Grouped) -> Grouping<'_> {
+        Grouping { log, dialect, by_connection, sessions: BTreeMap::new(), grouped }
     }
 
     pub(super) fn take(&mut self, event: LogEvent) {
         let (log, line, grouped) = (self.log, event.line, &mut *self.grouped);
+        let tests = self.by_connection.then(|| RequestKey::Connection(log, event.session.clone()));
         let session = self.sessions.entry(event.session).or_default();
+        session.tests = tests;
         let is_done = matches!(event.kind, LogEventKind::Done(..));
         match event.kind {
             LogEventKind::Said(text, parameters) | LogEventKind::Done(text, parameters) => {
                 session.settle(grouped);
                 match lexemes(self.dialect, &text) {
                     Ok(found) => {
-                        for lexemes in statements(found) {
-                            let one = LoggedStatement { log, line, lexemes, parameters: parameters.clone() };
+                        for (lexemes, comments) in statements(found) {
+                            let origin = StatementOrigin::of(comments.iter().map(String::as_str));
+                            let one = LoggedStatement { log, line, lexemes, parameters: parameters.clone(), origin };
                             session.say(one, self.dialect, grouped);
                         }
                     }
@@ -111,17 +195,23 @@ impl Grouping<'_> {
     }
 }
 
-/// The statements of a text, without comments and empty ones.
-fn statements(lexemes: Vec<Lexeme>) -> Vec<Vec<Lexeme>> {
-    let mut statements = vec![Vec::new()];
-    for lexeme in lexemes.into_iter().filter(|lexeme| !lexeme.is_comment()) {
-        match (lexeme.is_symbol(";"), statements.last_mut()) {
-            (true, _) => statements.push(Vec::new()),
-            (false, Some(last)) => last.push(lexeme),
-            (false, None) => {}
+/// The statements of a text without empty ones, each with its comments, which may also stand behind the last semicolon.
+fn statements(lexemes: Vec<Lexeme>) -> Vec<(Vec<Lexeme>, Vec<String>)> {
+    let mut statements: Vec<(Vec<Lexeme>, Vec<String>)> = vec![Default::default()];
+    for lexeme in lexemes {
+        let Some(last) = statements.last_mut() else { continue };
+        match lexeme.kind {
+            _ if lexeme.is_symbol(";") => statements.push(Default::default()),
+            LexemeKind::Comment(text) => last.1.push(text),
+            _ => last.0.push(lexeme),
         }
     }
-    statements.retain(|statement| !statement.is_empty());
+    if let Some((_, behind)) = statements.pop_if(|(lexemes, _)| lexemes.is_empty())
+        && let Some((_, comments)) = statements.last_mut()
+    {
+        comments.extend(behind);
+    }
+    statements.retain(|(lexemes, _)| !lexemes.is_empty());
     statements
 }
 
@@ -157,7 +247,7 @@ impl OpenSession {
                 }
             }
             ("commit" | "end", "prepared") | ("rollback", "prepared") | ("prepare", "transaction") => {
-                self.leave_out(&statement, "two-phase commit is not told", grouped);
+                grouped.leave_out(statement.left_out("two-phase commit is not told"));
             }
             ("commit" | "end", _) => {
                 self.end(true, grouped);
@@ -166,6 +256,7 @@ impl OpenSession {
             ("rollback", "to") | ("rollback", "work" | "transaction") if first_name(&statement).is_some() => {
                 self.back_to(&statement, grouped);
             }
+            ("set", "constraints") => self.touch(statement, dialect, grouped),
             ("rollback" | "abort", _) => {
                 self.end(false, grouped);
                 self.chain(&statement);
@@ -174,7 +265,7 @@ impl OpenSession {
                 let place = self.open.as_ref().map_or(0, Vec::len);
                 self.savepoints.push((second, place));
             }
-            ("release", _) => {}
+            ("release", _) => self.release(&statement),
             ("set", _) if statement.lexemes.iter().any(|one| one.is_word("autocommit")) => {
                 self.keeps_open = statement
                     .lexemes
@@ -185,12 +276,6 @@ impl OpenSession {
                 }
             }
             (silent, _) if SILENT.contains(&silent) => {}
-            (defines, _) if DEFINING.contains(&defines) => {
-                let text = text_of(&statement.lexemes);
-                let reason = "the schema is the one that was given";
-                let place = (statement.log, statement.line);
-                grouped.leave_out(LeftOut { matters: false, ..LeftOut::new(place, &text, reason) });
-            }
             _ => self.touch(statement, dialect, grouped),
         }
     }
@@ -208,15 +293,11 @@ impl OpenSession {
         }
     }
 
-    fn leave_out(&self, statement: &LoggedStatement, reason: &str, grouped: &mut Grouped) {
-        grouped.leave_out(LeftOut::new((statement.log, statement.line), &text_of(&statement.lexemes), reason));
-    }
-
     /// A statement of its own went well: the session says something else.
     fn settle(&mut self, grouped: &mut Grouped) {
         let alone = std::mem::take(&mut self.alone);
         if !alone.is_empty() {
-            grouped.templates.add(alone);
+            grouped.add(alone, self.tests.as_ref());
         }
     }
 
@@ -233,12 +314,48 @@ impl OpenSession {
         grouped.rolled_back += 1;
     }
 
+    fn release(&mut self, statement: &LoggedStatement) {
+        let name = statement.lexemes.last().map(|name| name.text.to_lowercase()).unwrap_or_default();
+        let Some(place) = self.savepoints.iter().rposition(|(known, _)| *known == name) else { return };
+        let (start, end) = (self.savepoints[place].1, self.open.as_ref().map_or(0, Vec::len));
+        self.savepoints.truncate(place);
+        self.released.retain(|block| block.start < start || block.is_empty());
+        self.released.extend((start < end).then_some(start..end));
+    }
+
+    /// What is taken back from here on. Where tests are listened to, and something in it was released, that is what the application calls
+    /// transactions, and each other statement is one of its own.
+    fn take_back(&mut self, from: usize, grouped: &mut Grouped) {
+        let (inner, outer): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.released).into_iter().partition(|block| block.start >= from);
+        self.released = outer;
+        let Some(tests) = self.tests.as_ref().filter(|_| !inner.is_empty() && !self.failed) else { return };
+        let Some(open) = &self.open else { return };
+        let mut add = |transaction: &[LoggedStatement]| {
+            grouped.inside += 1;
+            grouped.add(transaction.to_vec(), Some(tests));
+        };
+        let mut next = from;
+        for block in inner {
+            open[next.min(block.start)..block.start].chunks(1).for_each(&mut add);
+            add(&open[block.clone()]);
+            next = block.end;
+        }
+        open[next..].chunks(1).for_each(add);
+    }
+
     fn end(&mut self, well: bool, grouped: &mut Grouped) {
+        if !well {
+            self.take_back(0, grouped);
+        }
+        self.released.clear();
+        let taken_back = std::mem::take(&mut self.taken_back);
         let (failed, open) = (std::mem::take(&mut self.failed), self.open.take());
+        taken_back.into_iter().filter(|_| well && !failed).for_each(|one| grouped.leave_out(one));
         self.savepoints.clear();
         let Some(open) = open.filter(|open| !open.is_empty()) else { return };
         match well && !failed {
-            true => grouped.templates.add(open),
+            true => grouped.add(open, self.tests.as_ref()),
             false => grouped.rolled_back += 1,
         }
     }
@@ -257,10 +374,11 @@ impl OpenSession {
         let place = self.savepoints.iter().rposition(|(known, _)| *known == name);
         let kept = place.map_or(0, |place| self.savepoints[place].1);
         self.savepoints.truncate(place.map_or(0, |place| place + 1));
+        self.take_back(kept, grouped);
         self.failed = false;
         if let Some(open) = self.open.as_mut().filter(|open| open.len() > kept) {
             open.truncate(kept);
-            self.leave_out(statement, "what was rolled back to a savepoint is not told", grouped);
+            self.taken_back.push(statement.left_out("what was rolled back to a savepoint is not told"));
         }
     }
 }

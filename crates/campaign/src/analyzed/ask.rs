@@ -22,6 +22,8 @@ use skew_value::{Dialect, Place};
 
 const INDEPENDENT: &str =
     "transactions are independent: nothing is known of which ones a session runs one after the other";
+const IN_SESSIONS: &str = "sessions may run several transactions one after the other: every row that is read and changed is locked by who reads it, so that the \
+    order of commits is a serial one";
 const PLAIN: &str = "what stands between BEGIN and COMMIT, behind a name or alone in a file is one transaction, and runs all its statements";
 const SERVER: &str =
     "PostgreSQL refuses what would not be serializable (40001): whoever is refused runs the transaction again";
@@ -110,11 +112,17 @@ impl Asking<'_> {
             return reasons;
         }
         let meets = self.analysis.as_ref().is_ok_and(|analysis| !analysis.conflicts().is_empty());
-        if self.settings.sessions && meets {
+        // The papers' levels know no locks.
+        let keeps_order = level.is_some_and(|level| level.of_engine().is_some()) && self.follows_commits();
+        if self.settings.sessions && meets && !keeps_order {
             let what = "two transactions of one session keep their order, which these conflicts might break";
             reasons.push(format!("{what}; without --sessions, when they are independent, the answer is robust"));
         }
         reasons
+    }
+
+    fn follows_commits(&self) -> bool {
+        self.analysis.as_ref().is_ok_and(RobustnessAnalysis::follows_commits)
     }
 
     /// What the engines say. Where templates do not know, nobody does yet.
@@ -237,7 +245,8 @@ impl Asking<'_> {
 
     /// What an answer of templates rests on.
     fn covers(&self, analysis: &RobustnessAnalysis) -> Vec<String> {
-        let mut covers = vec![INDEPENDENT.to_owned()];
+        let keeps_order = self.settings.sessions && analysis.follows_commits();
+        let mut covers = vec![if keeps_order { IN_SESSIONS } else { INDEPENDENT }.to_owned()];
         covers.extend(self.text.has_plain.then(|| PLAIN.to_owned()));
         covers.extend(self.text.covers.iter().cloned());
         covers.extend(self.numbered());
@@ -302,7 +311,7 @@ impl Asking<'_> {
             return None;
         }
         let all: Vec<String> = self.text.program.procedures().iter().map(|one| one.name.clone()).collect();
-        let is_understood = self.unsupported.is_empty() && !self.settings.sessions;
+        let is_understood = self.unsupported.is_empty() && (!self.settings.sessions || self.follows_commits());
         let found = self.analysis.as_ref().ok().filter(|_| is_understood).and_then(RobustnessAnalysis::lowest);
         let serializable = IsolationLevel::Engine(EngineLevel::PostgresSerializable);
         let is_certain =

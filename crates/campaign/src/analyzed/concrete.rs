@@ -26,6 +26,9 @@ const MOST_CALLS: usize = 4;
 /// In how many ways values are given to what is no key.
 const SHIFTS: usize = 4;
 
+/// In how many more of them all that look for one kind of row get one row.
+const MEETINGS: usize = 2;
+
 /// A program that may show what a witness says.
 pub(crate) struct ConcreteProgram {
     /// All of it.
@@ -82,7 +85,7 @@ pub(crate) fn concrete_programs(text: &AnalyzedText, witness: &Witness) -> Vec<C
         let setting = format!("{}\n{inserts}", text.text);
         let Ok(filled) = Program::parse_in(&setting, skew_sql::by_place::EPOCH, text.dialect) else { continue };
         let values = ArgumentValues { program: &filled, transactions: &transactions, sessions: with_sessions.as_ref() };
-        for shift in 0..SHIFTS {
+        for shift in 0..SHIFTS + MEETINGS {
             programs.extend(program_of(text, &inserts, values.calls(witness, shift)));
         }
     }
@@ -244,7 +247,12 @@ impl ArgumentValues<'_> {
                 None => Vec::new(),
             };
             let others = self.others(usage, *rank);
-            let place = if key.is_some() { *rank } else { shift };
+            // A search meets rows that nothing says are the same: they are tried as one, too.
+            let place = match (key.is_some(), shift.checked_sub(SHIFTS)) {
+                (true, None) => *rank,
+                (true, Some(_)) => 0,
+                (false, shifted) => shifted.unwrap_or(shift),
+            };
             let chosen = match candidates.is_empty() {
                 false => candidates[place % candidates.len()].clone(),
                 true => others[place % others.len()].clone(),
@@ -321,15 +329,28 @@ fn made_rows(program: &Program, transactions: &Transactions, made: MadeRows) -> 
             MadeRows::InAll => true,
         };
         let all = rows_of(program, &format!("SELECT * FROM \"{table}\""), &mut program.initial().1.clone());
-        let Some((columns, _)) = all.filter(|(_, rows)| is_wanted && rows.is_empty()) else { continue };
+        let Some((mut columns, _)) = all.filter(|(_, rows)| is_wanted && rows.is_empty()) else { continue };
+        // A number that is given by hand here would be given out once more by its sequence.
+        let numbered = catalog.tables.get(&table).map(|table| table.numbered_columns()).unwrap_or_default();
+        columns.retain(|(name, _)| !numbered.contains(name));
         for number in 1..=2 {
-            let value =
-                |(name, sql_type): &(String, SqlType)| made_value(sql_type, number, names_rows(catalog, &table, name));
-            let values: Vec<String> = columns.iter().map(value).collect();
-            text.push_str(&format!("INSERT INTO {table} VALUES ({});\n", values.join(", ")));
+            text.push_str(&made_row(catalog, &table, &columns, number));
         }
     }
-    text
+    match program.dialect() {
+        Dialect::MySql => text.replace('"', "`"),
+        Dialect::Postgres => text,
+    }
+}
+
+fn made_row(catalog: &Catalog, table: &str, columns: &[(String, SqlType)], number: usize) -> String {
+    let value = |(name, sql_type): &(String, SqlType)| made_value(sql_type, number, names_rows(catalog, table, name));
+    let names: Vec<String> = columns.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+    let values: Vec<String> = columns.iter().map(value).collect();
+    match columns.is_empty() {
+        true => format!("INSERT INTO \"{table}\" DEFAULT VALUES;\n"),
+        false => format!("INSERT INTO \"{table}\" ({}) VALUES ({});\n", names.join(", "), values.join(", ")),
+    }
 }
 
 /// All amounts in rows that are there become the same one, so that what is taken twice is too much and what is taken once is not.

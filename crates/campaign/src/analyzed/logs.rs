@@ -1,13 +1,13 @@
 //! Logs among the files: what an application said to its database, as procedures beside those of the other files.
 //!
-//! The tables are those of the other files. Several logs are one: a transaction that stands in two of them is one template. What logs have and no
-//! procedure can say is not understood, with its line; what every answer rests on is that only these templates were seen.
+//! The tables are those of the other files, or those that the logs make where these have none. Several logs are one: a transaction that stands in
+//! two of them is one template. What logs have and no procedure can say is not understood, with its line; what every answer rests on is that only
+//! these templates were seen.
 
 use super::file::AnalyzedFile;
 use crate::Complaint;
-use skew_analyze::log::{LogFormat, LogProgram, LogReading};
+use skew_analyze::log::{LogFormat, LogProgram, LogReading, LoggedLine};
 use skew_history::Place as LinePlace;
-use skew_program::Program;
 use skew_value::Dialect;
 
 /// A number of a file, and of a line in it.
@@ -15,7 +15,9 @@ type FileLine = (usize, u32);
 
 /// Logs as lines of the joined text.
 pub(super) struct LoggedText {
-    pub(super) lines: Vec<(String, FileLine)>,
+    pub(super) lines: Vec<LoggedLine>,
+    /// The numbers of the files that are logs.
+    pub(super) files: Vec<usize>,
     /// What is not understood.
     pub(super) unsupported: Vec<(String, FileLine)>,
     /// What every answer has to say.
@@ -45,15 +47,12 @@ pub(super) fn logged(
         let advice = "name the .sql file that makes the tables of the log, too";
         Complaint { place: LinePlace::Whole, ..Complaint::new(&first.name, message, advice) }
     };
-    let has_tables = |program: &Program| !program.initial().0.tables.is_empty();
-    let tables = Program::parse_in(schema, skew_sql::by_place::EPOCH, dialect);
-    if !tables.as_ref().is_ok_and(has_tables) {
-        let message = tables.err().map_or("a log needs tables".to_owned(), |error| error.message);
-        return Err(wrong(message));
-    }
     let mut reading = LogReading::new(*format);
     logs.iter().for_each(|(_, file, format)| reading.add(&file.text, *format, file.is_repaired));
     let program = LogProgram::beside(&reading, schema, taken).map_err(|error| wrong(error.message))?;
+    if !program.has_tables {
+        return Err(wrong("a log needs tables, and this one makes none".to_owned()));
+    }
     let file = |(log, line): (usize, u32)| (logs.get(log).map_or(0, |(number, ..)| *number), line);
     let bad = reading.bad.iter().map(|bad| (format!("a line of a log ({})", bad.problem), file((bad.log, bad.line))));
     let left_out = program.left_out.iter().filter(|one| one.matters);
@@ -61,7 +60,8 @@ pub(super) fn logged(
         left_out.map(|one| (format!("{} ({})", short(&one.statement), one.reason), file((one.log, one.line))));
     let names: Vec<&str> = logs.iter().map(|(_, file, _)| file.name.as_str()).collect();
     Ok(Some(LoggedText {
-        lines: program.procedure_lines().into_iter().map(|(text, line)| (text, file(line))).collect(),
+        lines: program.own_lines(),
+        files: logs.iter().map(|(number, ..)| *number).collect(),
         unsupported: bad.chain(left_out).collect(),
         covers: format!("{}: {}", names.join(", "), program.covers()),
     }))

@@ -8,7 +8,7 @@
 
 use super::text::AnalyzedText;
 use super::{AnsweredQuestion, KnownFinding, suppress};
-use skew_analyze::lint::{LintFinding, lint};
+use skew_analyze::lint::{LintFinding, LintRule, lint};
 use skew_analyze::{AnalysisEngine, AnalysisVerdict, Answer, Finding};
 use skew_history::{Engine, IsolationLevel};
 use skew_value::Dialect;
@@ -26,7 +26,9 @@ impl RuleAnswers {
     pub(super) fn of(text: &AnalyzedText) -> RuleAnswers {
         let program = text.with_sessions().unwrap_or_else(|| text.program.clone());
         let engine = (text.dialect == Dialect::MySql).then_some(Engine::Mysql);
-        RuleAnswers { found: lint(&program, &text.text), engine }
+        let mut found = lint(&program, &text.text);
+        found.iter_mut().filter(|one| one.rule == LintRule::WrongScope).for_each(|one| name_lines(one, text));
+        RuleAnswers { found, engine }
     }
 
     /// What they say to a question, beside an answer.
@@ -42,6 +44,15 @@ impl RuleAnswers {
         let (verdict, engine) = (AnalysisVerdict::Anomaly, AnalysisEngine::Lint);
         let answer = Answer { level: level.name().to_owned(), verdict, engine, k: None, findings, covers };
         Some(AnsweredQuestion { answer, known })
+    }
+}
+
+/// Lines of the user's files in place of those of the joined text.
+fn name_lines(found: &mut LintFinding, text: &AnalyzedText) {
+    let [first, last] = found.finding.locations[..] else { return };
+    let (written, named) = (format!("lines {} and {}", first.line, last.line), (text.spot(first), text.spot(last)));
+    for fix in &mut found.finding.fixes {
+        fix.sentence = fix.sentence.replace(&written, &format!("{} and {}", named.0, named.1));
     }
 }
 

@@ -16,6 +16,7 @@ use super::psql::without_commands;
 use crate::Complaint;
 use crate::program_file::complaint;
 use skew_analyze::Unsupported;
+use skew_analyze::log::LoggedLine;
 use skew_history::Place as LinePlace;
 use skew_program::{MadeLine, PartKind, Program, ProgramError, as_procedures, dialect_of, parts};
 use skew_sql::Session;
@@ -25,6 +26,8 @@ use skew_value::{Dialect, Place, SqlState};
 #[derive(Clone, Debug)]
 pub struct AnalyzedText {
     files: Vec<String>,
+    /// Files of an application that comments in a log tell of, numbered behind the others.
+    code: Vec<String>,
     /// Schema, rows and procedures of all files.
     pub(crate) text: String,
     /// Of each line of the text its file and its line there.
@@ -67,7 +70,7 @@ impl AnalyzedText {
         let dialect = named.unwrap_or(Dialect::Postgres);
         let schema = schema_text(files, dialect);
         let session = session_of(&schema, dialect);
-        let mut joined = Joined::default();
+        let mut joined = Joined { named: files.len(), ..Joined::default() };
         if let Some(dialect) = named {
             let word = if dialect == Dialect::MySql { "mysql" } else { "postgres" };
             joined.line(&format!("-- dialect: {word}"), (0, 1));
@@ -100,7 +103,8 @@ impl AnalyzedText {
     pub(crate) fn location(&self, place: Place) -> FileLocation {
         let index = (place.line.saturating_sub(1) as usize).min(self.lines.len().saturating_sub(1));
         let (file, line) = self.lines.get(index).copied().unwrap_or((0, place.line));
-        FileLocation { file: self.files.get(file).cloned().unwrap_or_default(), line, column: place.column }
+        let name = self.files.iter().chain(&self.code).nth(file);
+        FileLocation { file: name.cloned().unwrap_or_default(), line, column: place.column }
     }
 
     /// The same as people write it.
@@ -179,6 +183,10 @@ struct Joined {
     parameters: Vec<(String, String)>,
     has_plain: bool,
     covers: Vec<String>,
+    /// How many files were named.
+    named: usize,
+    /// Files of an application that comments in a log tell of.
+    code: Vec<String>,
     /// Whether some statement of the schema was left out.
     lost_tables: bool,
     /// Procedures that files call, and where.
@@ -186,13 +194,28 @@ struct Joined {
 }
 
 impl Joined {
-    /// The procedures of logs, and what they have besides, on lines that say nothing.
+    /// The tables and procedures of logs, and what they have besides, on lines that say nothing.
     fn log(&mut self, logged: LoggedText) {
-        for (text, line) in &logged.lines {
-            self.line(text, *line);
+        for LoggedLine { text, log, line, code } in &logged.lines {
+            let in_log = (logged.files.get(*log).copied().unwrap_or_default(), *line);
+            let from = code.as_ref().map_or(in_log, |(file, line)| (self.code_file(file), *line));
+            self.line(text, from);
+            if !text.starts_with([' ', '-']) && deferrable_below(text).is_some() {
+                let place = Place { line: self.lines.len() as u32, column: 1 };
+                self.unsupported.push(Unsupported { place, construct: "DEFERRABLE".to_owned() });
+            }
         }
         logged.unsupported.into_iter().for_each(|(construct, line)| self.name(construct, line));
         self.covers.push(logged.covers);
+    }
+
+    /// The number of a file of the application, which nobody has named.
+    fn code_file(&mut self, name: &String) -> usize {
+        let number = self.code.iter().position(|known| known == name).unwrap_or(self.code.len());
+        if number == self.code.len() {
+            self.code.push(name.clone());
+        }
+        self.named + number
     }
 
     /// Something that is not understood, on a line that says nothing.
@@ -275,8 +298,20 @@ impl Joined {
         }
         self.unsupported.sort_by_key(|one| (one.place.line, one.place.column));
         let files = files.iter().map(|file| file.name.clone()).collect();
-        let Joined { text, lines, sessions, unsupported, parameters, has_plain, covers, .. } = self;
-        Ok(AnalyzedText { files, text, lines, sessions, program, unsupported, parameters, has_plain, covers, dialect })
+        let Joined { text, lines, sessions, unsupported, parameters, has_plain, covers, code, .. } = self;
+        Ok(AnalyzedText {
+            files,
+            code,
+            text,
+            lines,
+            sessions,
+            program,
+            unsupported,
+            parameters,
+            has_plain,
+            covers,
+            dialect,
+        })
     }
 
     /// A part that holds something that is not understood becomes blank, and so does what needs a table that was lost so; whatever else is wrong is
@@ -311,15 +346,57 @@ fn called(statement: &str) -> Option<String> {
     word.eq_ignore_ascii_case("call").then(|| name.trim_matches('"').to_lowercase())
 }
 
-/// How many lines below its first a statement has a constraint that waits for the commit: then it is not checked where changes are made.
+/// How many lines below its first a statement has a constraint that may wait for the commit: then it is not checked where changes are made. Foreign
+/// keys that always wait are understood.
 fn deferrable_below(text: &str) -> Option<u32> {
     let lower = text.to_ascii_lowercase();
-    let is_meant = |at: &usize| !lower[..*at].trim_end().ends_with("not");
-    let at = lower.match_indices("deferrable").map(|(at, _)| at).find(is_meant)?;
+    let words = |at: usize| lower[at..].split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    let waits = |at: usize| words(at).skip_while(|word| *word == "deferrable").take(2).eq(["initially", "deferred"]);
+    let is_meant = |at: usize| match lower[at..].starts_with("initially") {
+        true => waits(at),
+        false => !lower[..at].trim_end().ends_with("not"),
+    };
+    let is_understood = |at: usize| {
+        let other = |between: &str| ["unique", "primary", "exclude", "check"].iter().any(|word| between.contains(word));
+        waits(at) && lower[..at].rfind("references").is_some_and(|key| !other(&lower[key..at]))
+    };
+    let mut places: Vec<usize> =
+        ["deferrable", "initially"].iter().flat_map(|word| lower.match_indices(word)).map(|(at, _)| at).collect();
+    places.sort_unstable();
+    let at = places.into_iter().find(|at| is_meant(*at) && !is_understood(*at))?;
     Some(lower[..at].matches('\n').count() as u32)
 }
 
 /// Nothing, in as many lines.
 fn blank(text: &str) -> String {
     text.chars().map(|letter| if letter == '\n' { '\n' } else { ' ' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::deferrable_below;
+
+    #[test]
+    fn of_constraints_that_may_wait_only_foreign_keys_that_always_do_are_understood() {
+        let understood = [
+            "a INT REFERENCES p (id)",
+            "a INT REFERENCES p (id) NOT DEFERRABLE INITIALLY IMMEDIATE",
+            "a INT REFERENCES p (id) DEFERRABLE INITIALLY DEFERRED, b INT",
+            "a INT REFERENCES p (id) INITIALLY DEFERRED",
+            "FOREIGN KEY (a, b) REFERENCES p (c, d) DEFERRABLE\n INITIALLY DEFERRED",
+        ];
+        for constraint in understood {
+            assert_eq!(deferrable_below(constraint), None, "{constraint}");
+        }
+        let others = [
+            ("a INT REFERENCES p (id) DEFERRABLE", 0),
+            ("a INT REFERENCES p (id)\n DEFERRABLE INITIALLY IMMEDIATE", 1),
+            ("a INT UNIQUE DEFERRABLE INITIALLY DEFERRED REFERENCES p (id)", 0),
+            ("a INT REFERENCES p (id),\n UNIQUE (b) INITIALLY DEFERRED", 1),
+            ("ALTER CONSTRAINT c DEFERRABLE INITIALLY DEFERRED", 0),
+        ];
+        for (constraint, below) in others {
+            assert_eq!(deferrable_below(constraint), Some(below), "{constraint}");
+        }
+    }
 }

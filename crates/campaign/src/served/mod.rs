@@ -10,8 +10,10 @@
 //! are given up and do not count.
 
 pub mod database;
+mod listened;
 mod tally;
 
+pub use listened::{ListenedRun, listen_to};
 pub use tally::{ServeReport, ServeTally};
 
 use crate::command::{self, CommandEnd, CommandLine};

@@ -19,12 +19,14 @@
 //! | `served` | a program on the mock, at a level, with a chooser |
 //! | `explored` | an application with a race, run by run |
 //! | `foreseen` | an application with a race, run once and predicted from |
+//! | `logged` | an application on a server that logs, and what `analyze` makes of the log; the same served |
 //! | `solved` | predictions beside those of z3 |
 //! | `postgres` | a real PostgreSQL that is thrown away |
 //! | `table` | who passed where |
 
 mod explored;
 mod foreseen;
+mod logged;
 mod postgres;
 mod program;
 mod served;

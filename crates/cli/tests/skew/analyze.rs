@@ -385,6 +385,15 @@ fn sessions_may_break_what_independent_transactions_do_not() {
     assert!(ran.out.contains("robust") && ran.out.contains("transactions are independent"), "{}", ran.out);
     let ran = folder.skew(&[&snapshot[..], &["--sessions"]].concat()).expect(3);
     assert!(ran.out.contains("two transactions of one session keep their order"), "{}", ran.out);
+    folder.write(
+        "locked.sql",
+        "CREATE TABLE t (id INT PRIMARY KEY, v INT NOT NULL); INSERT INTO t VALUES (1, 0), (2, 0);
+         CREATE PROCEDURE raise(IN k INT) BEGIN UPDATE t SET v = v + 1 WHERE id = k; END;
+         CREATE PROCEDURE take(IN k INT, OUT o INT) BEGIN SELECT v INTO o FROM t WHERE id = k FOR UPDATE; END;",
+    );
+    let ran = folder.skew(&["analyze", "locked.sql", "--level", "postgres:read-committed", "--sessions"]).expect(0);
+    let told = ran.out.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(told.contains("robust") && told.contains("the order of commits is a serial one"), "{told}");
 }
 
 #[test]

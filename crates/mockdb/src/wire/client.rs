@@ -157,6 +157,7 @@ impl WireClient {
     /// The simple protocol: all statements of a text.
     async fn query(&mut self, text: &str) -> Result<(), Gone> {
         self.portals.remove("");
+        self.hall.statements.said(self.process, text);
         match self.query_all(text).await {
             Ok(()) => {}
             Err(Trouble::Error(error)) => self.failed(&error, text),
@@ -518,6 +519,7 @@ impl WireClient {
 
     /// Tells of an error, which is the end of the transaction.
     pub(crate) fn failed(&mut self, error: &SqlError, sql: &str) {
+        self.hall.statements.failed(self.process, &error.message, sql);
         self.connection.fail(&mut self.hall.database.work());
         if let Some(gate) = self.hall.gate.as_ref().filter(|_| error.state == SqlState::FEATURE_NOT_SUPPORTED) {
             gate.refuse(self.process, &error.message);
@@ -569,6 +571,7 @@ impl WireClient {
 impl Drop for WireClient {
     fn drop(&mut self) {
         self.hall.leave(self.process);
+        self.hall.statements.left(self.process);
         self.hall.database.take_down(self.session);
         self.connection.disconnect(&mut self.hall.database.work());
         if let Some(turnstile) = &self.hall.turnstile {

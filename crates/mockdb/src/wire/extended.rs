@@ -279,6 +279,7 @@ impl WireClient {
         };
         if matches!(portal.progress, PortalProgress::Ready) {
             self.connection.begin_block();
+            self.hall.statements.executed(self.process, &statement.text, prepared, &portal.parameters);
             if let Some(copy) = prepared.copy() {
                 let tag = self.copy(prepared, copy).await?;
                 portal.progress = PortalProgress::Done;

@@ -3,6 +3,7 @@
 use super::gate::Gate;
 use super::running::Running;
 use super::schedule::Turnstile;
+use super::statements::StatementLog;
 use super::{Schedule, WireSettings};
 use crate::chance::{Chance, Stream};
 use crate::database::Database;
@@ -65,6 +66,8 @@ pub(crate) struct Hall {
     delays: Mutex<Chance>,
     /// How many clients there ever were.
     pub(crate) connections: AtomicU64,
+    /// What they say.
+    pub(crate) statements: StatementLog,
 }
 
 impl Hall {
@@ -82,6 +85,7 @@ impl Hall {
         let running = Arc::new(Running::default());
         let asked = Arc::clone(&running);
         database.store.set_brake(Box::new(move || asked.is_closing()));
+        let statements = StatementLog::begin(database.statements.take());
         Hall {
             database: Shared::new(database),
             settings,
@@ -93,6 +97,7 @@ impl Hall {
             last_process: AtomicI32::new(0),
             delays: Mutex::new(Chance::new(seed, Stream::Delays)),
             connections: AtomicU64::new(0),
+            statements,
         }
     }
 

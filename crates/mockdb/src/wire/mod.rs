@@ -39,6 +39,7 @@ mod schedule;
 mod scram;
 mod settings;
 mod startup;
+mod statements;
 mod value;
 
 pub use attendance::{Attendance, Roll};

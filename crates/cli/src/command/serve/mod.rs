@@ -5,12 +5,14 @@
 //!   skew serve --http             the same for keys and values over HTTP              http
 //!   skew serve -- command         a fresh database for every run of the command       runs
 //!   skew serve --predict -- command   one passing run in, a failing one out           predict
+//!   skew serve --analyze -- command   one run in, what its transactions could do out  analyze
 //! ```
 //!
 //! Everything that was recorded up to any moment is a valid history, so nothing has to be finished, and a server that is killed leaves a
 //! file that can be checked. The file is in its place from the moment at which the server listens: one that cannot start destroys nothing.
 
 mod alone;
+mod analyze;
 mod http;
 mod predict;
 mod runs;
@@ -47,7 +49,8 @@ const OF_CHANCE: &str = "runs jobs replay seed chooser record choices schedule d
     curl -d '{\"session\":\"ann\",\"key\":\"x\",\"value\":1}' http://127.0.0.1:PORT/put\n\n\
     Exit codes: 0 the server was stopped, or every run of the command went well; 1 a run failed; 2 bad usage or input; 3 interrupted\n\
     With --predict: 0 no run that could have been fails; 1 one does, or the recorded one is bad already; 2 bad usage or input; \
-    3 interrupted, or not all could be tried")]
+    3 interrupted, or not all could be tried\n\
+    With --analyze: those of `skew analyze`")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     given: Given<Arguments>,
@@ -151,6 +154,12 @@ pub(crate) struct Arguments {
     /// Let each read return what it returns in this history, in the same order of transactions
     #[arg(long, value_name = "FILE", requires = "command", conflicts_with = "predict", conflicts_with_all = OF_CHANCE.split(' '))]
     foretold: Option<PathBuf>,
+    /// Run the command once with ordinary reads, and analyse what it says to its database, as `skew analyze` does with a log
+    #[arg(long, requires = "command", conflicts_with_all = ["predict", "foretold"], conflicts_with_all = OF_CHANCE.split(' '))]
+    analyze: bool,
+    /// With --analyze: write what the command says to this file, a log for `skew analyze`
+    #[arg(long, value_name = "FILE", requires = "analyze")]
+    statements: Option<PathBuf>,
     /// With --http: how long a request waits for a lock
     #[arg(long, default_value = "10s", value_parser = clock::parse_duration, value_name = "TIME")]
     lock_wait: Duration,
@@ -192,6 +201,8 @@ impl Replayed for Arguments {
         ("replays", "only of --predict"),
         ("stones", "only of --predict"),
         ("save", SHOWN),
+        ("analyze", "what the command says is analysed, and no run of it is shown"),
+        ("statements", "only of --analyze"),
     ];
     const ORDER: &'static [&'static str] = &[
         "level",
@@ -227,6 +238,7 @@ impl Arguments {
             true => http::serve(&self, console),
             false if self.command.is_empty() => alone::serve(&self, console),
             false if self.predict || self.foretold.is_some() => predict::serve(&self, console),
+            false if self.analyze => analyze::serve(&self, console),
             false => runs::serve(&self, console),
         });
         console.conclude(served)

@@ -49,7 +49,7 @@ pub(super) fn serve(arguments: &Arguments, console: &mut Console) -> Result<Exit
     Ok(report.conclusion().into())
 }
 
-fn serve_settings(arguments: &Arguments) -> Result<ServeSettings, Complaint> {
+pub(super) fn serve_settings(arguments: &Arguments) -> Result<ServeSettings, Complaint> {
     let database = arguments.database(None)?;
     Ok(ServeSettings {
         database: DatabaseSettings { level: Some(level(arguments)), ..database },
