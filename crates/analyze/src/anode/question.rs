@@ -24,7 +24,7 @@ use crate::transaction::Transactions;
 use crate::witness::DependencyKind;
 use skew_check::Budget;
 
-/// Growing a path may take one in so many of the steps that there are for its question.
+/// A path may grow for a tenth of the steps that its question has.
 const GROWING: u64 = 10;
 
 /// A question about instances of some of the procedures, which are told by number.
