@@ -197,8 +197,7 @@ impl ExploredProgram<'_> {
             level.tally.assertions.iter().any(|found| found.runs > 0)
                 || (self.terms.fails_against && level.tally.violating.runs > 0)
         };
-        let open =
-            |level: &UnfinishedLevel| !level.left.is_empty() || level.tally.is_open() || self.is_coarse(level);
+        let open = |level: &UnfinishedLevel| !level.left.is_empty() || level.tally.is_open() || self.is_coarse(level);
         let levels = &explored.levels;
         Conclusion::judged(levels.iter().any(failed), self.has_unasked() || levels.iter().any(open))
     }

@@ -56,7 +56,8 @@ impl ExploredProgram<'_> {
         pace: Pace,
         progress: &mut dyn FnMut(&str),
     ) -> Result<(), Complaint> {
-        let is_of_engine = |level: &UnfinishedLevel| self.isolation(level).is_ok_and(|level| level.of_engine().is_some());
+        let is_of_engine =
+            |level: &UnfinishedLevel| self.isolation(level).is_ok_and(|level| level.of_engine().is_some());
         if let Algorithm::Swaps { jobs: 2.. } = algorithm
             && unfinished.levels.iter().all(is_of_engine)
         {
