@@ -56,6 +56,7 @@ impl Asking<'_> {
             let calls = finding.transactions.iter().enumerate();
             KnownFinding {
                 run: None,
+                changes: Vec::new(),
                 kept: None,
                 calls: calls.map(|(number, name)| format!("t{} {name}", number + 1)).collect(),
                 safe_at: Vec::new(),
