@@ -32,6 +32,8 @@ pub struct Movable {
     pub is_under_way: bool,
     /// Whether it is in the middle of a statement.
     pub is_within_statement: bool,
+    /// How many statements its transaction has said that are answered, of a program that remembers them.
+    pub said: usize,
 }
 
 /// Says who takes the next step: a place in the list, which is never empty.
@@ -163,7 +165,8 @@ impl<'p, P: Explorable + ?Sized> Playing<'p, P> {
 
     fn movable(&self, node: &ServerNode<P::Left>, number: Number, is_within_statement: bool) -> Movable {
         let session = self.runner.outline.places[number as usize].session;
-        Movable { session, is_under_way: node.steps.contains(&number), is_within_statement }
+        let said = node.said(number);
+        Movable { session, is_under_way: node.steps.contains(&number), is_within_statement, said }
     }
 
     /// A transaction is over: its session tries again, or goes on with the next call.

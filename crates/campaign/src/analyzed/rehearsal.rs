@@ -127,22 +127,28 @@ impl Stage<'_> {
         }
     }
 
-    /// Whose statements are sent one after the other: as in the run, with those that a change adds or drops.
-    fn order(&self, change: &FixChange) -> VecDeque<usize> {
+    /// Whose statements are sent one after the other, and which of its statements each is: as in the run, with those that a change adds or drops.
+    fn order(&self, change: &FixChange) -> VecDeque<(usize, usize)> {
         let more = match change {
             FixChange::Text(_, more) => &more[..],
             FixChange::Levels(_) => &[],
         };
         let statements = &self.typed.statements;
+        let mut sent: BTreeMap<usize, usize> = BTreeMap::new();
         let mut order = VecDeque::new();
         for moment in self.typed.moments() {
             let TypedMoment::Sent(number) = moment else { continue };
-            let is_opening = statements[number].place.is_none()
-                && statements[number + 1..].iter().any(|one| one.session == statements[number].session);
+            let session = statements[number].session;
+            let is_opening =
+                statements[number].place.is_none() && statements[number + 1..].iter().any(|one| one.session == session);
             let line = statements[number].place.map(|place| place.line);
             let more: i32 = more.iter().filter(|(at, _)| Some(*at) == line).map(|(_, more)| more).sum();
             let times = if is_opening { 0 } else { (1 + more).max(0) };
-            order.extend((0..times).map(|_| statements[number].session));
+            for _ in 0..times {
+                let sent = sent.entry(session).or_default();
+                order.push_back((session, *sent));
+                *sent += 1;
+            }
         }
         order
     }
@@ -210,13 +216,12 @@ fn is_call(call: &str, procedure: &str) -> bool {
 /// Makes sessions send their statements in an order, as far as they can.
 #[derive(Default)]
 struct Forcing {
-    order: VecDeque<usize>,
-    /// Who was chosen last, unless in the middle of a statement.
-    last: Option<usize>,
+    /// Whose statement is next, and which of its statements it is.
+    order: VecDeque<(usize, usize)>,
+    /// Who was chosen last, unless in the middle of a statement, and with which statement.
+    last: Option<(usize, usize)>,
     /// Who could not move in this turn.
     tried: Vec<usize>,
-    /// How many statements each session has begun.
-    begun: BTreeMap<usize, usize>,
     /// Who waits, with which of its statements.
     waiting: BTreeMap<usize, usize>,
     /// Statements, as session and number, that begin to wait before the next one is sent.
@@ -237,31 +242,32 @@ impl Forcing {
         }
         match last {
             // It waits, or it is over.
-            Some(session) if place(session).is_none() => {
+            Some((session, number)) if place(session).is_none() => {
                 self.tried.push(session);
-                let number = self.begun.get(&session).copied().unwrap_or_default().saturating_sub(1);
                 if self.waiting.insert(session, number).is_none() {
                     self.pending.push((session, number));
                 }
             }
-            Some(session) => {
+            Some((session, _)) => {
                 self.waiting.remove(&session);
                 self.tried.clear();
             }
             None => self.tried.clear(),
         }
-        let again = self.waiting.keys().copied().find(|one| !self.tried.contains(one) && place(*one).is_some());
-        if let Some(session) = again {
-            self.last = Some(session);
+        let again = self.waiting.iter().find(|(one, _)| !self.tried.contains(one) && place(**one).is_some());
+        if let Some((&session, &number)) = again {
+            self.last = Some((session, number));
             return place(session).unwrap_or_default();
         }
-        while let Some(session) = self.order.pop_front() {
-            let Some(place) = place(session).filter(|_| !self.waiting.contains_key(&session)) else { continue };
-            let begun = self.begun.entry(session).or_default();
-            *begun += 1;
-            let next = (session, *begun - 1);
+        while let Some(&(session, number)) = self.order.front() {
+            let is_next = |place: &usize| able[*place].said <= number && !self.waiting.contains_key(&session);
+            let Some(place) = place(session).filter(is_next) else {
+                self.order.pop_front();
+                continue;
+            };
+            let next = (session, able[place].said);
             self.earlier.extend(self.pending.drain(..).map(|one| (one, next)));
-            self.last = Some(session);
+            self.last = Some(next);
             return place;
         }
         0
