@@ -136,6 +136,12 @@ impl RowEffect {
         is_own && !self.writes.is_empty() && !self.table.contains('@')
     }
 
+    /// Whether it is a look of the statement at other rows than those that it changes. A foreign key looks, too, and an error is all that it does.
+    pub(crate) fn decides(&self) -> bool {
+        let is_key = self.table.contains('@') || self.lock == LockStrength::KeyShare || self.at_commit;
+        self.looking == Looking::Statement && self.writes.is_empty() && !is_key
+    }
+
     /// Whether it is a look that ON CONFLICT takes.
     pub(crate) fn is_forgotten(&self) -> bool {
         self.looking == Looking::Forgotten && self.writes.is_empty()

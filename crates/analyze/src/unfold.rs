@@ -575,13 +575,13 @@ impl OpenPath {
         self
     }
 
-    /// What is known of the count after a statement that went one of its ways: ON CONFLICT DO NOTHING has touched nothing, and of several rows nothing
-    /// is known.
+    /// What is known of the count after a statement that went one of its ways: ON CONFLICT DO NOTHING has touched nothing. Of several rows, and where
+    /// rows of another table decide, nothing is known.
     fn counted(&mut self, step: &TransactionStep, way: &[RowEffect]) {
         if matches!(step.action, FlowAction::Branch(_)) {
             return;
         }
-        let changes = way.iter().filter(|effect| effect.changes_rows()).count();
+        let changes = way.iter().filter(|effect| effect.changes_rows() || effect.decides()).count();
         let is_skipped = step.ways.len() == 2 && !way.is_empty() && way.iter().all(RowEffect::is_forgotten);
         if is_skipped {
             self.counts.insert(0, false);

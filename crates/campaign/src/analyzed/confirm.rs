@@ -312,7 +312,13 @@ fn cycle(found: &Counterexample) -> Option<Vec<RunDependency>> {
     let told = |edge: &Told| {
         let key = history.key_name(edge.key?).to_string();
         let table = key.split(['/', '@']).next().unwrap_or_default().to_owned();
+        // Who reads a row in order to change it is told by the change.
+        let changes = |writer: Writer| match writer {
+            Writer::Transaction(one) => history.events_of(one).iter().any(|it| !it.is_read() && Some(it.key) == edge.key),
+            Writer::Initial => false,
+        };
         let kind = match edge.kind {
+            skew_check::DependencyKind::ReadsFrom if changes(edge.to) => DependencyKind::Replaces,
             skew_check::DependencyKind::ReadsFrom => DependencyKind::ReadsFrom,
             skew_check::DependencyKind::VersionOrder => DependencyKind::Replaces,
             skew_check::DependencyKind::Overwrites => DependencyKind::Overwrites,

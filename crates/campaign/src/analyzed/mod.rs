@@ -75,6 +75,8 @@ pub struct AnalyzeSettings {
     up_to: usize,
     /// A level of the user's own.
     specification: Option<Specification>,
+    /// Whether the user can have programs kept.
+    keeps_programs: bool,
 }
 
 impl AnalyzeSettings {
@@ -101,7 +103,7 @@ impl AnalyzeSettings {
     /// Some levels and how to look at them; without levels, those that are usual for a program.
     pub fn new(levels: Vec<IsolationLevel>, options: UnfoldOptions, sessions: bool, fails_on_potential: bool) -> Self {
         let up_to = BoundedOptions::default().up_to;
-        AnalyzeSettings { levels, options, sessions, fails_on_potential, up_to, specification: None }
+        AnalyzeSettings { levels, options, sessions, fails_on_potential, up_to, specification: None, keeps_programs: true }
     }
 
     /// The same with cycles of up to so many transactions at the papers' levels, and with a level of the user's own: its file, and the text.
@@ -114,6 +116,11 @@ impl AnalyzeSettings {
         });
         self.specification = read.transpose()?;
         self.refusal().map_or(Ok(self), Err)
+    }
+
+    /// The same where no programs can be kept, so that nobody is told how.
+    pub fn keeping_nothing(self) -> AnalyzeSettings {
+        AnalyzeSettings { keeps_programs: false, ..self }
     }
 
     /// What is wrong with these settings, if anything is.

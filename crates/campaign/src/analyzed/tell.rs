@@ -75,8 +75,8 @@ impl Analyzed {
         }
         let _ = match known.replay(level) {
             Some(line) if known.kept.is_some() => writeln!(out, "  {faint}See it: {line}{end}"),
-            Some(_) => writeln!(out, "  {faint}To have the program that shows it: --keep DIR{end}"),
-            None => Ok(()),
+            Some(_) if self.settings.keeps_programs => writeln!(out, "  {faint}To have the program that shows it: --keep DIR{end}"),
+            _ => Ok(()),
         };
     }
 

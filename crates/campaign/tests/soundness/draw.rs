@@ -36,12 +36,16 @@ fn tables(random: &mut Random, wealth: Wealth) -> String {
         Wealth::Rich if random.index(8) == 0 => ", twice INT GENERATED ALWAYS AS (a + a) STORED",
         _ => "",
     };
+    let partial = match wealth {
+        Wealth::Rich if random.index(6) == 0 => "CREATE UNIQUE INDEX of_some ON u (t) WHERE a = 1;\n",
+        _ => "",
+    };
     let rows = if random.index(3) == 0 { "" } else { "INSERT INTO c VALUES (1, 1, 0), (1, 2, 1);\n" };
     format!(
         "CREATE TABLE t (id INT PRIMARY KEY, a INT NOT NULL{generated}, b INT NOT NULL{check});
 CREATE TABLE u (id INT PRIMARY KEY, {code}, {parent}, a INT NOT NULL);
 CREATE TABLE c (t INT, n INT, a INT NOT NULL, PRIMARY KEY (t, n));
-INSERT INTO t (id, a, b) VALUES (1, 0, 1), (2, 1, 0);
+{partial}INSERT INTO t (id, a, b) VALUES (1, 0, 1), (2, 1, 0);
 INSERT INTO u VALUES (1, 1, 1, 0), (2, 2, 2, 1);
 {rows}"
     )
@@ -94,7 +98,10 @@ fn common(random: &mut Random) -> String {
 /// What only some understand, or what is rare.
 fn rich(random: &mut Random) -> String {
     let number = pick(random, &["p", "q", "x"]);
-    match random.index(12) {
+    match random.index(15) {
+        12 => format!("SELECT COUNT(*) INTO z FROM u WHERE code = {number};"),
+        13 => format!("SELECT id INTO x FROM u WHERE code = {number};"),
+        14 => format!("SELECT a INTO z FROM t WHERE id = {number} FOR KEY SHARE;"),
         0 => "INSERT INTO c SELECT t, 3, a FROM u WHERE u.id = p;".to_owned(),
         1 => "INSERT INTO u SELECT 2 + p, NULL, t.id, t.a FROM t WHERE t.id = q AND t.b = 1;".to_owned(),
         2 => format!("UPDATE t SET a = u.a FROM u WHERE u.id = {number} AND t.id = u.t;"),
@@ -121,7 +128,11 @@ fn body(random: &mut Random, wealth: Wealth) -> String {
     let mut body = String::new();
     for _ in 0..1 + random.index(3) {
         let (one, other) = (statement(random, wealth), statement(random, wealth));
-        body += &match random.index(16) {
+        body += &match random.index(20) {
+            5 => format!("  {other} IF ROW_COUNT() = 0 THEN {one} END IF;\n"),
+            6 => format!("  {other} IF ROW_COUNT() > 0 THEN {one} END IF;\n"),
+            7 => format!("  {other} SET n = ROW_COUNT(); IF n = 0 THEN SIGNAL SQLSTATE '45000'; END IF; {one}\n"),
+            8 => format!("  {one} IF z = 0 THEN SIGNAL SQLSTATE '45000'; END IF;\n"),
             0 => format!("  IF z = 1 THEN {one} END IF;\n"),
             1 => format!("  IF z > 0 THEN {one} ELSE {other} END IF;\n"),
             2 => format!("  IF EXISTS (SELECT 1 FROM u WHERE a = 1) THEN {one} END IF;\n"),

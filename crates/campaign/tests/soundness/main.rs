@@ -11,7 +11,8 @@
 //! | `draw` | the programs |
 //! | `oracle` | what the explorer has of them |
 //!
-//! `SKEW_PROGRAMS` says how many programs, `SKEW_SEED` with which to begin; a contradiction is told with its program.
+//! `SKEW_PROGRAMS` says how many programs, `SKEW_SEED` with which to begin; a contradiction is told with its program. `benchmarks/soundness.py` asks
+//! about many.
 
 mod draw;
 mod oracle;
@@ -26,8 +27,11 @@ use skew_history::IsolationLevel;
 use skew_testing::say;
 use std::collections::BTreeMap;
 
+/// How many programs without being told.
+const PROGRAMS: u64 = 30;
+
 /// Calls that are drawn for each answer.
-const TRIES: usize = 4;
+const TRIES: usize = 3;
 
 const POSTGRES: [&str; 3] = ["postgres:read-committed", "postgres:repeatable-read", "postgres:serializable"];
 const PAPERS: [&str; 5] = ["read-atomic", "causal", "prefix", "psi", "snapshot"];
@@ -180,14 +184,17 @@ fn compare(name: &str, levels: &[&str], programs: u64, wealth: impl Fn(u64) -> W
 #[test]
 fn answers_about_postgresql_are_not_contradicted() {
     let wealth = |seed: u64| if seed % 2 == 0 { Wealth::Rich } else { Wealth::Common };
-    let account = compare("PostgreSQL's levels", &POSTGRES, from_environment("SKEW_PROGRAMS", 60), wealth);
+    let account = compare("PostgreSQL's levels", &POSTGRES, from_environment("SKEW_PROGRAMS", PROGRAMS), wealth);
     assert!(account.contradictions.is_empty(), "{}", account.contradictions[0]);
-    assert!(account.of("robust") > 20 && account.of("confirmed and replayed") > 10, "{:?}", account.counts);
+    let is_enough = account.of("robust") > 10 && account.of("confirmed and replayed") > 0;
+    assert!(account.of("programs") < 15 || is_enough, "{:?}", account.counts);
 }
 
 #[test]
 fn answers_about_the_levels_of_papers_are_not_contradicted() {
-    let account = compare("the papers' levels", &PAPERS, from_environment("SKEW_PROGRAMS", 40), |_| Wealth::Common);
+    let programs = from_environment("SKEW_PROGRAMS", PROGRAMS);
+    let account = compare("the papers' levels", &PAPERS, programs, |_| Wealth::Common);
     assert!(account.contradictions.is_empty(), "{}", account.contradictions[0]);
-    assert!(account.of("robust") + account.of("none-up-to-k") > 10, "{:?}", account.counts);
+    let is_enough = account.of("robust") + account.of("none-up-to-k") > 5;
+    assert!(account.of("programs") < 15 || is_enough, "{:?}", account.counts);
 }

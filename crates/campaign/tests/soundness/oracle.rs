@@ -9,7 +9,7 @@ use skew_program::{CallOutcome, ParameterMode, Program};
 use std::collections::BTreeSet;
 
 /// Of one program so many runs are looked at.
-const MOST_RUNS: usize = 1_500;
+const MOST_RUNS: usize = 1_000;
 
 /// Steps of the checker for one run.
 const CHECK: u64 = 1_000_000;
