@@ -21,6 +21,7 @@
 //! | `walk`, `statement` | how an instance goes through its procedure, and what it does there |
 //! | `ground`, `conflict` | who sees which rows; when two accesses are a dependency |
 //! | `counter` | numbers that only grow |
+//! | `opinion` | another solver that is asked the same |
 //! | `specification` | levels, and a user's own |
 //! | `encoding`, `question`, `prove` | instances and edges; what is asked; what the answers prove |
 
@@ -30,6 +31,7 @@ mod conflict;
 mod counter;
 mod encoding;
 mod ground;
+mod opinion;
 mod prove;
 mod question;
 mod shape;
@@ -39,7 +41,8 @@ mod specification;
 mod statement;
 mod walk;
 
-pub use prove::{BoundedOptions, InductiveProof};
+pub use opinion::OtherSolver;
+pub use prove::{BoundedOptions, InductiveProof, SmallestCycle};
 pub use question::{BoundedAnalysis, BoundedQuestion, FoundEdge, FoundInstances, QuestionOutcome};
 pub use smtlib::SmtAnswer;
 pub use specification::{PAPER_LEVELS, Specification, SpecificationError};

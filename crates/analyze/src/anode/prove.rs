@@ -27,6 +27,17 @@ impl Default for BoundedOptions {
     }
 }
 
+/// What looking for cycles came to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SmallestCycle {
+    /// This one, of so many instances.
+    Found(FoundInstances, usize),
+    /// There is none of up to so many instances; why no more were looked at.
+    None(usize, Option<String>),
+    /// Two solvers do not agree.
+    Disputed(String),
+}
+
 /// A proof by taking procedures away.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct InductiveProof {
@@ -37,16 +48,18 @@ pub struct InductiveProof {
 }
 
 impl BoundedAnalysis {
-    /// The smallest cycle of up to so many instances, if one is found; how many were looked at to the end.
-    pub fn smallest_cycle(&self, options: BoundedOptions) -> (Option<FoundInstances>, usize) {
+    /// The smallest cycle of up to so many instances, if one is found.
+    pub fn smallest_cycle(&self, options: BoundedOptions) -> SmallestCycle {
+        let mut looked_at = 1;
         for size in 2..=options.up_to {
             match self.ask(&BoundedQuestion::Cycle(vec![self.everything(); size]), Budget::steps(options.steps)) {
-                QuestionOutcome::Found(found) => return (Some(found), size),
-                QuestionOutcome::None => {}
-                QuestionOutcome::Unknown => return (None, size - 1),
+                QuestionOutcome::Found(found) => return SmallestCycle::Found(found, size),
+                QuestionOutcome::None => looked_at = size,
+                QuestionOutcome::Unknown(reason) => return SmallestCycle::None(looked_at, Some(reason)),
+                QuestionOutcome::Disputed(reason) => return SmallestCycle::Disputed(reason),
             }
         }
-        (None, options.up_to)
+        SmallestCycle::None(looked_at, None)
     }
 
     /// A proof that there is no cycle at all, by induction along ar.
@@ -92,24 +105,35 @@ impl BoundedAnalysis {
 
     /// Everything that can be said, the cycle or its absence first.
     pub fn answers(&self, options: BoundedOptions) -> Vec<Answer> {
-        let (found, looked_at) = self.smallest_cycle(options);
-        let mut answers = Vec::new();
-        let verdict = match (&found, looked_at) {
-            (Some(_), _) => AnalysisVerdict::Anomaly,
-            (None, 0 | 1) => {
-                AnalysisVerdict::Unknown("the solver's budget ended before two instances were looked at".to_owned())
-            }
-            _ => AnalysisVerdict::NoneUpToK,
-        };
-        let findings: Vec<Finding> = found.iter().map(|found| self.finding(found)).collect();
-        answers.push(self.answer(AnalysisEngine::Bounded, verdict, Some(looked_at), findings));
-        if found.is_some() || looked_at < 2 {
-            return answers;
+        let mut answers = self.said(options);
+        if let Some(reason) = self.second.as_ref().and_then(|second| second.contradiction()) {
+            answers = vec![self.unknown(reason)];
         }
+        let told = self.second.as_ref().map(|second| second.told());
+        answers.iter_mut().for_each(|answer| answer.covers.extend(told.clone()));
+        answers
+    }
+
+    fn said(&self, options: BoundedOptions) -> Vec<Answer> {
+        let (looked_at, ended) = match self.smallest_cycle(options) {
+            SmallestCycle::Found(found, size) => {
+                let finding = vec![self.finding(&found)];
+                return vec![self.answer(AnalysisEngine::Bounded, AnalysisVerdict::Anomaly, Some(size), finding)];
+            }
+            SmallestCycle::Disputed(reason) => return vec![self.unknown(reason)],
+            SmallestCycle::None(looked_at, ended) => (looked_at, ended),
+        };
+        if looked_at < 2 {
+            let before = "before two transactions were looked at";
+            return vec![self.unknown(format!("{} {before}", ended.unwrap_or_default()))];
+        }
+        let mut none =
+            self.answer(AnalysisEngine::Bounded, AnalysisVerdict::NoneUpToK, Some(looked_at), Vec::new());
+        none.covers.extend(ended.map(|reason| format!("of more than {looked_at} transactions: {reason}")));
+        let mut answers = vec![none];
         if let Some(pair) = self.excluded_pair(options.steps) {
             let reason = format!("its rules let no two transactions {} run at all", self.names(&pair));
-            let unknown = AnalysisVerdict::Unknown(reason);
-            return vec![self.answer(AnalysisEngine::Bounded, unknown, None, Vec::new())];
+            return vec![self.unknown(reason)];
         }
         if let Some(proof) = self.inductive(options.steps) {
             let mut answer = self.answer(AnalysisEngine::Inductive, AnalysisVerdict::Robust, None, Vec::new());
@@ -122,6 +146,10 @@ impl BoundedAnalysis {
             answers.push(answer);
         }
         answers
+    }
+
+    fn unknown(&self, reason: String) -> Answer {
+        self.answer(AnalysisEngine::Bounded, AnalysisVerdict::Unknown(reason), None, Vec::new())
     }
 
     fn answer(

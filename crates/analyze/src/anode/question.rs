@@ -16,6 +16,7 @@
 use super::claims::Claim;
 use super::counter::{self, Counter};
 use super::encoding::{EdgeWay, Encoding};
+use super::opinion::{OtherSolver, SecondOpinion};
 use super::shape::ProgramShape;
 use super::smtlib;
 use super::solve::{ClaimModel, ClaimOutcome, solve};
@@ -23,6 +24,8 @@ use super::specification::Specification;
 use crate::transaction::Transactions;
 use crate::witness::DependencyKind;
 use skew_check::Budget;
+use std::fmt;
+use std::rc::Rc;
 
 /// A path may grow for a tenth of the steps that its question has.
 const GROWING: u64 = 10;
@@ -49,8 +52,10 @@ pub enum QuestionOutcome {
     Found(FoundInstances),
     /// There is none.
     None,
-    /// It is not known.
-    Unknown,
+    /// It is not known, for this reason.
+    Unknown(String),
+    /// One is found here, and another solver does not confirm it; or the two contradict each other.
+    Disputed(String),
 }
 
 /// Instances that depend on each other.
@@ -92,6 +97,7 @@ pub struct BoundedAnalysis {
     pub(crate) specification: Specification,
     pub(crate) shape: ProgramShape,
     pub(crate) counters: Vec<Counter>,
+    pub(crate) second: Option<SecondOpinion>,
 }
 
 impl BoundedAnalysis {
@@ -107,7 +113,7 @@ impl BoundedAnalysis {
         let shape = ProgramShape::of(&transactions)?;
         let seen = specification.has("psi") || specification.has("snapshot");
         let counters = if seen { counter::counters(&transactions, &shape) } else { Vec::new() };
-        Ok(BoundedAnalysis { transactions, specification, shape, counters })
+        Ok(BoundedAnalysis { transactions, specification, shape, counters, second: None })
     }
 
     /// All procedures by number.
@@ -120,11 +126,20 @@ impl BoundedAnalysis {
         self.transactions.procedures.iter().position(|flow| flow.name == name)
     }
 
-    /// Asks the solver of this project.
+    /// The same with a second opinion: what two solvers do not agree about is not known.
+    pub fn with_second(self, solver: Rc<dyn OtherSolver>) -> BoundedAnalysis {
+        BoundedAnalysis { second: Some(SecondOpinion::of(solver)), ..self }
+    }
+
+    /// Asks the solver of this project, and the other one where there is one.
     pub fn ask(&self, question: &BoundedQuestion, budget: Budget<'_>) -> QuestionOutcome {
-        match self.grown(question, budget) {
+        let ours = match self.grown(question, budget) {
             Some(found) => QuestionOutcome::Found(found),
             None => self.ask_among(question, question.allowed(), budget),
+        };
+        match &self.second {
+            Some(second) => second.weigh(question, ours, || self.text(question)),
+            None => ours,
         }
     }
 
@@ -141,7 +156,7 @@ impl BoundedAnalysis {
             let question = BoundedQuestion::Path(longer, pool.clone());
             found = match self.ask_among(&question, (0..=longer).map(of).collect(), budget) {
                 QuestionOutcome::Found(found) => Some(found),
-                QuestionOutcome::None | QuestionOutcome::Unknown => return None,
+                QuestionOutcome::None | QuestionOutcome::Unknown(_) | QuestionOutcome::Disputed(_) => return None,
             };
         }
         found
@@ -153,7 +168,7 @@ impl BoundedAnalysis {
         match solve(&asked.encoding.ground.claims, budget) {
             ClaimOutcome::Satisfied(model) => QuestionOutcome::Found(self.told(&asked, &model)),
             ClaimOutcome::Impossible => QuestionOutcome::None,
-            ClaimOutcome::Exhausted => QuestionOutcome::Unknown,
+            ClaimOutcome::Exhausted => QuestionOutcome::Unknown("the solver's budget ended".to_owned()),
         }
     }
 
@@ -206,7 +221,24 @@ impl BoundedAnalysis {
     }
 }
 
+impl fmt::Display for BoundedQuestion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "a {}", self.thing())
+    }
+}
+
 impl BoundedQuestion {
+    /// What is asked for, in words: `cycle of 3 transactions`.
+    pub(crate) fn thing(&self) -> String {
+        match self {
+            BoundedQuestion::Cycle(all) => format!("cycle of {} transactions", all.len()),
+            BoundedQuestion::Path(length, _) => format!("path of {length} dependencies"),
+            BoundedQuestion::Against(..) => "dependency on an earlier transaction".to_owned(),
+            BoundedQuestion::Triple(_) => "triple that leads back".to_owned(),
+            BoundedQuestion::Together(_) => "run of two transactions".to_owned(),
+        }
+    }
+
     /// The procedures that each instance may run.
     fn allowed(&self) -> Vec<Vec<usize>> {
         match self {

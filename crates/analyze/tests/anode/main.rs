@@ -48,6 +48,6 @@ fn is_found(outcome: &QuestionOutcome) -> bool {
     match outcome {
         QuestionOutcome::Found(_) => true,
         QuestionOutcome::None => false,
-        QuestionOutcome::Unknown => panic!("the budget ended"),
+        QuestionOutcome::Unknown(reason) | QuestionOutcome::Disputed(reason) => panic!("{reason}"),
     }
 }

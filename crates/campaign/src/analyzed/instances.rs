@@ -7,6 +7,7 @@ use super::{AnsweredQuestion, KnownFinding, suppress};
 use skew_analyze::anode::{BoundedAnalysis, BoundedOptions, Specification};
 use skew_analyze::{AnalysisEngine, AnalysisVerdict, Answer, Transactions};
 use skew_history::IsolationLevel;
+use std::rc::Rc;
 
 /// The levels of papers, with the names that their constraints have.
 pub(super) const LEVELS: [(IsolationLevel, &str); 6] = [
@@ -44,6 +45,10 @@ impl Asking<'_> {
         let analysis = match BoundedAnalysis::new(Transactions::of(&self.text.program), specification) {
             Ok(analysis) => analysis,
             Err(reason) => return unknown(reason),
+        };
+        let analysis = match &self.settings.solver {
+            Some(solver) => analysis.with_second(Rc::clone(solver)),
+            None => analysis,
         };
         let options = BoundedOptions { up_to: self.settings.up_to, ..BoundedOptions::default() };
         let Some(mut answer) = analysis.answers(options).pop() else { return unknown("nothing was asked".to_owned()) };
