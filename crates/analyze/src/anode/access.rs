@@ -10,7 +10,9 @@
 //! A *record* is a name for a row: a table and values for its key. Two names may be names of one row; whether they are is a claim about values.
 
 use super::claims::{Claim, Claims, ValueNumber};
+use super::moment::{AccessMoment, PointNumber, Viewer};
 use super::shape::{ColumnBits, Existence};
+use crate::effect::LockStrength;
 use rustc_hash::FxHashMap;
 
 /// A record, by number.
@@ -111,4 +113,14 @@ pub(crate) struct RowAccess {
     pub(crate) own_columns: bool,
     /// Whether nobody asks if the row was there: a DELETE whose count is not looked at.
     pub(crate) is_blind: bool,
+    /// How rows are locked beyond what writes lock.
+    pub(crate) lock: LockStrength,
+    /// Whether a constraint looks, at what is there now.
+    pub(crate) is_latest: bool,
+    /// Who looks for what is read.
+    pub(crate) viewer: Viewer,
+    /// When rows are taken, where that is a matter of time.
+    pub(crate) moment: Option<AccessMoment>,
+    /// When its statement begins, where that is a matter of time.
+    pub(crate) begins: Option<PointNumber>,
 }

@@ -76,11 +76,14 @@ impl Ground<'_> {
     }
 
     /// The record is there for an access.
-    fn present(&mut self, one: Numbered<'_>, record: RecordNumber) -> Claim {
+    pub(crate) fn present(&mut self, one: Numbered<'_>, record: RecordNumber) -> Claim {
         let record = Ground::named(one.access, record);
         match one.access.own_rows {
             true => self.about(About::There(one.access.instance, one.number, record)),
-            false => self.alive(one.access.instance, record),
+            false => {
+                let viewer = self.view(one, record);
+                self.alive(viewer, record)
+            }
         }
     }
 
@@ -214,7 +217,8 @@ impl Ground<'_> {
         let parts = match kind {
             DependencyKind::ReadsFrom => {
                 let (writes, reads) = (self.writes(first, record), self.reads(second, first, record, false));
-                [writes, reads, self.claims.sees(one, two)]
+                let viewer = self.view(second, record);
+                [writes, reads, self.seen(one, viewer)]
             }
             DependencyKind::Replaces => {
                 let (writes, over) = (self.writes(first, record), self.writes(second, record));
@@ -222,7 +226,8 @@ impl Ground<'_> {
             }
             DependencyKind::Overwrites => {
                 let (reads, writes) = (self.reads(first, second, record, true), self.writes(second, record));
-                [reads, writes, !self.claims.sees(two, one)]
+                let viewer = self.view(first, record);
+                [reads, writes, !self.seen(two, viewer)]
             }
         };
         self.claims.all(parts)

@@ -21,6 +21,7 @@
 //! | `walk`, `statement` | how an instance goes through its procedure, and what it does there |
 //! | `ground`, `conflict` | who sees which rows; when two accesses are a dependency |
 //! | `counter` | numbers that only grow |
+//! | `moment` | levels of PostgreSQL: points in time, and who waits for whom |
 //! | `opinion` | another solver that is asked the same |
 //! | `specification` | levels, and a user's own |
 //! | `encoding`, `question`, `prove` | instances and edges; what is asked; what the answers prove |
@@ -31,6 +32,7 @@ mod conflict;
 mod counter;
 mod encoding;
 mod ground;
+mod moment;
 mod opinion;
 mod prove;
 mod question;

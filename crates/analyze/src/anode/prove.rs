@@ -27,6 +27,14 @@ impl Default for BoundedOptions {
     }
 }
 
+const SAME: &str = "all statements of a transaction see the same transactions";
+
+/// With more procedures than this one cycle of two is told, not one for each pair.
+const MOST_FOR_PAIRS: usize = 20;
+
+/// So many cycles of two are told.
+const MOST_TOLD: usize = 20;
+
 /// What looking for cycles came to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SmallestCycle {
@@ -105,24 +113,50 @@ impl BoundedAnalysis {
 
     /// Everything that can be said, the cycle or its absence first.
     pub fn answers(&self, options: BoundedOptions) -> Vec<Answer> {
-        let mut answers = self.said(options);
+        self.told_answers(options).0
+    }
+
+    /// The same, and the instances of each finding of the first one.
+    pub fn told_answers(&self, options: BoundedOptions) -> (Vec<Answer>, Vec<FoundInstances>) {
+        let (mut answers, mut found) = match self.smallest_cycle(options) {
+            SmallestCycle::Found(found, size) => {
+                let found = if size == 2 { self.pairs(found, options) } else { vec![found] };
+                let findings = found.iter().map(|one| self.finding(one)).collect();
+                let verdict = AnalysisVerdict::Anomaly;
+                (vec![self.answer(AnalysisEngine::Bounded, verdict, Some(size), findings)], found)
+            }
+            SmallestCycle::Disputed(reason) => (vec![self.unknown(reason)], Vec::new()),
+            SmallestCycle::None(looked_at, ended) => (self.without_cycle(looked_at, ended, options), Vec::new()),
+        };
         if let Some(reason) = self.second.as_ref().and_then(|second| second.contradiction()) {
-            answers = vec![self.unknown(reason)];
+            (answers, found) = (vec![self.unknown(reason)], Vec::new());
         }
         let told = self.second.as_ref().map(|second| second.told());
         answers.iter_mut().for_each(|answer| answer.covers.extend(told.clone()));
-        answers
+        (answers, found)
     }
 
-    fn said(&self, options: BoundedOptions) -> Vec<Answer> {
-        let (looked_at, ended) = match self.smallest_cycle(options) {
-            SmallestCycle::Found(found, size) => {
-                let finding = vec![self.finding(&found)];
-                return vec![self.answer(AnalysisEngine::Bounded, AnalysisVerdict::Anomaly, Some(size), finding)];
+    /// The cycles of two, one for each pair of procedures that has one.
+    fn pairs(&self, first: FoundInstances, options: BoundedOptions) -> Vec<FoundInstances> {
+        let all = self.everything();
+        if all.len() > MOST_FOR_PAIRS {
+            return vec![first];
+        }
+        let pairs = all.iter().flat_map(|&one| all.iter().map(move |&other| [one, other]));
+        let cycle = |[one, other]: [usize; 2]| {
+            let question = BoundedQuestion::Cycle(vec![vec![one], vec![other]]);
+            match self.ask(&question, Budget::steps(options.steps)) {
+                QuestionOutcome::Found(found) => Some(found),
+                _ => None,
             }
-            SmallestCycle::Disputed(reason) => return vec![self.unknown(reason)],
-            SmallestCycle::None(looked_at, ended) => (looked_at, ended),
         };
+        let found: Vec<FoundInstances> =
+            pairs.filter(|[one, other]| one <= other).filter_map(cycle).take(MOST_TOLD).collect();
+        if found.is_empty() { vec![first] } else { found }
+    }
+
+    /// What can be said where no cycle of so many instances is found.
+    fn without_cycle(&self, looked_at: usize, ended: Option<String>, options: BoundedOptions) -> Vec<Answer> {
         if looked_at < 2 {
             let before = "before two transactions were looked at";
             return vec![self.unknown(format!("{} {before}", ended.unwrap_or_default()))];
@@ -160,7 +194,7 @@ impl BoundedAnalysis {
         findings: Vec<Finding>,
     ) -> Answer {
         let mut covers = vec!["transactions are independent: sessions say nothing about their order".to_owned()];
-        covers.push("all statements of a transaction see the same transactions".to_owned());
+        covers.extend(self.specification.timing.is_none().then(|| SAME.to_owned()));
         covers.extend(self.counters.iter().map(|counter| counter.assumption(&self.shape)));
         Answer { level: self.specification.name.clone(), verdict, engine, k, findings, covers }
     }
@@ -186,27 +220,29 @@ impl BoundedAnalysis {
         let step =
             |(instance, step): (usize, usize)| &self.transactions.procedures[found.procedures[instance]].steps[step];
         let mut locations = Vec::new();
-        let mut statements: Vec<((usize, usize), WitnessStatement)> = Vec::new();
+        let mut statements: Vec<(usize, (usize, usize), WitnessStatement)> = Vec::new();
         for edge in &found.edges {
-            for end in [edge.from, edge.to] {
+            for (end, when) in [(edge.from, edge.when.0), (edge.to, edge.when.1)] {
                 let step = step(end);
                 if !locations.contains(&step.place) {
                     locations.push(step.place);
                 }
-                let place = (found.order.iter().position(|one| *one == end.0).unwrap_or_default(), end.1);
-                if !statements.iter().any(|(known, _)| *known == place) {
-                    let text = std::sync::Arc::clone(&step.text);
-                    statements.push((place, WitnessStatement { instance: end.0, place: step.place, text }));
+                match statements.iter_mut().find(|(_, known, _)| *known == end) {
+                    Some((known, ..)) => *known = (*known).min(when),
+                    None => {
+                        let text = std::sync::Arc::clone(&step.text);
+                        statements.push((when, end, WitnessStatement { instance: end.0, place: step.place, text }));
+                    }
                 }
             }
         }
-        statements.sort_by_key(|(place, _)| *place);
+        statements.sort_by_key(|(when, end, _)| (*when, *end));
         Finding {
             anomaly: anomaly(found).to_owned(),
             status: FindingStatus::Potential,
             transactions: found.procedures.iter().map(name).collect(),
             locations,
-            interleaving: statements.into_iter().map(|(_, statement)| statement).collect(),
+            interleaving: statements.into_iter().map(|(.., statement)| statement).collect(),
             fixes: Vec::new(),
             sentence: self.sentence(found),
         }

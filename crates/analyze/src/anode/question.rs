@@ -13,9 +13,11 @@
 //! procedures away and go on with the others. (A cycle has one member that comes before all others in ar; the two before it in the cycle and
 //! this one are a triple. So no triple alone is no cycle; the sets say by which procedures that is.)
 
-use super::claims::Claim;
+use super::access::RowAccess;
+use super::claims::{Claim, ClaimNode, Claims};
 use super::counter::{self, Counter};
 use super::encoding::{EdgeWay, Encoding};
+use super::moment::Timing;
 use super::opinion::{OtherSolver, SecondOpinion};
 use super::shape::ProgramShape;
 use super::smtlib;
@@ -29,6 +31,9 @@ use std::rc::Rc;
 
 /// A path may grow for a tenth of the steps that its question has.
 const GROWING: u64 = 10;
+
+/// More steps than a procedure has.
+const MOST_STEPS: usize = 1_000_000;
 
 /// A question about instances of some of the procedures, which are told by number.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -63,6 +68,8 @@ pub enum QuestionOutcome {
 pub struct FoundInstances {
     /// The procedure of each instance.
     pub procedures: Vec<usize>,
+    /// The parameters of each instance: equal numbers are equal values.
+    pub parameters: Vec<Vec<(String, usize)>>,
     /// The dependencies.
     pub edges: Vec<FoundEdge>,
     /// The instances in the order of ar.
@@ -82,6 +89,8 @@ pub struct FoundEdge {
     pub table: String,
     /// Which kind.
     pub kind: DependencyKind,
+    /// When the two statements take place, compared with those of all other edges.
+    pub when: (usize, usize),
 }
 
 /// A question with its edges, as claims.
@@ -111,9 +120,15 @@ impl BoundedAnalysis {
             return Err(format!("the specification names {name}, which is no procedure of the program"));
         }
         let shape = ProgramShape::of(&transactions)?;
-        let seen = specification.has("psi") || specification.has("snapshot");
+        let is_snapshot = specification.timing == Some(Timing::RepeatableRead);
+        let seen = is_snapshot || specification.has("psi") || specification.has("snapshot");
         let counters = if seen { counter::counters(&transactions, &shape) } else { Vec::new() };
         Ok(BoundedAnalysis { transactions, specification, shape, counters, second: None })
+    }
+
+    /// The level.
+    pub fn specification(&self) -> &Specification {
+        &self.specification
     }
 
     /// All procedures by number.
@@ -202,23 +217,49 @@ impl BoundedAnalysis {
         let run = |claims: &Vec<Option<Claim>>| {
             claims.iter().position(|claim| claim.is_some_and(|claim| model.is_true(claim))).unwrap_or_default()
         };
+        let order = encoding.ground.order(model);
+        let place = |access: &RowAccess| match access.shown_at() {
+            Some(point) => order[point],
+            None => order[access.instance] * MOST_STEPS + access.step,
+        };
         let (mut edges, mut records) = (Vec::new(), Vec::new());
         for (first, second, ways) in &asked.edges {
             let Some(way) = ways.iter().find(|way| model.is_true(way.holds)) else { continue };
             records.push(way.record);
             let (from, to) = (&encoding.accesses[*first][way.from], &encoding.accesses[*second][way.to]);
             let table = self.shape.tables[from.table].name.clone();
-            edges.push(FoundEdge { from: (*first, from.step), to: (*second, to.step), table, kind: way.kind });
+            let when = (place(from), place(to));
+            edges.push(FoundEdge { from: (*first, from.step), to: (*second, to.step), table, kind: way.kind, when });
         }
         let mut claims = encoding.ground.claims.clone();
         let known = claims.nodes.len();
         let holds = |claim: Claim| claim.node < known && model.is_true(claim);
-        let mut order: Vec<usize> = (0..size).collect();
-        order.sort_by_key(|one| (0..size).filter(|other| holds(claims.before(*other, *one))).count());
+        let mut sorted: Vec<usize> = (0..size).collect();
+        sorted.sort_by_key(|one| order[*one]);
         let together = |pair: &[usize]| holds(encoding.ground.records.same(&mut claims, pair[0], pair[1]));
         let meets_twice = records.windows(2).all(together);
-        FoundInstances { procedures: encoding.runs.iter().map(run).collect(), edges, order, meets_twice }
+        let procedures: Vec<usize> = encoding.runs.iter().map(run).collect();
+        let classes = equal_values(&encoding.ground.claims, model);
+        let parameters = procedures.iter().zip(&encoding.pools).map(|(procedure, pool)| {
+            // Parameters are the first values of an instance, in their order.
+            let given = self.transactions.procedures[*procedure].given.iter().zip(pool);
+            given.map(|((_, name), value)| (name.clone(), classes[*value])).collect()
+        });
+        FoundInstances { parameters: parameters.collect(), procedures, edges, order: sorted, meets_twice }
     }
+}
+
+/// A number for each value that equal values share.
+fn equal_values(claims: &Claims, model: &ClaimModel) -> Vec<usize> {
+    let mut classes: Vec<usize> = (0..claims.values.len()).collect();
+    for (node, what) in claims.nodes.iter().enumerate() {
+        let ClaimNode::Equal(first, second) = *what else { continue };
+        let (kept, gone) = (classes[first].min(classes[second]), classes[first].max(classes[second]));
+        if kept != gone && model.is_true(Claim { node, negated: false }) {
+            classes.iter_mut().filter(|class| **class == gone).for_each(|class| *class = kept);
+        }
+    }
+    classes
 }
 
 impl fmt::Display for BoundedQuestion {

@@ -1,6 +1,7 @@
 //! Cycles among a few instances and proofs about any number: published results, what the explorer knows, and a second solver.
 
 mod courseware;
+mod postgres;
 mod random;
 mod second_opinion;
 mod specifications;

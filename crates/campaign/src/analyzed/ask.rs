@@ -263,7 +263,8 @@ impl Asking<'_> {
 
     /// A witness, tried and with what helps.
     fn finding(&self, analysis: &RobustnessAnalysis, level: Level, witness: &Witness) -> (Finding, KnownFinding) {
-        let Confirmed { status, shown, reason } = confirm(concrete_programs(self.text, witness), level.of_engine());
+        let asked = IsolationLevel::Engine(level.of_engine());
+        let Confirmed { status, shown, reason } = confirm(concrete_programs(self.text, witness), asked);
         let named = shown.as_ref().and_then(|run| run.anomaly).unwrap_or_else(|| witness.anomaly());
         let fixing = Fixing { text: self.text, analysis, options: self.settings.options, level, witness };
         let mut locations: Vec<Place> = witness.dependencies.iter().flat_map(|one| [one.from.1, one.to.1]).collect();

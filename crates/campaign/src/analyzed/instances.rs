@@ -1,11 +1,14 @@
 //! Answers about the papers' levels, and about a level of the user's own: cycles among a few instances, and proofs about any number.
 //!
-//! What is found there is *potential*: the levels are those of papers, and the server that a user has may allow less.
+//! What is found is run by the explorer at the level, where that has one that allows the same. Who confirms it is the level of a paper: the server
+//! that a user has may allow less.
 
 use super::ask::Asking;
+use super::concrete::{CalledInstance, programs_of};
+use super::confirm::{Confirmed, confirm};
 use super::{AnsweredQuestion, KnownFinding, suppress};
-use skew_analyze::anode::{BoundedAnalysis, BoundedOptions, Specification};
-use skew_analyze::{AnalysisEngine, AnalysisVerdict, Answer, Transactions};
+use skew_analyze::anode::{BoundedAnalysis, BoundedOptions, FoundInstances, Specification};
+use skew_analyze::{AnalysisEngine, AnalysisVerdict, Answer, Finding, Transactions};
 use skew_history::IsolationLevel;
 use std::rc::Rc;
 
@@ -51,24 +54,55 @@ impl Asking<'_> {
             None => analysis,
         };
         let options = BoundedOptions { up_to: self.settings.up_to, ..BoundedOptions::default() };
-        let Some(mut answer) = analysis.answers(options).pop() else { return unknown("nothing was asked".to_owned()) };
+        let asked = explored_as(analysis.specification());
+        let (mut answers, found) = analysis.told_answers(options);
+        let Some(mut answer) = answers.pop() else { return unknown("nothing was asked".to_owned()) };
         if answer.verdict != AnalysisVerdict::Anomaly
             && let Some(reason) = self.not_covered(None).pop()
         {
             answer.verdict = AnalysisVerdict::Unknown(reason);
         }
-        let known = answer.findings.iter().map(|finding| {
-            let calls = finding.transactions.iter().enumerate();
-            KnownFinding {
-                run: None,
-                kept: None,
-                calls: calls.map(|(number, name)| format!("t{} {name}", number + 1)).collect(),
-                safe_at: Vec::new(),
-                fingerprint: suppress::fingerprint(finding),
-                accepted: None,
-            }
-        });
-        let known = known.collect();
+        let findings = answer.findings.iter_mut().zip(&found);
+        let known = findings.map(|(finding, found)| self.tried(finding, found, asked)).collect();
         AnsweredQuestion { answer, known }
     }
+
+    /// A finding, tried at the level of the explorer that allows the same.
+    fn tried(&self, finding: &mut Finding, found: &FoundInstances, level: Option<IsolationLevel>) -> KnownFinding {
+        let called = |(name, parameters): (&String, &Vec<(String, usize)>)| CalledInstance {
+            name: name.clone(),
+            parameters: parameters.clone(),
+        };
+        let called: Vec<CalledInstance> = finding.transactions.iter().zip(&found.parameters).map(called).collect();
+        let confirmed = level.map(|level| confirm(programs_of(self.text, &called), level));
+        let mut run = None;
+        match confirmed {
+            None => finding.sentence.push_str("; the explorer has no such level, so no run was tried"),
+            Some(Confirmed { status, shown, reason }) => {
+                finding.status = status;
+                if let Some(anomaly) = shown.as_ref().and_then(|run| run.anomaly) {
+                    finding.anomaly = anomaly.to_owned();
+                }
+                let doubt = reason.map(|reason| format!("; runs could not be tried to their end: {reason}"));
+                finding.sentence.push_str(&doubt.unwrap_or_default());
+                run = shown;
+            }
+        }
+        let shown = run.as_ref().map(|run| &run.calls).filter(|calls| calls.len() == called.len());
+        let calls = shown.unwrap_or(&finding.transactions).iter().enumerate();
+        KnownFinding {
+            calls: calls.map(|(number, call)| format!("t{} {call}", number + 1)).collect(),
+            run,
+            kept: None,
+            safe_at: Vec::new(),
+            fingerprint: suppress::fingerprint(finding),
+            accepted: None,
+        }
+    }
+}
+
+/// The level at which the explorer runs what a specification allows, if it has one.
+fn explored_as(specification: &Specification) -> Option<IsolationLevel> {
+    let name = specification.same_as()?;
+    LEVELS.iter().find(|(_, known)| *known == name).map(|(level, _)| *level)
 }

@@ -51,7 +51,7 @@ impl Analyzed {
         let end = known.run.as_ref().map(|run| json!({ "run": run.end, "serial": run.serial }));
         json!({
             "anomaly": finding.anomaly, "status": finding.status.name(), "transactions": finding.transactions,
-            "locations": locations, "fixes": fixes, "replay": known.replay(&question.answer.level),
+            "locations": locations, "fixes": fixes, "replay": known.replay(),
             "sentence": finding.sentence, "calls": known.calls, "interleaving": interleaving, "end": end,
             "program": known.run.as_ref().filter(|_| known.kept.is_none()).map(|run| &run.text),
             "fingerprint": known.fingerprint, "accepted": known.accepted,

@@ -172,10 +172,10 @@ pub(crate) struct KnownFinding {
 
 impl KnownFinding {
     /// The line that shows its run, where its program has a file; else that of its program on standard input.
-    pub(crate) fn replay(&self, level: &str) -> Option<String> {
+    pub(crate) fn replay(&self) -> Option<String> {
         let run = self.run.as_ref()?;
         let file = self.kept.as_deref().map_or("-".to_owned(), quote);
-        Some(format!("skew explore {file} --level {level} --replay '{}'", run.schedule))
+        Some(format!("skew explore {file} {} --replay '{}'", run.options, run.schedule))
     }
 }
 
