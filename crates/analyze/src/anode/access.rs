@@ -71,6 +71,8 @@ pub(crate) struct SearchTarget {
     pub(crate) others: Vec<(String, ValueNumber)>,
     /// Whether rows must fulfil more.
     pub(crate) more: bool,
+    /// The columns that decide whether a row is found; all that are read, where that is not known.
+    pub(crate) asked: ColumnBits,
     /// Where only the least or greatest value of a part of the key is asked for.
     pub(crate) extremum: Option<ExtremumRead>,
     /// Where rows are counted: there was none.

@@ -139,10 +139,16 @@ impl Ground<'_> {
             return meets;
         }
         let what = match writer.access.existence {
-            Existence::Stays => match reader.access.target {
+            Existence::Stays => match &reader.access.target {
                 AccessTarget::Key(_) => self.present(reader, record),
                 // Who searches depends on all columns of its condition, also of rows that it does not find.
-                AccessTarget::Search(_) => self.claims.yes(),
+                AccessTarget::Search(search) => match search.asked & writer.access.writes & !EXISTS {
+                    0 => {
+                        let (present, fits) = (self.present(reader, record), self.fits(reader, record));
+                        self.claims.all([present, fits])
+                    }
+                    _ => self.claims.yes(),
+                },
             },
             _ => self.reads_existence(reader, writer, record, over),
         };

@@ -102,10 +102,10 @@ impl SecondOpinion {
     }
 
     /// What is to be said with every answer.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn told(&self, level: &str) -> String {
         let asked = self.asked.borrow();
         let questions = if asked.agreed == 1 { "question" } else { "questions" };
-        format!("{} gives the same answer to {} {questions}", self.solver.name(), asked.agreed)
+        format!("{} gives the same answer to {} {questions} at {level}", self.solver.name(), asked.agreed)
     }
 
     /// The first contradiction.

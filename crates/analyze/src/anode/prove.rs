@@ -131,7 +131,7 @@ impl BoundedAnalysis {
         if let Some(reason) = self.second.as_ref().and_then(|second| second.contradiction()) {
             (answers, found) = (vec![self.unknown(reason)], Vec::new());
         }
-        let told = self.second.as_ref().map(|second| second.told());
+        let told = self.second.as_ref().map(|second| second.told(&self.specification.name));
         answers.iter_mut().for_each(|answer| answer.covers.extend(told.clone()));
         (answers, found)
     }

@@ -105,6 +105,14 @@ impl Specification {
         Ok(specification)
     }
 
+    /// The level of PostgreSQL that it is, if it is one.
+    pub fn engine(&self) -> Option<EngineLevel> {
+        self.timing.map(|timing| match timing {
+            Timing::ReadCommitted => EngineLevel::PostgresReadCommitted,
+            Timing::RepeatableRead => EngineLevel::PostgresRepeatableRead,
+        })
+    }
+
     /// The level of a name that it says the same as, if there is one.
     pub fn same_as(&self) -> Option<&'static str> {
         let says_all = |one: &Specification, other: &Specification| {

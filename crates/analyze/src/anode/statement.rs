@@ -6,7 +6,7 @@ use super::conflict::Numbered;
 use super::moment::StatementSpan;
 use super::shape::{Existence, existence};
 use super::walk::{Held, Variables, Walk};
-use crate::effect::{EffectTarget, Happens, Looking, RowEffect};
+use crate::effect::{EffectTarget, Happens, LockStrength, Looking, RowEffect};
 use skew_sql::touched::ValueOrigin;
 
 /// The row that a statement found.
@@ -130,7 +130,10 @@ impl Walk<'_, '_> {
     ) -> SearchTarget {
         let shape = &self.ground.shape.tables[table];
         let key = vec![None; shape.width];
-        let mut target = SearchTarget { key, others: Vec::new(), more: effect.known.more, extremum: None, empty: None };
+        let named = effect.known.equal.iter().map(|(column, _)| column.clone()).collect();
+        let asked = self.ground.shape.bits(table, if effect.known.more { &effect.reads } else { &named });
+        let (others, more) = (Vec::new(), effect.known.more);
+        let mut target = SearchTarget { key, others, more, asked, extremum: None, empty: None };
         for (column, origin) in &effect.known.equal {
             let held = self.held(origin, variables);
             *reached = self.ground.claims.all([*reached, !held.null]);
@@ -198,6 +201,12 @@ impl Walk<'_, '_> {
                     if !asks_more {
                         ground.claims.imply([access.reached, alive], row);
                     }
+                }
+                // Who makes a child and commits has found its parent.
+                let is_parent = effect.lock == LockStrength::KeyShare && effect.happens == Happens::Always;
+                if is_parent && !access.own_rows {
+                    let alive = ground.alive(viewer, record);
+                    ground.claims.imply([access.reached], alive);
                 }
                 if access.existence == Existence::Comes && !access.own_rows {
                     let alive = ground.alive(viewer, record);

@@ -58,7 +58,7 @@ fn two_selects_are_not_one() {
 /// Lock the parent, check, write: the snapshot of repeatable read is older than the wait for the lock.
 #[test]
 fn a_higher_level_is_not_always_safer() {
-    let text = "CREATE TABLE parent (id INT PRIMARY KEY, n INT);\nCREATE TABLE child (id INT PRIMARY KEY, parent INT, n INT);
+    let text = "CREATE TABLE parent (id INT PRIMARY KEY, n INT);\nCREATE TABLE child (id INT PRIMARY KEY, parent INT NOT NULL REFERENCES parent (id), n INT);
 CREATE PROCEDURE add_child(IN p INT, IN c INT, OUT said INT)
 BEGIN DECLARE x, y INT;
   SELECT n INTO x FROM parent WHERE id = p FOR UPDATE;
@@ -76,30 +76,31 @@ INSERT INTO u VALUES (1, 1, 1, 0), (2, 2, 2, 1);
 
 fn statement(random: &mut Random) -> String {
     let mut pick = |choices: &[&'static str]| choices[random.index(choices.len())];
-    let table = pick(&["t", "t", "u"]);
-    let column = if table == "t" { pick(&["a", "b"]) } else { "a" };
+    let table = pick(&["t", "t", "t", "u"]);
+    let column = if table == "t" { pick(&["a", "a", "b"]) } else { "a" };
     let other = if table == "t" { pick(&["a", "b"]) } else { "a" };
-    let key = pick(&["p", "q", "x", "1"]);
-    let value = pick(&["0", "1", "z", "z + 1", "q"]);
-    match random.index(20) {
-        0 | 1 => format!("SELECT {column} INTO z FROM {table} WHERE id = {key};"),
-        2 | 3 => format!("SELECT {column} INTO z FROM {table} WHERE id = {key} FOR UPDATE;"),
-        4 => format!("SELECT {column} INTO z FROM {table} WHERE id = {key} AND {other} = 1 FOR SHARE;"),
-        5 => format!("SELECT MIN(id) INTO x FROM {table} WHERE {other} = 1;"),
-        6 => {
-            format!("FOR one IN (SELECT id FROM {table} WHERE {other} = 1 FOR UPDATE) DO SET z = z + one.id; END FOR;")
+    let key = pick(&["p", "p", "q", "x", "1"]);
+    let value = pick(&["z + 1", "z + p", "1 - z", "q - 1"]);
+    let noted = "SET n = 3 * n + COALESCE(z, 9);";
+    match random.index(24) {
+        0..4 => format!("SELECT {column} INTO z FROM {table} WHERE id = {key}; {noted}"),
+        4 | 5 => format!("SELECT {column} INTO z FROM {table} WHERE id = {key} FOR UPDATE; {noted}"),
+        6 => format!("SELECT {column} INTO z FROM {table} WHERE id = {key} AND {other} = 1 FOR SHARE; {noted}"),
+        7 => format!("SELECT MIN(id) INTO x FROM {table} WHERE {other} = 1; SET n = 3 * n + COALESCE(x, 9);"),
+        8 => {
+            format!("FOR one IN (SELECT id FROM {table} WHERE {other} = 1 FOR UPDATE) DO SET n = n + one.id; END FOR;")
         }
-        7 | 8 => format!("UPDATE {table} SET {column} = {column} + 1 WHERE id = {key};"),
-        9 => format!("UPDATE {table} SET {column} = {value} WHERE id = {key};"),
-        10 => format!("UPDATE {table} SET {column} = {value} WHERE id = {key} AND {other} = 1;"),
-        11 => format!("UPDATE {table} SET {column} = {value} WHERE {other} = 1;"),
-        12 => format!("UPDATE {table} SET {column} = {value} WHERE id IN (p, q) AND {other} = 0;"),
-        13 => "DELETE FROM u WHERE id = p;".to_owned(),
-        14 => "DELETE FROM u WHERE a = 1;".to_owned(),
-        15 => "INSERT INTO u VALUES (q, p, 1, 0) ON CONFLICT DO NOTHING;".to_owned(),
-        16 => "INSERT INTO u VALUES (2 + p, 2 + q, p, z);".to_owned(),
-        17 => format!("SELECT COUNT(*) INTO z FROM {table} WHERE {other} = 1;"),
-        18 => "DELETE FROM t WHERE id = q AND a = 1;".to_owned(),
+        9..12 => format!("UPDATE {table} SET {column} = 2 * {column} + p WHERE id = {key};"),
+        12 | 13 => format!("UPDATE {table} SET {column} = {value} WHERE id = {key};"),
+        14 => format!("UPDATE {table} SET {column} = {value} WHERE id = {key} AND {other} = 1;"),
+        15 => format!("UPDATE {table} SET {column} = {value} WHERE {other} = 1;"),
+        16 => format!("UPDATE {table} SET {column} = {column} + q WHERE id IN (p, q) AND {other} = 0;"),
+        17 => "DELETE FROM u WHERE id = p;".to_owned(),
+        18 => "DELETE FROM u WHERE a = 1;".to_owned(),
+        19 => "INSERT INTO u VALUES (q, 2 + p, 1, z) ON CONFLICT DO NOTHING;".to_owned(),
+        20 => "INSERT INTO u VALUES (2 + p, 2 + q, p, z);".to_owned(),
+        21 => format!("SELECT COUNT(*) INTO z FROM {table} WHERE {other} = 1; {noted}"),
+        22 => "DELETE FROM t WHERE id = q AND a = 1;".to_owned(),
         _ => format!("UPDATE t SET b = (SELECT SUM(u.a) FROM u) WHERE id = {key};"),
     }
 }
@@ -109,16 +110,17 @@ fn program(seed: u64) -> (String, usize) {
     let mut text = TABLES.to_owned();
     let procedures = 1 + random.index(2);
     for number in 0..procedures {
-        text += &format!("CREATE PROCEDURE p{number}(IN p INT, IN q INT, OUT said INT)\nBEGIN\n  DECLARE x, z, n INT;\n  SET z = 0;\n");
-        for _ in 0..1 + random.index(3) {
+        let variables = "DECLARE x, z, n, k INT;\n  SET z = 0; SET n = 0; SET x = 1;";
+        text += &format!("CREATE PROCEDURE p{number}(IN p INT, IN q INT, OUT said INT)\nBEGIN\n  {variables}\n");
+        for _ in 0..2 + random.index(2) {
             let one = statement(&mut random);
-            text += &match random.below(9) {
+            text += &match random.below(10) {
                 0 => format!("  IF z > 0 THEN {one} END IF;\n"),
-                1 => format!("  SET n = 1; WHILE n <= 2 DO SET x = n; {one} SET n = n + 1; END WHILE;\n"),
+                1 => format!("  SET k = 1; WHILE k <= 2 DO SET x = k; {one} SET k = k + 1; END WHILE;\n"),
                 _ => format!("  {one}\n"),
             };
         }
-        text += "  SET said = COALESCE(x, 0) + 10 * COALESCE(z, 0);\nEND;\n";
+        text += "  SET said = n;\nEND;\n";
     }
     let calls = 2 + random.index(2);
     for call in 0..calls {
@@ -160,14 +162,7 @@ fn outcomes(text: &str, level: EngineLevel) -> BTreeSet<String> {
 
 /// What every serial order leaves.
 fn serial(text: &str, calls: usize) -> BTreeSet<String> {
-    let (head, sessions): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| !line.starts_with("SESSION"));
-    let mut all = BTreeSet::new();
-    for order in orders(calls) {
-        // One after the other is what one call at a time leaves; places of sessions stay as they are.
-        let _ = (&head, &sessions);
-        all.extend(serial_outcome(text, &order));
-    }
-    all
+    orders(calls).iter().filter_map(|order| serial_outcome(text, order)).collect()
 }
 
 fn orders(count: usize) -> Vec<Vec<usize>> {
@@ -217,7 +212,9 @@ fn what_the_explorer_sees_on_postgresql_is_never_denied() {
         for level in LEVELS {
             let specification = Specification::of_engine(level).expect("a level");
             let Ok(analysis) = BoundedAnalysis::new(transactions(&text), specification) else { continue };
-            let is_violated = !outcomes(&text, level).is_subset(&serial);
+            let seen = outcomes(&text, level);
+            if std::env::var("SKEW_SHOW").is_ok() { eprintln!("{number} {level}: {} outcomes, {} serial", seen.len(), serial.len()); }
+            let is_violated = !seen.is_subset(&serial);
             let has_proof = analysis.inductive(STEPS).is_some();
             let has_cycle = (2..=calls).any(|size| is_found(&cycle(&analysis, size)));
             proved += usize::from(has_proof);

@@ -1,4 +1,5 @@
-//! Answers about the papers' levels, and about a level of the user's own: cycles among a few instances, and proofs about any number.
+//! Answers about the papers' levels, about a level of the user's own, and about PostgreSQL's where templates do not know: cycles among a few
+//! instances, and proofs about any number.
 //!
 //! What is found is run by the explorer at the level, where that has one that allows the same. Who confirms it is the level of a paper: the server
 //! that a user has may allow less.
@@ -9,7 +10,7 @@ use super::confirm::{Confirmed, confirm};
 use super::{AnsweredQuestion, KnownFinding, suppress};
 use skew_analyze::anode::{BoundedAnalysis, BoundedOptions, FoundInstances, Specification};
 use skew_analyze::{AnalysisEngine, AnalysisVerdict, Answer, Finding, Transactions};
-use skew_history::IsolationLevel;
+use skew_history::{EngineLevel, IsolationLevel};
 use std::rc::Rc;
 
 /// The levels of papers, with the names that their constraints have.
@@ -31,9 +32,35 @@ pub(super) fn specification(level: IsolationLevel) -> Option<Specification> {
 }
 
 impl Asking<'_> {
+    /// What instances say to a question about PostgreSQL where templates do not know, for a reason.
+    pub(super) fn in_place_of_templates(&self, level: EngineLevel, reason: String) -> AnsweredQuestion {
+        let asked = Specification::of_engine(level).map(|specification| self.by_instances(specification));
+        match asked {
+            Some(AnsweredQuestion { answer: Answer { verdict: AnalysisVerdict::Unknown(other), .. }, .. })
+                if other != reason =>
+            {
+                self.unknown(IsolationLevel::Engine(level), format!("{reason}; and of a few instances: {other}"))
+            }
+            Some(question) => question,
+            None => self.unknown(IsolationLevel::Engine(level), reason),
+        }
+    }
+
+    /// What instances say of cycles that templates think possible and that no run has shown: nothing, unless none of up to so many transactions is.
+    pub(super) fn disproved(&self, level: EngineLevel, sizes: usize) -> Option<AnsweredQuestion> {
+        let question = self.by_instances(Specification::of_engine(level)?);
+        let answer = &question.answer;
+        let is_none = match answer.verdict {
+            AnalysisVerdict::Robust => true,
+            AnalysisVerdict::NoneUpToK => answer.k.is_some_and(|looked_at| looked_at >= sizes),
+            AnalysisVerdict::Anomaly | AnalysisVerdict::Unknown(_) => false,
+        };
+        is_none.then_some(question)
+    }
+
     /// The strongest answer about a level by its constraints.
     pub(super) fn by_instances(&self, specification: Specification) -> AnsweredQuestion {
-        let level = specification.name.clone();
+        let (level, engine) = (specification.name.clone(), specification.engine().map(IsolationLevel::Engine));
         let unknown = |reason: String| {
             let verdict = AnalysisVerdict::Unknown(reason);
             let (engine, k, findings, covers) = (AnalysisEngine::Bounded, None, Vec::new(), Vec::new());
@@ -43,7 +70,7 @@ impl Asking<'_> {
             }
         };
         if !self.settings.options.cells || !self.settings.options.atomic {
-            return unknown("at the papers' levels columns and atomic updates are what is known".to_owned());
+            return unknown("of instances only columns and atomic updates are known".to_owned());
         }
         let analysis = match BoundedAnalysis::new(Transactions::of(&self.text.program), specification) {
             Ok(analysis) => analysis,
@@ -58,10 +85,11 @@ impl Asking<'_> {
         let (mut answers, found) = analysis.told_answers(options);
         let Some(mut answer) = answers.pop() else { return unknown("nothing was asked".to_owned()) };
         if answer.verdict != AnalysisVerdict::Anomaly
-            && let Some(reason) = self.not_covered(None).pop()
+            && let Some(reason) = self.not_covered(engine).pop()
         {
             answer.verdict = AnalysisVerdict::Unknown(reason);
         }
+        answer.covers.extend(self.covered());
         let findings = answer.findings.iter_mut().zip(&found);
         let known = findings.map(|(finding, found)| self.tried(finding, found, asked)).collect();
         AnsweredQuestion { answer, known }
@@ -103,6 +131,9 @@ impl Asking<'_> {
 
 /// The level at which the explorer runs what a specification allows, if it has one.
 fn explored_as(specification: &Specification) -> Option<IsolationLevel> {
+    if let Some(level) = specification.engine() {
+        return Some(IsolationLevel::Engine(level));
+    }
     let name = specification.same_as()?;
     LEVELS.iter().find(|(_, known)| *known == name).map(|(level, _)| *level)
 }
