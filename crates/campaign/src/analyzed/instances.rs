@@ -137,3 +137,41 @@ fn explored_as(specification: &Specification) -> Option<IsolationLevel> {
     let name = specification.same_as()?;
     LEVELS.iter().find(|(_, known)| *known == name).map(|(level, _)| *level)
 }
+
+#[cfg(test)]
+mod tests {
+    //! Programs that were once called robust and are not, asked of instances alone: nothing is proved about them either.
+
+    use super::*;
+    use crate::analyzed::AnalyzedText;
+    use std::path::Path;
+
+    /// The table of the test that asks all engines about them.
+    const TABLE: &str = include_str!("../../tests/false_proofs.rs");
+
+    #[test]
+    fn instances_prove_nothing_that_was_once_proved_wrongly() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/false_proofs");
+        let (mut wrong, mut found) = (Vec::new(), 0);
+        let quoted = TABLE.lines().filter_map(|line| line.trim().strip_prefix("(\"")?.strip_suffix("\"),"));
+        for (name, levels) in quoted.filter_map(|row| row.split_once("\", \"")).filter(|(_, levels)| !levels.contains('"')) {
+            let file = folder.join(format!("{name}.sql"));
+            let text = std::fs::read_to_string(&file).expect("a program");
+            let text = AnalyzedText::new(&[(name.to_owned(), text)]).expect("a text");
+            for level in levels.split(' ') {
+                let level: IsolationLevel = level.parse().expect("a level");
+                let specification = level.of_engine().and_then(Specification::of_engine);
+                let Some(specification) = specification.or_else(|| super::specification(level)) else { continue };
+                let analysis = BoundedAnalysis::new(Transactions::of(&text.program), specification);
+                let Some(analysis) = analysis.ok().filter(|_| text.unsupported.is_empty()) else { continue };
+                match analysis.answers(BoundedOptions::default()).last().map(|answer| answer.verdict.clone()) {
+                    Some(AnalysisVerdict::Anomaly) => found += 1,
+                    Some(AnalysisVerdict::Unknown(_)) => {}
+                    other => wrong.push(format!("{name} at {level}: {other:?}")),
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong:#?}");
+        assert!(found > 80, "{found} anomalies");
+    }
+}
