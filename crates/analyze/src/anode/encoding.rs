@@ -94,7 +94,8 @@ impl<'a> Encoding<'a> {
 
     fn exactness(&mut self, transactions: &Transactions, specification: &Specification) -> Vec<Claim> {
         let has = |level: &str| specification.has(level);
-        let everywhere = specification.timing.is_some() || has("prefix") || has("serializable") || has("psi") && has("causal");
+        let everywhere =
+            specification.timing.is_some() || has("prefix") || has("serializable") || has("psi") && has("causal");
         let single = specification.has_for("prefix");
         let mut exact = Vec::new();
         for instance in 0..self.size() {

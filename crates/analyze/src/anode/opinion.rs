@@ -74,8 +74,9 @@ impl SecondOpinion {
             (Ok(SmtAnswer::Unknown), _) => format!("{name} finds no answer in the time that it has"),
             (Ok(theirs), _) => {
                 let said = if theirs == SmtAnswer::Satisfiable { "there is" } else { "there is not" };
-                let reason =
-                    format!("{name} says that {said} {question}, the built-in solver the opposite: one of them is wrong");
+                let reason = format!(
+                    "{name} says that {said} {question}, the built-in solver the opposite: one of them is wrong"
+                );
                 self.asked.borrow_mut().contradiction.get_or_insert_with(|| reason.clone());
                 return QuestionOutcome::Disputed(reason);
             }

@@ -32,6 +32,9 @@ use std::rc::Rc;
 /// A path may grow for a tenth of the steps that its question has.
 const GROWING: u64 = 10;
 
+/// A question in which statements may meet in more ways is not asked: writing it down would take minutes.
+const MOST_MEETINGS: usize = 150_000;
+
 /// More steps than a procedure has.
 const MOST_STEPS: usize = 1_000_000;
 
@@ -148,6 +151,11 @@ impl BoundedAnalysis {
 
     /// Asks the solver of this project, and the other one where there is one.
     pub fn ask(&self, question: &BoundedQuestion, budget: Budget<'_>) -> QuestionOutcome {
+        let allowed = question.allowed();
+        if self.meetings(&allowed) > MOST_MEETINGS {
+            let reason = format!("the transactions have too many statements for {} of them together", allowed.len());
+            return QuestionOutcome::Unknown(reason);
+        }
         let ours = match self.grown(question, budget) {
             Some(found) => QuestionOutcome::Found(found),
             None => self.ask_among(question, question.allowed(), budget),
@@ -185,6 +193,20 @@ impl BoundedAnalysis {
             ClaimOutcome::Impossible => QuestionOutcome::None,
             ClaimOutcome::Exhausted => QuestionOutcome::Unknown("the solver's budget ended".to_owned()),
         }
+    }
+
+    /// In how many ways statements of different instances may meet, as far as tables tell.
+    fn meetings(&self, allowed: &[Vec<usize>]) -> usize {
+        let instance = |procedures: &Vec<usize>| {
+            let mut counts = vec![0_usize; self.shape.tables.len()];
+            let steps = procedures.iter().flat_map(|one| &self.transactions.procedures[*one].steps);
+            let effects = steps.flat_map(|step| step.ways.iter().flatten());
+            effects.for_each(|effect| counts[self.shape.table(&effect.table)] += 1);
+            counts
+        };
+        let all: Vec<Vec<usize>> = allowed.iter().map(instance).collect();
+        let pairs = all.iter().enumerate().flat_map(|(place, one)| all[place + 1..].iter().map(move |two| (one, two)));
+        pairs.map(|(one, two)| one.iter().zip(two).map(|(mine, theirs)| mine * theirs).sum::<usize>()).sum()
     }
 
     /// The question as a text for a solver that speaks SMT-LIB.

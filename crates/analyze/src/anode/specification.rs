@@ -94,7 +94,8 @@ impl Specification {
 
     /// Reads a specification.
     pub fn parse(name: &str, text: &str) -> Result<Specification, SpecificationError> {
-        let mut specification = Specification { name: name.to_owned(), rules: Vec::new(), parts: Vec::new(), timing: None };
+        let mut specification =
+            Specification { name: name.to_owned(), rules: Vec::new(), parts: Vec::new(), timing: None };
         for (number, line) in text.lines().enumerate() {
             let line = line.split("--").next().unwrap_or_default().trim();
             if !line.is_empty() {
@@ -115,9 +116,8 @@ impl Specification {
 
     /// The level of a name that it says the same as, if there is one.
     pub fn same_as(&self) -> Option<&'static str> {
-        let says_all = |one: &Specification, other: &Specification| {
-            other.rules.iter().all(|rule| one.rules.contains(rule))
-        };
+        let says_all =
+            |one: &Specification, other: &Specification| other.rules.iter().all(|rule| one.rules.contains(rule));
         let is_same = |name: &&str| {
             Specification::level(name).is_some_and(|level| says_all(self, &level) && says_all(&level, self))
         };

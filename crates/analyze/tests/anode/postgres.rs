@@ -213,7 +213,9 @@ fn what_the_explorer_sees_on_postgresql_is_never_denied() {
             let specification = Specification::of_engine(level).expect("a level");
             let Ok(analysis) = BoundedAnalysis::new(transactions(&text), specification) else { continue };
             let seen = outcomes(&text, level);
-            if std::env::var("SKEW_SHOW").is_ok() { eprintln!("{number} {level}: {} outcomes, {} serial", seen.len(), serial.len()); }
+            if std::env::var("SKEW_SHOW").is_ok() {
+                eprintln!("{number} {level}: {} outcomes, {} serial", seen.len(), serial.len());
+            }
             let is_violated = !seen.is_subset(&serial);
             let has_proof = analysis.inductive(STEPS).is_some();
             let has_cycle = (2..=calls).any(|size| is_found(&cycle(&analysis, size)));
@@ -225,7 +227,9 @@ fn what_the_explorer_sees_on_postgresql_is_never_denied() {
             }
         }
     }
-    skew_testing::say(&format!("{programs} programs at two levels: {violated} violated, {found} cycles, {proved} proved"));
+    skew_testing::say(&format!(
+        "{programs} programs at two levels: {violated} violated, {found} cycles, {proved} proved"
+    ));
     assert!(denied.is_empty(), "{} denied: {}", denied.len(), denied.join("\n"));
     assert!(violated > 0 && proved > 0, "{violated} violated, {proved} proved");
 }

@@ -15,7 +15,8 @@ use crate::judge;
 use skew_analyze::FindingStatus;
 use skew_check::{Budget, Updates};
 use skew_explore::{
-    ExploreError, Granularity, Movable, Options, Place as CallPlace, Playing, Run, RunAnswer, Search, SqlOptions, SqlProgram,
+    ExploreError, Granularity, Movable, Options, Place as CallPlace, Playing, Run, RunAnswer, Search, SqlOptions,
+    SqlProgram,
 };
 use skew_history::{EngineLevel, IsolationLevel};
 use skew_program::{CallOutcome, FlowAction, Heard, ParameterMode, Procedure, Spoken};

@@ -154,7 +154,9 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/false_proofs");
         let (mut wrong, mut found) = (Vec::new(), 0);
         let quoted = TABLE.lines().filter_map(|line| line.trim().strip_prefix("(\"")?.strip_suffix("\"),"));
-        for (name, levels) in quoted.filter_map(|row| row.split_once("\", \"")).filter(|(_, levels)| !levels.contains('"')) {
+        for (name, levels) in
+            quoted.filter_map(|row| row.split_once("\", \"")).filter(|(_, levels)| !levels.contains('"'))
+        {
             let file = folder.join(format!("{name}.sql"));
             let text = std::fs::read_to_string(&file).expect("a program");
             let text = AnalyzedText::new(&[(name.to_owned(), text)]).expect("a text");
