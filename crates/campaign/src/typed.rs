@@ -87,6 +87,21 @@ impl Typed {
         typed
     }
 
+    /// Transactions as a whole, one after the other: the session of each, and what it said, from BEGIN to its end.
+    pub(crate) fn whole(sessions: Vec<String>, transactions: &[(usize, &[Spoken])]) -> Typed {
+        let mut typed = Typed { engine: Engine::Postgres, sessions, statements: Vec::new(), happenings: Vec::new() };
+        for (session, spoken) in transactions {
+            let last = spoken.len().saturating_sub(1);
+            for (number, one) in spoken.iter().enumerate().skip(1) {
+                let (sql, heard, place) = (one.text.clone(), one.heard.clone(), (number < last).then_some(one.place));
+                typed.happenings.push((typed.statements.len(), TypedKind::Sent));
+                typed.happenings.push((typed.statements.len(), TypedKind::Answered));
+                typed.statements.push(TypedStatement { session: *session, sql, heard, place });
+            }
+        }
+        typed
+    }
+
     fn add(
         &mut self,
         beat: &Beat,

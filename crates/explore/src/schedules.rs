@@ -41,6 +41,7 @@ use crate::requests::{Interrupt, Requests};
 use crate::runner::{Node, Runner};
 use crate::server::access::StepAccess;
 use crate::server::database::ServerState;
+use crate::server::gap::Gap;
 use crate::server::outcome::ServerRun;
 use crate::server::told::ToldEnd;
 use crate::server::turn::{Dialogue, Permit, ServerTurn, TurnPoint};
@@ -66,7 +67,7 @@ pub(crate) struct ServerNode<L> {
     pub(crate) steps: Vec<Number>,
     /// Those who waited when somebody was refused because of that.
     needed: Set,
-    /// Whether its last step shows that it comes to the same as another schedule.
+    /// Whether its last step shows that it comes to the same as another schedule, or to what nobody wants.
     in_vain: bool,
     /// Who need not take a step here, because that was tried where it came to the same.
     asleep: Vec<(Number, Arc<StepAccess>)>,
@@ -134,6 +135,12 @@ impl<L> ServerNode<L> {
         let space = keys.key(want.key).space;
         let matters = |&key: &KeyNumber| keys.key(key).space == space && !dialogue.has_looked_at(key);
         goes_along && !self.over.contains(number) && access.touches.iter().any(matters)
+    }
+
+    /// How much a transaction has heard, and what it has locked or waits for.
+    fn has_taken(&self, number: Number, keys: &Keys) -> ((usize, usize), Vec<KeyNumber>, Vec<Gap>) {
+        let progress = self.dialogues[number as usize].progress();
+        (progress, self.database.touched(number), self.database.touched_gaps(number, keys))
     }
 
     /// Whether the server has refused a transaction.
@@ -462,7 +469,7 @@ fn execute<P: Explorable + ?Sized>(
     let mut access = asked.access;
     let dialogue = Arc::make_mut(&mut node.dialogues[number as usize]);
     (dialogue.said, dialogue.has_begun) = (asked.said, asked.has_begun);
-    node.in_vain = asked.waited_in_vain && !node.needed.contains(number);
+    node.in_vain = asked.is_unwanted || asked.waited_in_vain && !node.needed.contains(number);
     node.needed = node.needed - Set::only(number);
     if let Some((statement, code)) = asked.refused {
         node.database.forget(number, &runner.keys);

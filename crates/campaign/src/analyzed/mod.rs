@@ -53,11 +53,12 @@ pub use text::{AnalyzedText, FileLocation};
 
 use crate::replay_line::quote;
 use crate::{Complaint, Conclusion};
-use skew_analyze::anode::{BoundedOptions, Specification};
+use skew_analyze::anode::{BoundedOptions, OtherSolver, Specification};
 use skew_analyze::{AnalysisVerdict, Answer, Conflict, Finding, FindingStatus, Level, UnfoldOptions, Unsupported};
 use skew_history::{Engine, EngineLevel, IsolationLevel};
 use skew_value::Dialect;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// What is asked.
@@ -77,6 +78,8 @@ pub struct AnalyzeSettings {
     specification: Option<Specification>,
     /// Whether the user can have programs kept.
     keeps_programs: bool,
+    /// Another solver, for a second opinion.
+    solver: Option<Rc<dyn OtherSolver>>,
 }
 
 impl AnalyzeSettings {
@@ -103,7 +106,8 @@ impl AnalyzeSettings {
     /// Some levels and how to look at them; without levels, those that are usual for a program.
     pub fn new(levels: Vec<IsolationLevel>, options: UnfoldOptions, sessions: bool, fails_on_potential: bool) -> Self {
         let up_to = BoundedOptions::default().up_to;
-        AnalyzeSettings { levels, options, sessions, fails_on_potential, up_to, specification: None, keeps_programs: true }
+        let (specification, solver, keeps_programs) = (None, None, true);
+        AnalyzeSettings { levels, options, sessions, fails_on_potential, up_to, specification, solver, keeps_programs }
     }
 
     /// The same with cycles of up to so many transactions at the papers' levels, and with a level of the user's own: its file, and the text.
@@ -121,6 +125,11 @@ impl AnalyzeSettings {
     /// The same where no programs can be kept, so that nobody is told how.
     pub fn keeping_nothing(self) -> AnalyzeSettings {
         AnalyzeSettings { keeps_programs: false, ..self }
+    }
+
+    /// The same with a second opinion on what is asked of instances.
+    pub fn with_solver(self, solver: Rc<dyn OtherSolver>) -> AnalyzeSettings {
+        AnalyzeSettings { solver: Some(solver), ..self }
     }
 
     /// What is wrong with these settings, if anything is.
@@ -183,10 +192,10 @@ pub(crate) struct KnownFinding {
 
 impl KnownFinding {
     /// The line that shows its run, where its program has a file; else that of its program on standard input.
-    pub(crate) fn replay(&self, level: &str) -> Option<String> {
+    pub(crate) fn replay(&self) -> Option<String> {
         let run = self.run.as_ref()?;
         let file = self.kept.as_deref().map_or("-".to_owned(), quote);
-        Some(format!("skew explore {file} --level {level} --replay '{}'", run.schedule))
+        Some(format!("skew explore {file} {} --replay '{}'", run.options, run.schedule))
     }
 }
 

@@ -9,6 +9,7 @@
 //! | `again`, `steered` | a run of the explorer made again by the mock, as weak as it is or steered |
 //! | `postgres` | a real server, and sessions on it |
 //! | `storm`, `terrain` | random interleavings of random programs on live servers, and what the explorer has at their own levels |
+//! | `seen` | the other way round: what the explorer has of small programs, there |
 //! | `scenes` | single interleavings there, with what the servers answer |
 //! | `survivors`, `live` | the fixes of `examples/bugs` on live servers |
 //! | `naming` | whether what is called a lost update is one |
@@ -28,6 +29,7 @@ mod naming;
 mod postgres;
 mod property;
 mod scenes;
+mod seen;
 mod setting;
 mod stage;
 mod steered;
