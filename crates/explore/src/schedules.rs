@@ -109,6 +109,11 @@ impl<L> ServerNode<L> {
         commits && self.stands[number as usize] == TurnPoint::End
     }
 
+    /// How many statements of a transaction are answered, of those that it remembers.
+    pub(crate) fn said(&self, number: Number) -> usize {
+        self.dialogues[number as usize].said
+    }
+
     /// Whether a transaction stands in the middle of a statement, and could go on.
     pub(crate) fn is_within_statement(&mut self, number: Number, keys: &Keys) -> bool {
         let has_begun = self.dialogues[number as usize].has_begun;

@@ -12,12 +12,15 @@
 use super::concrete::{ConcreteProgram, rows_of};
 use crate::explored::compared;
 use crate::judge;
-use skew_analyze::FindingStatus;
-use skew_check::Budget;
+use crate::said::SaidRun;
+use crate::typed::Typed;
+use skew_analyze::{DependencyKind, FindingStatus};
+use skew_check::{Budget, Counterexample, Told, Updates};
 use skew_explore::{
-    ExploreError, Movable, Options, Place as CallPlace, Playing, Run, RunAnswer, Search, SqlOptions, SqlProgram,
+    ExploreError, Granularity, Movable, Options, Place as CallPlace, Playing, Run, RunAnswer, Search, SqlOptions,
+    SqlProgram,
 };
-use skew_history::{EngineLevel, IsolationLevel};
+use skew_history::{EngineLevel, IsolationLevel, Writer};
 use skew_program::{CallOutcome, FlowAction, Heard, ParameterMode, Procedure, Spoken};
 use skew_value::{Datum, Place, output};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +39,9 @@ const MOST_COST: usize = 1_000_000;
 
 /// More instances have too many serial orders.
 const MOST_INSTANCES: usize = 5;
+
+/// So many final states of a run are looked at.
+const MOST_STATES: usize = 24;
 
 /// So many steps the checker may take for one question.
 const STEPS: u64 = 200_000;
@@ -62,16 +68,38 @@ pub struct ConcreteRun {
     pub text: String,
     /// The call of each instance.
     pub(crate) calls: Vec<String>,
+    /// The level and how its rules are read, as `skew explore` is told.
+    pub(crate) options: String,
     /// How to find the run again.
     pub(crate) schedule: String,
+    /// Its statements and what came back; nothing where a statement has no text.
+    pub(crate) typed: Option<Typed>,
+    /// What joins its transactions to a cycle: numbers of instances, what it is, and the table.
+    pub(crate) cycle: Vec<RunDependency>,
     /// What is at its end and at that of no serial order; or what all have in common.
     pub(crate) end: Vec<String>,
     /// What is at the end of serial orders instead: the order, and the lines.
     pub(crate) serial: Vec<(String, Vec<String>)>,
 }
 
+/// Why one instance comes before another in every order that explains a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct RunDependency {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) kind: DependencyKind,
+    pub(crate) table: String,
+}
+
+impl ConcreteRun {
+    /// The calls with the names of their instances: `t1 balance('ann')`.
+    pub(crate) fn numbered_calls(&self) -> Vec<String> {
+        self.calls.iter().enumerate().map(|(number, call)| format!("t{} {call}", number + 1)).collect()
+    }
+}
+
 /// Explores programs until one confirms the finding.
-pub(crate) fn confirm(programs: Vec<ConcreteProgram>, level: EngineLevel) -> Confirmed {
+pub(crate) fn confirm(programs: Vec<ConcreteProgram>, level: IsolationLevel) -> Confirmed {
     let mut left = MOST_RUNS_IN_ALL;
     let mut harmless: Option<ConcreteRun> = None;
     let (mut is_complete, mut reason) = (true, None);
@@ -120,10 +148,21 @@ struct Explored {
 }
 
 impl Tried {
-    fn new(concrete: ConcreteProgram, level: EngineLevel) -> Tried {
-        let options = SqlOptions { most_steps: MOST_CALL_STEPS, ..SqlOptions::default() };
+    /// At the papers' levels an UPDATE is a read and a write, and columns are what conflicts are about: so they are analysed.
+    fn new(concrete: ConcreteProgram, level: IsolationLevel) -> Tried {
+        let served = SqlOptions { most_steps: MOST_CALL_STEPS, ..SqlOptions::default() };
+        let options = match level.of_engine() {
+            Some(_) => served,
+            None => SqlOptions { updates: Updates::Plain, granularity: Granularity::Cell, ..served },
+        };
         let explorable = SqlProgram::new(concrete.program.clone(), options).remembering();
-        Tried { concrete, level: IsolationLevel::Engine(level), explorable }
+        Tried { concrete, level, explorable }
+    }
+
+    /// The level and how its rules are read, as `skew explore` is told.
+    fn options(&self) -> String {
+        let read = if self.level.of_engine().is_some() { "" } else { " --updates plain --granularity cell" };
+        format!("--level {}{read}", self.level)
     }
 
     fn explore(&self, most: usize) -> Result<Explored, ExploreError> {
@@ -144,22 +183,32 @@ impl Tried {
             if !is_broken {
                 continue;
             }
-            let (committed, outcome) = self.outcome(&run);
-            if !serial.contains_key(&committed) {
-                serial.insert(committed.clone(), self.serial(&committed)?);
+            for (committed, outcome) in self.outcomes(&run) {
+                if !serial.contains_key(&committed) {
+                    serial.insert(committed.clone(), self.serial(&committed)?);
+                }
+                let orders = serial.get(&committed).map(Vec::as_slice).unwrap_or_default();
+                if orders.iter().all(|(_, known)| *known != outcome) {
+                    explored.differing = Some(self.shown(&run, &outcome, orders));
+                    return Ok(explored);
+                }
+                explored.harmless = explored.harmless.or_else(|| Some(self.shown(&run, &outcome, orders)));
             }
-            let orders = serial.get(&committed).map(Vec::as_slice).unwrap_or_default();
-            if orders.iter().all(|(_, known)| *known != outcome) {
-                explored.differing = Some(self.shown(&run, &outcome, orders));
-                break;
-            }
-            explored.harmless = explored.harmless.or_else(|| Some(self.shown(&run, &outcome, orders)));
         }
         Ok(explored)
     }
 
-    /// The instances that were not refused, and what is there at the end.
-    fn outcome(&self, run: &Run<'_, SqlProgram>) -> (BTreeSet<usize>, RunOutcome) {
+    /// The instances that were not refused, and what is there at the end: at a level of an engine one state, at one of the papers' any of those
+    /// that an order of the commits leaves.
+    fn outcomes(&self, run: &Run<'_, SqlProgram>) -> Vec<(BTreeSet<usize>, RunOutcome)> {
+        let (committed, said) = self.said(run);
+        let states = run.final_states(MOST_STATES, Budget::steps(STEPS)).unwrap_or_default();
+        let with_rows = |state| (committed.clone(), said.iter().cloned().chain(self.rows(state)).collect());
+        states.into_iter().map(with_rows).collect()
+    }
+
+    /// The instances that were not refused, and what they tell.
+    fn said(&self, run: &Run<'_, SqlProgram>) -> (BTreeSet<usize>, RunOutcome) {
         let program = &self.concrete.program;
         let mut outcome = RunOutcome::new();
         let mut committed = BTreeSet::new();
@@ -185,8 +234,6 @@ impl Tried {
             let spoken = left.spoken.as_deref().unwrap_or_default();
             outcome.extend(returned(procedure, spoken, self.concrete.tells_counts, &name));
         }
-        let state = run.final_states(1, Budget::steps(STEPS)).and_then(|states| states.into_iter().next());
-        outcome.extend(self.rows(state.unwrap_or_default()));
         (committed, outcome)
     }
 
@@ -218,7 +265,8 @@ impl Tried {
     fn serial(&self, members: &BTreeSet<usize>) -> Result<Vec<(String, RunOutcome)>, ExploreError> {
         let others = (0..self.concrete.calls.len()).filter(|session| !members.contains(session));
         let left_out = others.map(|session| CallPlace { session, number: 0 }).collect();
-        let alone = self.explorable.clone().without(left_out);
+        let options = SqlOptions { most_steps: MOST_CALL_STEPS, ..SqlOptions::default() };
+        let alone = SqlProgram::new(self.concrete.program.clone(), options).remembering().without(left_out);
         let level = IsolationLevel::Engine(EngineLevel::PostgresReadCommitted);
         let mut playing = Playing::new(&alone, Options::new(level), 0)?;
         let mut outcomes = Vec::new();
@@ -230,7 +278,8 @@ impl Tried {
             };
             let run = playing.run(&mut choose)?;
             let names: Vec<String> = order.iter().map(|session| format!("t{}", session + 1)).collect();
-            outcomes.push((names.join(", "), self.outcome(&run).1));
+            let outcome = self.outcomes(&run).into_iter().next().map(|(_, outcome)| outcome);
+            outcomes.push((names.join(", "), outcome.unwrap_or_default()));
         }
         Ok(outcomes)
     }
@@ -250,19 +299,68 @@ impl Tried {
             .history()
             .ok()
             .map(|history| judge::compare(&history, IsolationLevel::Serializable, Budget::steps(STEPS)));
-        let anomaly = match found {
-            Some((judge::Judgement::Fails(found), _) | (_, Some(found))) => Some(found.kind.name()),
-            _ => None,
+        let found = match found {
+            Some((judge::Judgement::Fails(found), _)) => Some(found),
+            Some((_, found)) => found,
+            None => None,
         };
         ConcreteRun {
-            anomaly,
+            anomaly: found.as_ref().map(|found| found.kind.name()),
             text: self.concrete.text.clone(),
             calls: self.concrete.calls.clone(),
+            options: self.options(),
             schedule: run.subtree().to_string(),
+            typed: self.typed(run),
+            cycle: found.and_then(|found| cycle(&found)).unwrap_or_default(),
             end: differing(outcome),
             serial,
         }
     }
+
+    /// What is said in a run. At the papers' levels there is no order of statements, so each transaction is told as a whole.
+    fn typed(&self, run: &Run<'_, SqlProgram>) -> Option<Typed> {
+        let Some(level) = self.level.of_engine() else {
+            let scripts = self.concrete.program.scripts();
+            let names = scripts.iter().map(|script| script.name.clone()).collect();
+            let order = run.order();
+            let said = order.iter().map(|place| Some((place.session, run.left(*place)?.spoken.as_deref().ok()?)));
+            return Some(Typed::whole(names, &said.collect::<Option<Vec<_>>>()?));
+        };
+        let mut search = Search::nothing(&self.explorable, Options::new(self.level)).ok()?;
+        let beats = search.beats(&run.subtree()).ok()?;
+        SaidRun::new(run, &self.concrete.program, level, &beats, None).ok().map(|said| said.typed)
+    }
+}
+
+/// The cycle of a counterexample; nothing where it has several cases, or something else than reads and writes joins transactions.
+fn cycle(found: &Counterexample) -> Option<Vec<RunDependency>> {
+    let [case] = &found.cases[..] else { return None };
+    let history = &found.history;
+    let instance = |writer: Writer| match writer {
+        Writer::Transaction(transaction) => {
+            let name = history.session_name(history.session_of(transaction)).to_string();
+            name.strip_prefix('t')?.parse::<usize>().ok()?.checked_sub(1)
+        }
+        Writer::Initial => None,
+    };
+    let told = |edge: &Told| {
+        let key = history.key_name(edge.key?).to_string();
+        let table = key.split(['/', '@']).next().unwrap_or_default().to_owned();
+        // Who reads a row in order to change it is told by the change.
+        let changes = |writer: Writer| match writer {
+            Writer::Transaction(one) => history.events_of(one).iter().any(|it| !it.is_read() && Some(it.key) == edge.key),
+            Writer::Initial => false,
+        };
+        let kind = match edge.kind {
+            skew_check::DependencyKind::ReadsFrom if changes(edge.to) => DependencyKind::Replaces,
+            skew_check::DependencyKind::ReadsFrom => DependencyKind::ReadsFrom,
+            skew_check::DependencyKind::VersionOrder => DependencyKind::Replaces,
+            skew_check::DependencyKind::Overwrites => DependencyKind::Overwrites,
+            _ => return None,
+        };
+        Some(RunDependency { from: instance(edge.from)?, to: instance(edge.to)?, kind, table })
+    };
+    case.edges.iter().map(told).collect()
 }
 
 /// What a call tells its client besides parameters: the rows of queries that go neither into variables nor into a loop, what RETURNING returns, and
