@@ -28,8 +28,11 @@
 //! What then still comes twice, because nobody has seen the difference, is known by a fingerprint of 16 bytes per history: this is all that
 //! grows with their number. The stack holds a state per step and sibling. Fingerprints are why such a search is not split over threads.
 //!
+//! Which commits matter to a snapshot is found by running ahead (`ahead`).
+//!
 //! When the statements of one run are sent, as somebody does who has a terminal per session, is in `beats`.
 
+mod ahead;
 pub(crate) mod beats;
 
 use crate::error::ExploreError;
@@ -483,6 +486,14 @@ fn execute<P: Explorable + ?Sized>(
     } else {
         node.stands[number as usize] = asked.stands.unwrap_or(TurnPoint::End);
         node.endings[number as usize] = ending;
+    }
+    if permit == Permit::Pass
+        && access.reads_all
+        && !node.over.contains(number)
+        && node.database.sees_one_snapshot(number)
+        && let Some(seen) = ahead::seen_ahead(runner, &node, number)
+    {
+        access.sees_only(seen);
     }
     Ok((node, access))
 }

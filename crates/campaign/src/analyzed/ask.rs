@@ -14,8 +14,8 @@ use super::rules::RuleAnswers;
 use super::text::AnalyzedText;
 use super::{AnalyzeSettings, Analyzed, AnsweredQuestion, KnownFinding, suppress, template_level};
 use skew_analyze::{
-    AnalysisEngine, AnalysisVerdict, Answer, DependencyKind, Finding, FindingStatus, Level, Robustness, RobustnessAnalysis,
-    Transactions, Unsupported, Witness,
+    AnalysisEngine, AnalysisVerdict, Answer, DependencyKind, Finding, FindingStatus, Level, Robustness,
+    RobustnessAnalysis, Transactions, Unsupported, Witness,
 };
 use skew_history::{Engine, EngineLevel, IsolationLevel};
 use skew_value::{Dialect, Place};

@@ -49,7 +49,8 @@ fn outcomes(run: &Run<'_, SqlProgram>, program: &SqlProgram) -> Option<Vec<Strin
         }
         let source = program.program();
         let procedure = &source.procedures()[source.scripts()[place.session].calls[place.number].procedure];
-        let handed: Vec<&str> = procedure.parameters().filter(|one| one.1 != ParameterMode::In).map(|one| one.0).collect();
+        let handed: Vec<&str> =
+            procedure.parameters().filter(|one| one.1 != ParameterMode::In).map(|one| one.0).collect();
         for (field, value) in procedure.fields.iter().zip(&left.result.fields) {
             if handed.contains(&field.name.as_str()) {
                 told.push(format!("{}: {} {value:?}", place.session, field.name));
@@ -71,7 +72,8 @@ fn is_broken(run: &Run<'_, SqlProgram>) -> bool {
 fn serial(program: &SqlProgram, level: IsolationLevel) -> Result<BTreeSet<String>, String> {
     let mut found = BTreeSet::new();
     if level.of_engine().is_none() {
-        let mut search = Search::new(program, Options::new(IsolationLevel::Serializable)).map_err(|it| it.to_string())?;
+        let mut search =
+            Search::new(program, Options::new(IsolationLevel::Serializable)).map_err(|it| it.to_string())?;
         while let Some(run) = search.next_run().map_err(|it| it.to_string())? {
             found.extend(outcomes(&run, program).unwrap_or_default());
         }

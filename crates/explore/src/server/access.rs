@@ -23,6 +23,8 @@ pub(crate) struct StepAccess {
     pub(crate) ranges: Vec<Arc<KeyRange>>,
     /// What it has seen, or will see later with what it took now, may be anything.
     pub(crate) reads_all: bool,
+    /// Some of it was looked at as it stands, whatever a snapshot has.
+    pub(crate) looks_at_present: bool,
     /// Keys that it locks, waits for, or lets go.
     pub(crate) touches: Vec<KeyNumber>,
     /// Gaps that it takes or lets go.
@@ -38,6 +40,14 @@ impl StepAccess {
     pub(crate) fn leaves_something(&self) -> bool {
         let changes = !self.changes.is_empty() || !self.touches.is_empty() || !self.touches_gaps.is_empty();
         changes || self.is_refused
+    }
+
+    /// What it has seen, and will see later with what it took now, is in this; and nothing else is.
+    pub(crate) fn sees_only(&mut self, seen: StepAccess) {
+        self.reads_all = false;
+        self.reads.extend(seen.reads);
+        self.reads.extend(seen.touches);
+        self.ranges.extend(seen.ranges);
     }
 
     /// Whether two steps of different sessions may come in either order.

@@ -72,6 +72,12 @@ impl ServerState {
         }
     }
 
+    /// Whether whatever a transaction is answered is of one snapshot, or a refusal, but for keys that have to be free. InnoDB's locking
+    /// statements look at what stands.
+    pub(crate) fn sees_one_snapshot(&self, one: Number) -> bool {
+        matches!(self, ServerState::Postgres(postgres) if postgres.is_repeatable(one))
+    }
+
     pub(crate) fn select(&mut self, asking: &mut Asking<'_>, key: KeyNumber) -> Option<Row> {
         match self {
             ServerState::Postgres(postgres) => postgres.select(asking, key),

@@ -84,6 +84,8 @@ pub(crate) enum Permit {
     Stay,
     /// Pass a lock that somebody else has, if what is committed there need not be locked.
     Glance,
+    /// Pass all points up to the end: what the transaction would do if nobody else were there.
+    Through,
 }
 
 /// What a transaction has asked and heard so far.
@@ -312,6 +314,10 @@ impl<'a> ServerTurn<'a> {
             }
             Permit::Refuse(code) => Err(self.refuse(code)),
             Permit::Glance => Ok(()),
+            Permit::Through => {
+                self.dialogue.passed = self.statement;
+                Ok(())
+            }
             Permit::Spent | Permit::Stay => {
                 // What is seen later with the snapshot of this step is not known yet.
                 let goes_on = matches!(point, TurnPoint::Lock(_))
@@ -686,6 +692,7 @@ impl<'a> ServerTurn<'a> {
             return Ok(scanned(range, &answer));
         }
         self.point(TurnPoint::Open)?;
+        self.access.looks_at_present = true;
         self.access.ranges.push(Arc::new(range.clone()));
         let (mut rows, mut last) = (Vec::new(), None);
         while let Some(next) = self.next_in(range, last, keys, &[]) {
