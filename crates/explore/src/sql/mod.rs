@@ -67,9 +67,12 @@ pub struct SqlProgram {
     ends_loops: bool,
 }
 
+/// Says of a call and what it has heard so far whether that is wanted.
+type IsWanted = dyn Fn(Place, &[Spoken]) -> bool + Send + Sync;
+
 /// Whether what a call has heard so far is wanted.
 #[derive(Clone)]
-struct Wanted(Arc<dyn Fn(Place, &[Spoken]) -> bool + Send + Sync>);
+struct Wanted(Arc<IsWanted>);
 
 impl fmt::Debug for Wanted {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
