@@ -567,9 +567,8 @@ impl SplitSearch<'_, '_> {
     /// What PostgreSQL does not watch among that which a cycle can begin and end with at a node.
     fn unwatched(&self, node: &ChainNode) -> UnwatchedEnds {
         let second = node.second.iter().find(|(b1, _)| !self.first.watches(*b1)).copied();
-        let is_watched = |(bm, a1): &(OperationAt, OperationAt)| {
-            self.first.is_watched(&self.templates[node.template], *bm, *a1)
-        };
+        let is_watched =
+            |(bm, a1): &(OperationAt, OperationAt)| self.first.is_watched(&self.templates[node.template], *bm, *a1);
         (second, node.last.iter().find(|pair| !is_watched(pair)).copied())
     }
 
@@ -592,12 +591,7 @@ impl SplitSearch<'_, '_> {
     }
 
     /// What a cycle from a second to a last can begin and end with: anything where their levels leave room, else what nobody watches.
-    fn ends(
-        &self,
-        start: usize,
-        end: usize,
-        unwatched: &[UnwatchedEnds],
-    ) -> Option<[(OperationAt, OperationAt); 2]> {
+    fn ends(&self, start: usize, end: usize, unwatched: &[UnwatchedEnds]) -> Option<[(OperationAt, OperationAt); 2]> {
         let (second, last) = (self.nodes[start].second.first()?, self.nodes[end].last.first()?);
         if levels_allow(self.first.level, self.nodes[start].level, self.nodes[end].level) {
             return Some([*second, *last]);

@@ -605,7 +605,8 @@ impl OpenPath {
     /// Whether a condition can be true, and whether it can be something else, by what is known of counts.
     fn tests(&self, step: &TransactionStep) -> (bool, bool) {
         let known = |slots: &[usize], wanted: bool| {
-            let said: Vec<bool> = slots.iter().filter_map(|slot| self.counts.get(slot)).map(|one| *one == wanted).collect();
+            let said: Vec<bool> =
+                slots.iter().filter_map(|slot| self.counts.get(slot)).map(|one| *one == wanted).collect();
             (said.contains(&false), said.len() == slots.len() && said.iter().all(|one| *one))
         };
         let (zero, not_zero) = (known(&step.tested.zero, false), known(&step.tested.not_zero, true));

@@ -212,7 +212,8 @@ impl Typed {
             rest(0..to).chain(moved.iter().copied()).chain(rest(to..self.statements.len())).collect();
         let new = |old: usize| order.iter().position(|place| *place == old).unwrap_or(old);
         let is_moved = |(place, kind): &(usize, TypedKind)| moved.contains(place) && *kind == TypedKind::Sent;
-        let mut happenings: Vec<(usize, TypedKind)> = self.happenings.iter().filter(|one| !is_moved(one)).cloned().collect();
+        let mut happenings: Vec<(usize, TypedKind)> =
+            self.happenings.iter().filter(|one| !is_moved(one)).cloned().collect();
         let at = happenings.iter().position(|(place, kind)| *place == to && *kind == TypedKind::Sent).unwrap_or(0);
         let mut sent: Vec<(usize, TypedKind)> = moved.iter().map(|place| (*place, TypedKind::Sent)).collect();
         sent.push((from, TypedKind::Waits(vec![self.statements[to].session])));

@@ -17,8 +17,10 @@ fn examples() -> PathBuf {
 
 /// The bugs, then what else goes wrong. One is for MySQL only.
 fn programs(with_all: bool) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(examples().join("bugs")).expect("a folder").map(|entry| entry.expect("an entry").path());
-    let mut folders: Vec<PathBuf> = entries.filter(|path| path.is_dir() && !path.ends_with("10-get-or-create")).collect();
+    let entries =
+        std::fs::read_dir(examples().join("bugs")).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let mut folders: Vec<PathBuf> =
+        entries.filter(|path| path.is_dir() && !path.ends_with("10-get-or-create")).collect();
     folders.sort();
     let mut files: Vec<PathBuf> = folders.iter().map(|folder| folder.join("buggy.sql")).collect();
     files.extend(["withdraw.sql", "analyze/smallbank.sql", "coupon.sql"].map(|name| examples().join(name)));
@@ -54,7 +56,8 @@ fn verified_fixes_are_refused_wait_or_are_serializable_on_postgresql() {
     let (mut wrong, mut endings, mut findings) = (Vec::new(), BTreeMap::<&str, usize>::new(), 0);
     for file in programs(with_all) {
         let name = file.strip_prefix(examples()).unwrap_or(&file).display().to_string();
-        let rehearsed = analyzed(&file).rehearse(&mut servers).unwrap_or_else(|complaint| panic!("{name}: {complaint:?}"));
+        let rehearsed =
+            analyzed(&file).rehearse(&mut servers).unwrap_or_else(|complaint| panic!("{name}: {complaint:?}"));
         for rehearsal in rehearsed {
             findings += 1;
             let at = format!("{name}: {} at {}", rehearsal.anomaly, rehearsal.level);
@@ -70,5 +73,8 @@ fn verified_fixes_are_refused_wait_or_are_serializable_on_postgresql() {
     }
     say(&format!("{findings} findings on a live server, their fixes: {endings:?}"));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(findings >= 16 && endings.get("refused").is_some() && endings.get("waits").is_some(), "{findings} {endings:?}");
+    assert!(
+        findings >= 16 && endings.get("refused").is_some() && endings.get("waits").is_some(),
+        "{findings} {endings:?}"
+    );
 }

@@ -44,7 +44,8 @@ impl Collation {
     /// Whether PostgreSQL may have a collation of this name: its own ones, and those of languages and countries, `de-x-icu`, `en_US.utf8`.
     pub fn is_of_postgres(name: &str) -> bool {
         let own = ["c", "posix", "default", "ucs_basic", "c.utf8", "c.utf-8"];
-        let is_language = |word: &str| (2..=3).contains(&word.len()) && word.chars().all(|one| one.is_ascii_lowercase());
+        let is_language =
+            |word: &str| (2..=3).contains(&word.len()) && word.chars().all(|one| one.is_ascii_lowercase());
         let is_country = |word: &str| word.len() == 2 && word.chars().all(|one| one.is_ascii_uppercase());
         let locale = name.split(['.', '@']).next().unwrap_or_default();
         let is_locale = match locale.split_once('_') {

@@ -348,7 +348,9 @@ fn cycle(found: &Counterexample) -> Option<Vec<RunDependency>> {
         let table = key.split(['/', '@']).next().unwrap_or_default().to_owned();
         // Who reads a row in order to change it is told by the change.
         let changes = |writer: Writer| match writer {
-            Writer::Transaction(one) => history.events_of(one).iter().any(|it| !it.is_read() && Some(it.key) == edge.key),
+            Writer::Transaction(one) => {
+                history.events_of(one).iter().any(|it| !it.is_read() && Some(it.key) == edge.key)
+            }
             Writer::Initial => false,
         };
         let kind = match edge.kind {

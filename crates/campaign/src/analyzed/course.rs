@@ -96,7 +96,8 @@ impl Analyzed {
         let mut numbered = 0;
         for (at, (number, told)) in moments.iter().enumerate() {
             let CourseStatement { instance: column, sql, is_end, place, .. } = &course[*number];
-            let mut remark = |words: String| lines.push(TerminalLine { column: *column, text: TerminalText::Remark(words) });
+            let mut remark =
+                |words: String| lines.push(TerminalLine { column: *column, text: TerminalText::Remark(words) });
             if let Some(words) = told {
                 // What comes back at once stands behind the place.
                 if at > 0 && moments[at - 1] == (*number, None) && !is_end {
@@ -112,7 +113,8 @@ impl Analyzed {
             }
             lines.push(TerminalLine { column: *column, text: TerminalText::Typed(sql.clone()) });
             if !is_end {
-                lines.push(TerminalLine { column: *column, text: TerminalText::Remark(format!("{numbered}. {place}")) });
+                lines
+                    .push(TerminalLine { column: *column, text: TerminalText::Remark(format!("{numbered}. {place}")) });
             }
         }
         (self.titles(known), lines)

@@ -45,8 +45,8 @@ mod text;
 mod verify;
 
 pub use confirm::ConcreteRun;
-use fix::FixChange;
 pub use file::AnalyzedFile;
+use fix::FixChange;
 pub use rehearsal::{FindingRehearsal, FixEnding};
 pub use suppress::Baseline;
 pub use text::{AnalyzedText, FileLocation};

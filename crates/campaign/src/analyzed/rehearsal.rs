@@ -72,7 +72,9 @@ impl Analyzed {
         for (AnsweredQuestion { answer, .. }, finding, known) in self.findings() {
             let level = answer.level.parse::<IsolationLevel>().ok().and_then(IsolationLevel::of_engine);
             let (Some(level), Some(run)) = (level, &known.run) else { continue };
-            let Some(typed) = run.typed.as_ref().filter(|_| finding.status == FindingStatus::Confirmed) else { continue };
+            let Some(typed) = run.typed.as_ref().filter(|_| finding.status == FindingStatus::Confirmed) else {
+                continue;
+            };
             let stage = Stage { analyzed: self, level, run, typed };
             let wrong = match stage.program(&run.text) {
                 Err(why) => vec![why],
@@ -189,7 +191,8 @@ impl Stage<'_> {
         };
         // Of a deadlock, and at serializable, whom the server refuses is for it to choose.
         let may_choose = |what: &String| {
-            (what.contains("40P01") && refusals.contains(&"40P01")) || (what.contains("40001") && self.is_serializable(change))
+            (what.contains("40P01") && refusals.contains(&"40P01"))
+                || (what.contains("40001") && self.is_serializable(change))
         };
         Ok(match &confirmation.verdict {
             ConfirmationVerdict::Confirmed => ending,

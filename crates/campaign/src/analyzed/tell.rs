@@ -75,7 +75,9 @@ impl Analyzed {
         }
         let _ = match known.replay() {
             Some(line) if known.kept.is_some() => writeln!(out, "  {faint}See it: {line}{end}"),
-            Some(_) if self.settings.keeps_programs => writeln!(out, "  {faint}To have the program that shows it: --keep DIR{end}"),
+            Some(_) if self.settings.keeps_programs => {
+                writeln!(out, "  {faint}To have the program that shows it: --keep DIR{end}")
+            }
             _ => Ok(()),
         };
     }

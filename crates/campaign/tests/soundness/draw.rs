@@ -73,7 +73,10 @@ fn common(random: &mut Random) -> String {
         4 => format!("SELECT {}({id}) INTO x FROM {table} WHERE {other} = 1;", pick(random, &["MIN", "MAX"])),
         5 => format!("SELECT {} INTO z FROM {table} WHERE {other} = 1;", pick(random, &["COUNT(*)", "SUM(a)"])),
         6 => {
-            let body = pick(random, &["SET z = z + one.id;", "UPDATE t SET a = 1 WHERE id = one.id;", "DELETE FROM u WHERE id = one.id;"]);
+            let body = pick(
+                random,
+                &["SET z = z + one.id;", "UPDATE t SET a = 1 WHERE id = one.id;", "DELETE FROM u WHERE id = one.id;"],
+            );
             let lock = pick(random, &["", " FOR UPDATE"]);
             format!("FOR one IN (SELECT {id} AS id FROM {table} WHERE {other} = 1{lock}) DO {body} END FOR;")
         }
@@ -83,7 +86,11 @@ fn common(random: &mut Random) -> String {
         10 => format!("UPDATE {table} SET {column} = {value} WHERE {other} = 1;"),
         11 => format!("UPDATE {table} SET {column} = {value} WHERE {id} IN (p, q) AND {other} = 0;"),
         12 => "DELETE FROM u WHERE id = p;".to_owned(),
-        13 => format!("DELETE FROM {} WHERE {}", pick(random, &["u", "c"]), pick(random, &["a = 1;", "t = q;", "a = z AND t = p;"])),
+        13 => format!(
+            "DELETE FROM {} WHERE {}",
+            pick(random, &["u", "c"]),
+            pick(random, &["a = 1;", "t = q;", "a = z AND t = p;"])
+        ),
         14 => "INSERT INTO u VALUES (q, p, 1, 0) ON CONFLICT DO NOTHING;".to_owned(),
         15 => "INSERT INTO u VALUES (2 + p, 2 + q, p, z);".to_owned(),
         16 => "INSERT INTO c VALUES (p, q, z) ON CONFLICT (t, n) DO UPDATE SET a = c.a + 1;".to_owned(),

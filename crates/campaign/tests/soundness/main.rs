@@ -80,7 +80,12 @@ struct Subject<'a> {
 
 impl Subject<'_> {
     /// Whether the explorer shows that something goes wrong with calls of some procedures, and whether it looked at everything.
-    fn goes_wrong(&self, level: IsolationLevel, procedures: &[usize], random: &mut Random) -> Option<(String, bool, bool)> {
+    fn goes_wrong(
+        &self,
+        level: IsolationLevel,
+        procedures: &[usize],
+        random: &mut Random,
+    ) -> Option<(String, bool, bool)> {
         let (mut shown, mut is_whole) = (None, true);
         for _ in 0..TRIES {
             let whole = format!("{}{}", self.text, calls(random, procedures));
@@ -136,7 +141,9 @@ impl Subject<'_> {
                 match replayed(program, level, schedule) {
                     Ok(true) => account.count("confirmed and replayed"),
                     Ok(false) => {
-                        account.contradictions.push(format!("{at}: confirmed by {schedule}, which is serializable\n{program}"));
+                        account
+                            .contradictions
+                            .push(format!("{at}: confirmed by {schedule}, which is serializable\n{program}"));
                     }
                     Err(why) => account.contradictions.push(format!("{at}: confirmed by {schedule}: {why}\n{program}")),
                 }
