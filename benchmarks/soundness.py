@@ -35,11 +35,12 @@ def asked(test, name, seed, patience):
         done = subprocess.run([test, "--nocapture", name], env=environment, capture_output=True, text=True, timeout=patience)
     except subprocess.TimeoutExpired:
         return {"given up": 1}, ""
-    told = re.search(r"levels: (.*); (\d+) contradictions", done.stdout)
+    said = done.stdout + done.stderr
+    told = re.search(r"levels: (.*); (\d+) contradictions", said)
     if told is None:
-        return {"failed": 1}, done.stdout + done.stderr
+        return {"failed": 1}, said
     counts = {what: int(count) for count, what in re.findall(r"(\d+) ([^,;]+)", told.group(1))}
-    return counts, done.stdout if int(told.group(2)) else ""
+    return counts, said if int(told.group(2)) else ""
 
 
 def main():
