@@ -30,7 +30,8 @@ const SERVER: &str =
     "PostgreSQL refuses what would not be serializable (40001): whoever is refused runs the transaction again";
 
 const MYSQL: &str = "templates do not model MySQL, whose repeatable read is not snapshot isolation; explore the program at its levels with \
-    `skew explore`";
+    `skew explore FILE --level mysql:read-committed,mysql:repeatable-read`, and heed the rules";
+const OF_MYSQL: &str = "the program is MySQL's, and what PostgreSQL would do with it says nothing about MySQL";
 
 const NUMBERED: &str = "numbers of sequences are only names: which transaction gets the lower one, and which are left out, counts for nothing";
 
@@ -132,7 +133,8 @@ impl Asking<'_> {
     fn asked(&self, level: IsolationLevel) -> AnsweredQuestion {
         let engine = level.of_engine().map(EngineLevel::engine);
         if engine == Some(Engine::Mysql) || (engine.is_some() && self.text.dialect == Dialect::MySql) {
-            return self.unknown(level, MYSQL.to_owned());
+            let of_mysql = (engine == Some(Engine::Postgres)).then(|| format!("{OF_MYSQL}; "));
+            return self.unknown(level, format!("{}{MYSQL}", of_mysql.unwrap_or_default()));
         }
         let known = level.of_engine().and_then(template_level);
         // A write that is taken back is neither a conflict nor a lock: a counterexample might rest on it.

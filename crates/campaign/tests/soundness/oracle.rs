@@ -27,10 +27,9 @@ pub(crate) struct Seen {
     pub(crate) is_whole: bool,
 }
 
-fn explorable(text: &str, level: IsolationLevel) -> Result<SqlProgram, String> {
+fn explorable(text: &str, level: IsolationLevel, granularity: Granularity) -> Result<SqlProgram, String> {
     let program = Program::parse(text).map_err(|error| error.message.clone())?;
-    // Engines have atomic updates of rows, and the papers' levels take those who write one row for writers of the same, from psi on.
-    let by_paper = SqlOptions { updates: Updates::Plain, granularity: Granularity::Row, ..SqlOptions::default() };
+    let by_paper = SqlOptions { updates: Updates::Plain, granularity, ..SqlOptions::default() };
     let options = if level.of_engine().is_some() { SqlOptions::default() } else { by_paper };
     Ok(SqlProgram::new(program, SqlOptions { most_steps: MOST_STEPS, ..options }))
 }
@@ -109,7 +108,8 @@ fn orders(count: usize) -> Vec<Vec<usize>> {
 
 /// Looks at all runs of a program at a level; an error where they cannot be made.
 pub(crate) fn explored(text: &str, level: IsolationLevel) -> Result<Seen, String> {
-    let program = explorable(text, level)?;
+    // Engines have atomic updates of rows, and the papers' levels take those who write one row for writers of the same, from psi on.
+    let program = explorable(text, level, Granularity::Row)?;
     let serial = serial(&program, level)?;
     let mut seen = Seen { differs: false, is_broken: false, is_whole: false };
     let mut search = Search::new(&program, Options::new(level)).map_err(|error| error.to_string())?;
@@ -132,7 +132,7 @@ pub(crate) fn explored(text: &str, level: IsolationLevel) -> Result<Seen, String
 
 /// Whether a run that is written down is not serializable, at its level; an error where it cannot be made.
 pub(crate) fn replayed(text: &str, level: IsolationLevel, schedule: &str) -> Result<bool, String> {
-    let program = explorable(text, level)?;
+    let program = explorable(text, level, Granularity::Cell)?;
     let subtree: Subtree = schedule.parse().map_err(|_| format!("{schedule} is no run"))?;
     let mut search = Search::nothing(&program, Options::new(level)).map_err(|error| error.to_string())?;
     search.add(&subtree).map_err(|error| error.to_string())?;

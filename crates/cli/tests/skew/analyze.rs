@@ -48,8 +48,9 @@ fn text(value: &Value) -> &str {
 /// The bugs of the examples: what is found at read committed and at repeatable read.
 ///
 /// Two wrong fixes are for the rules: 02 checks in one transaction what it does in another, which is serializable and still wrong; 03 ignores a
-/// row count, which goes wrong in a serial order, too. 05's right fix is a constraint that is not understood. Findings that
-/// remain in right fixes (04, 06, 09, 11, 14) are about rows that no key tells: they are called potential, because no run shows them.
+/// row count, which goes wrong in a serial order, too. Of the right fixes 05 and 06 rest on constraints that are not understood (EXCLUDE, and a foreign key
+/// that deletes children). 08 and 09 look, and look again under a lock: such runs are not serializable, and end as if they were, so no proof is possible. 10
+/// is MySQL's. 14 is proved at read committed; at repeatable read what is left is about rows that no key tells, and no run shows it.
 const BUGS: [(&str, &str); 39] = [
     ("01-stock-adjustment/buggy", "lost-update confirmed / robust"),
     ("01-stock-adjustment/fixed", "robust / robust"),
@@ -61,7 +62,7 @@ const BUGS: [(&str, &str); 39] = [
     ("03-voucher-limit/fixed", "robust / robust"),
     ("03-voucher-limit/wrong-fix", "robust / robust"),
     ("04-voucher-once/buggy", "write-skew confirmed / write-skew confirmed"),
-    ("04-voucher-once/fixed", "write-skew potential / write-skew potential"),
+    ("04-voucher-once/fixed", "robust / robust"),
     ("04-voucher-once/wrong-fix", "write-skew confirmed / write-skew confirmed"),
     ("05-double-booking/buggy", "write-skew confirmed / write-skew confirmed"),
     ("05-double-booking/fixed", "unknown / unknown"),
@@ -83,7 +84,7 @@ const BUGS: [(&str, &str); 39] = [
     ("10-get-or-create/fixed", "unknown / unknown"),
     ("10-get-or-create/wrong-fix", "unknown / unknown"),
     ("11-coupon-and-credit/buggy", "lost-update confirmed / robust"),
-    ("11-coupon-and-credit/fixed", "write-skew potential / write-skew potential"),
+    ("11-coupon-and-credit/fixed", "robust / robust"),
     ("11-coupon-and-credit/wrong-fix", "lost-update confirmed / robust"),
     ("12-paid-twice/buggy", "lost-update confirmed / robust"),
     ("12-paid-twice/fixed", "robust / robust"),
@@ -331,7 +332,7 @@ fn sarif_and_markdown_name_the_lines() {
     assert!(text(&result["partialFingerprints"]["skewCycle/v1"]).len() == 16, "{result}");
     let markdown = folder.skew(&["analyze", "stock.sql", "--format", "markdown"]).expect(1).out;
     assert!(markdown.contains("### lost-update at `postgres:read-committed`: confirmed"), "{markdown}");
-    assert!(markdown.contains("(stock.sql:5)"), "{markdown}");
+    assert!(markdown.contains("(stock.sql:5; "), "{markdown}");
 }
 
 #[test]
