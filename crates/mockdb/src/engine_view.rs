@@ -36,13 +36,16 @@ pub(crate) struct EngineView<'a> {
 /// What a locking read of one key is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Locks {
-    /// The key is to be free.
-    Free,
+    /// The key is to be free; where it is not, this may decide what the statement does.
+    Free { decides: bool },
     /// The row is to stay as it is.
     Row(StatementKind),
     /// The same of a row that refers to one which goes: looked for by the server itself.
     Child(StatementKind),
 }
+
+/// What nothing is locked for.
+const ANY: Locks = Locks::Free { decides: true };
 
 impl<'a> EngineView<'a> {
     pub(crate) fn new(store: &'a mut Store, session: SessionId) -> EngineView<'a> {
@@ -62,7 +65,7 @@ impl<'a> EngineView<'a> {
             kind @ (ForUpdate | ForNoKeyUpdate | ForShare | ForKeyShare) => Locks::Row(kind),
             _ if lock == Lock::Share => Locks::Row(ForeignKey),
             kind @ (Update | Delete) if !is_entry => Locks::Row(kind),
-            _ => Locks::Free,
+            _ => Locks::Free { decides: true },
         }
     }
 
@@ -105,6 +108,11 @@ impl Storage for EngineView<'_> {
         self.remembering((locks, Patience::Wait), |memory, asked| memory.read(key, lock != Lock::None, asked))
     }
 
+    fn get_taken(&mut self, key: &RowKey, decides: bool) -> Result<Option<Row>, Stop> {
+        let asked = (Locks::Free { decides }, Patience::Wait);
+        self.remembering(asked, |memory, asked| memory.read(key, true, asked))
+    }
+
     fn get_child(&mut self, key: &RowKey, lock: Lock) -> Result<Option<Row>, Stop> {
         let kind = match self.kind() {
             _ if lock == Lock::Share => StatementKind::ForeignKey,
@@ -124,7 +132,7 @@ impl Storage for EngineView<'_> {
             let (engine, key) = store.engine_at(session, key)?;
             let waits = match locks {
                 Locks::Row(kind) | Locks::Child(kind) => !own && engine.seek_would_wait(session, kind, key),
-                Locks::Free => false,
+                Locks::Free { .. } => false,
             };
             Ok(i128::from(waits))
         })?;
@@ -132,7 +140,7 @@ impl Storage for EngineView<'_> {
     }
 
     fn scan(&mut self, range: &KeyRange, _: &Columns) -> Result<Vec<(RowKey, Row)>, Stop> {
-        self.remembering((Locks::Free, Patience::Wait), |memory, asked| memory.range(range, false, asked))
+        self.remembering((ANY, Patience::Wait), |memory, asked| memory.range(range, false, asked))
     }
 
     fn seek(
@@ -143,11 +151,11 @@ impl Storage for EngineView<'_> {
         patience: Patience,
         fits: &mut Fits<'_>,
     ) -> Result<Option<Row>, Stop> {
-        self.remembering((Locks::Free, patience), |memory, asked| memory.seek(key, fits, asked))
+        self.remembering((ANY, patience), |memory, asked| memory.seek(key, fits, asked))
     }
 
     fn look_over(&mut self, range: &KeyRange, _: &Columns, fits: &mut Fits<'_>) -> Result<Vec<RowKey>, Stop> {
-        self.remembering((Locks::Free, Patience::Wait), |memory, asked| memory.look_over(range, fits, asked))
+        self.remembering((ANY, Patience::Wait), |memory, asked| memory.look_over(range, fits, asked))
     }
 
     fn take_again(&mut self, key: &RowKey, _: &Columns, lock: Lock, scope: usize) -> Result<Option<Row>, Stop> {
@@ -324,9 +332,9 @@ impl Reader for EngineReader<'_> {
                 self.store.tell_read(session, read)?;
                 Ok(value)
             }
-            Locks::Free => {
+            Locks::Free { decides } => {
                 let (engine, number) = self.store.engine_at(session, key)?;
-                let checked = engine.check(session, number);
+                let checked = engine.check(session, number, decides);
                 self.store.bear(number);
                 Ok(match self.settled(checked)? {
                     Found::Locked(row) => Some(row),
@@ -469,8 +477,7 @@ impl Store {
     fn standing_rows(&mut self, session: SessionId, range: &KeyRange) -> Result<Vec<(RowKey, Row)>, Stop> {
         let keys = self.past().keys();
         let born = keys.from(range.space, &range.prefix, range.low.as_ref()).map(|(_, key)| key);
-        let inside: Vec<RowKey> =
-            born.map(|key| keys.row_of(key)).filter(|key| range.contains(key)).cloned().collect();
+        let inside: Vec<RowKey> = born.map(|key| keys.row_of(key)).filter(|key| range.contains(key)).cloned().collect();
         let mut rows = Vec::new();
         for key in inside {
             let row = match self.own_row(session, &key) {

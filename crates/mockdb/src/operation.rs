@@ -156,6 +156,8 @@ impl RecordedOperation {
             Select => ReadFate::Stays,
             ForeignKey => ReadFate::Untold,
             _ if is_free && is_repeatable => ReadFate::Untold,
+            // What was in the way was looked at as it stood, whatever the snapshot has.
+            Insert if is_repeatable => ReadFate::Untold,
             _ if !is_free && (value.is_none() || passed && !waited) => ReadFate::Stays,
             ForKeyShare => ReadFate::Seen,
             _ if is_repeatable => ReadFate::Seen,

@@ -183,9 +183,8 @@ pub(crate) fn line(
 
 /// How many statements are put in before one, for reads that stand in a statement of their own.
 fn freed_before(operations: &[RecordedOperation], statement: u32) -> u32 {
-    let is_before = |operation: &&RecordedOperation| {
-        operation.fate == ReadFate::Freed && operation.asked.statement < statement
-    };
+    let is_before =
+        |operation: &&RecordedOperation| operation.fate == ReadFate::Freed && operation.asked.statement < statement;
     operations.iter().filter(is_before).count() as u32
 }
 

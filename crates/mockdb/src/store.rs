@@ -586,7 +586,8 @@ impl Store {
     pub(crate) fn advisory(&mut self, session: SessionId, key: i128, request: AdvisoryRequest) -> Result<bool, Stop> {
         match self.waits.advisory(session, key, request) {
             Err(interrupt @ (Interrupt::Deadlock | Interrupt::Wait)) if self.engine.is_some() => {
-                let is_closed = interrupt == Interrupt::Deadlock || waits_for_itself(session, |other| self.waits_for(other));
+                let is_closed =
+                    interrupt == Interrupt::Deadlock || waits_for_itself(session, |other| self.waits_for(other));
                 Err(if is_closed { self.refuse_deadlock(session) } else { Interrupt::Wait.into() })
             }
             Err(Interrupt::Deadlock) => Err(self.abort_by_database(session, Interrupt::Deadlock).into()),

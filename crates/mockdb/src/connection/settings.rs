@@ -177,7 +177,8 @@ impl Connection {
 
     fn note_level(&mut self, database: &mut Database, asked: Option<DeclaredLevel>) {
         let store = &database.store;
-        let overruled = |level: &DeclaredLevel| !database.obeys_levels && level_of(store, *level) != store.options().level;
+        let overruled =
+            |level: &DeclaredLevel| !database.obeys_levels && level_of(store, *level) != store.options().level;
         if let Some(level) = asked.filter(overruled)
             && database.overruled.is_news(level)
         {

@@ -95,14 +95,7 @@ impl RowQueues {
     }
 
     /// Locks a row that nobody keeps from that.
-    pub(super) fn hold(
-        &mut self,
-        session: SessionId,
-        key: KeyId,
-        life: u32,
-        strength: RowStrength,
-        statement: u32,
-    ) {
+    pub(super) fn hold(&mut self, session: SessionId, key: KeyId, life: u32, strength: RowStrength, statement: u32) {
         let row = self.rows.entry(key).or_default();
         let same = |lock: &HeldLock| (lock.session, lock.life, lock.strength) == (session, life, strength);
         if row.holders.iter().any(same) {

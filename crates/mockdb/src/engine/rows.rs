@@ -217,12 +217,13 @@ impl Engine {
         Ok(Sought::Locked(read, tuple.row))
     }
 
-    /// The check that a key is free, after nobody is about to change what is there any more.
-    pub(crate) fn check(&mut self, session: SessionId, key: KeyId) -> Result<Sought, NotNow> {
+    /// The check that a key is free, after nobody is about to change what is there any more; with ON CONFLICT it may decide what becomes of a
+    /// row that is there.
+    pub(crate) fn check(&mut self, session: SessionId, key: KeyId, decides: bool) -> Result<Sought, NotNow> {
         let repeatable = self.is_repeatable(session);
         let Some(transaction) = self.open.get(&session) else { return Err(NotNow::Wait) };
         let (id, statement) = (transaction.id, transaction.statement);
-        let is_upsert = transaction.kind == StatementKind::Upsert;
+        let is_upsert = decides && transaction.kind == StatementKind::Upsert;
         let locks = is_upsert && !transaction.ignores;
         let kind = if is_upsert { StatementKind::Upsert } else { StatementKind::Insert };
         let sight = if repeatable { self.sight(session) } else { Sight { id, commits: self.commits } };

@@ -151,9 +151,10 @@ impl SerialOrder {
         };
         node.committer.session == one.session
             || footprint.reads.iter().any(is_noted)
-            || footprint.writes.iter().any(|(key, name)| {
-                node.footprint.writes(*key) || node.footprint.has_read(*key, name)
-            })
+            || footprint
+                .writes
+                .iter()
+                .any(|(key, name)| node.footprint.writes(*key) || node.footprint.has_read(*key, name))
     }
 
     fn reachable(&self, from: impl Iterator<Item = GrowingId>) -> FxHashSet<GrowingId> {

@@ -51,10 +51,8 @@ impl Scene {
     fn say(&mut self, name: &str, sql: &str) -> String {
         assert!(!self.waiting.contains_key(name), "{name} waits");
         let database = &mut self.database;
-        let client = self
-            .clients
-            .entry(name.to_owned())
-            .or_insert_with(|| Connection::open(database, name, Dialect::Postgres));
+        let client =
+            self.clients.entry(name.to_owned()).or_insert_with(|| Connection::open(database, name, Dialect::Postgres));
         let statements = client.session().parse(sql).unwrap_or_else(|error| panic!("{sql}: {error:?}"));
         match client.prepare(database, &statements[0], &[]) {
             Ok(prepared) => self.go_on(name, prepared),

@@ -1,7 +1,9 @@
 //! Scenes that were seen on PostgreSQL 15.
 
 use super::play;
-use skew_history::EngineLevel::{PostgresReadCommitted as RC, PostgresRepeatableRead as RR, PostgresSerializable as SER};
+use skew_history::EngineLevel::{
+    PostgresReadCommitted as RC, PostgresRepeatableRead as RR, PostgresSerializable as SER,
+};
 
 #[test]
 fn a_statement_at_read_committed_sees_what_is_committed_and_acts_on_the_latest() {
