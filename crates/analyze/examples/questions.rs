@@ -98,7 +98,7 @@ fn instances(transactions: &Transactions, level: &str, longest: usize, folder: &
         let answer = match outcome {
             QuestionOutcome::Found(_) => "found",
             QuestionOutcome::None => "none",
-            QuestionOutcome::Unknown => "unknown",
+            QuestionOutcome::Unknown(_) | QuestionOutcome::Disputed(_) => "unknown",
         };
         let file = folder.join(format!("{name}-{}.smt2", question.replace(' ', "-")));
         std::fs::write(&file, analysis.text(&asked))?;

@@ -119,7 +119,8 @@ fn existence() -> BTreeSet<String> {
 impl RowEffect {
     fn read(table: String, target: EffectTarget, reads: BTreeSet<String>) -> RowEffect {
         let (writes, lock, happens) = (BTreeSet::new(), LockStrength::None, Happens::Always);
-        let known = KnownOfRows::default();
+        // Who searches on behalf of a constraint means certain rows, only not which.
+        let known = KnownOfRows { more: target == EffectTarget::Search, ..KnownOfRows::default() };
         let (inserts, looks, at_commit, looking) = (false, true, false, Looking::Statement);
         RowEffect { table, target, reads, writes, lock, happens, inserts, looks, at_commit, looking, known }
     }

@@ -19,6 +19,7 @@
 //! |---|---|---|
 //! | `seeds` | threads | several runs at a time |
 //! | `family`, [`command`] | child processes, a clock, a nameless file for what they print | commands that are run again and again, each for so long |
+//! | [`solver`] | child processes, a clock | another solver, which is asked for so long |
 //! | [`foretold`], [`conformance`], [`confirmed`] | a clock | how long a client or a server is waited for |
 //! | [`served`], [`driven`] | addresses, a clock | where a command finds its database; how long runs took |
 //!
@@ -51,6 +52,7 @@ mod said;
 mod seeds;
 pub mod served;
 pub mod servers;
+pub mod solver;
 mod stop;
 pub mod tally;
 mod typed;

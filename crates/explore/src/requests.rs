@@ -51,6 +51,8 @@ pub(crate) struct TakenStep {
     pub(crate) has_begun: bool,
     /// It began early, and nothing followed from that.
     pub(crate) waited_in_vain: bool,
+    /// Nobody wants a run in which it hears what it heard.
+    pub(crate) is_unwanted: bool,
     pub(crate) access: StepAccess,
 }
 
@@ -141,14 +143,16 @@ impl<'a> Requests<'a> {
             return Err(ExploreError::not_deterministic(transaction(), event, recorded, asked));
         }
         let has_begun = turn.has_begun();
-        let ServerTurn { stands, refused, waited_in_vain, access, said, .. } = turn;
-        Ok(TakenStep { stands, refused, waited_in_vain, access, said, has_begun })
+        let ServerTurn { stands, refused, waited_in_vain, is_unwanted, access, said, .. } = turn;
+        Ok(TakenStep { stands, refused, waited_in_vain, is_unwanted, access, said, has_begun })
     }
 
-    /// The transaction has said so many statements, which are answered. Only who wants to know when statements are sent needs it.
-    pub(crate) fn has_said(&mut self, statements: usize) {
+    /// The transaction has said so many statements, which are answered, and whether anybody wants a run with these answers. Only who wants to
+    /// know when statements are sent needs the first.
+    pub(crate) fn has_said(&mut self, statements: usize, is_wanted: bool) {
         if let Some(turn) = &mut self.turn {
             turn.said = statements;
+            turn.is_unwanted = !is_wanted;
         }
     }
 
@@ -174,6 +178,13 @@ impl<'a> Requests<'a> {
     pub fn look_once(&mut self) {
         if let Some(turn) = &mut self.turn {
             turn.look_once();
+        }
+    }
+
+    /// What is sought next is one row by a key that depends on no other row, or not: where conditions pass over it, servers differ in that.
+    pub(crate) fn seeks_one(&mut self, is_one: bool) {
+        if let Some(turn) = &mut self.turn {
+            turn.seeks_one = is_one;
         }
     }
 

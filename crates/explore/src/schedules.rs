@@ -66,7 +66,7 @@ pub(crate) struct ServerNode<L> {
     pub(crate) steps: Vec<Number>,
     /// Those who waited when somebody was refused because of that.
     needed: Set,
-    /// Whether its last step shows that it comes to the same as another schedule.
+    /// Whether its last step shows that it comes to the same as another schedule, or to what nobody wants.
     in_vain: bool,
     /// Who need not take a step here, because that was tried where it came to the same.
     asleep: Vec<(Number, Arc<StepAccess>)>,
@@ -457,7 +457,7 @@ fn execute<P: Explorable + ?Sized>(
     let mut access = asked.access;
     let dialogue = Arc::make_mut(&mut node.dialogues[number as usize]);
     (dialogue.said, dialogue.has_begun) = (asked.said, asked.has_begun);
-    node.in_vain = asked.waited_in_vain && !node.needed.contains(number);
+    node.in_vain = asked.is_unwanted || asked.waited_in_vain && !node.needed.contains(number);
     node.needed = node.needed - Set::only(number);
     if let Some((statement, code)) = asked.refused {
         node.database.forget(number, &runner.keys);

@@ -171,6 +171,10 @@ impl Storage for EngineView<'_> {
         })
     }
 
+    fn keeps_partners(&self) -> bool {
+        true
+    }
+
     fn enter(&mut self, scope: usize) -> usize {
         self.store.statement_mut(self.session).map_or(0, |statement| statement.enter(scope))
     }

@@ -99,6 +99,11 @@ impl Run {
         self.spoken.as_ref().and_then(|spoken| spoken.as_ref().ok()).map_or(0, Vec::len)
     }
 
+    /// What was said and heard so far, of what it remembers.
+    pub fn spoken(&self) -> &[Spoken] {
+        self.spoken.as_ref().and_then(|spoken| spoken.as_deref().ok()).unwrap_or_default()
+    }
+
     /// What was said and heard; an error where something cannot be said as text.
     pub fn take_spoken(&mut self) -> Result<Vec<Spoken>, SqlError> {
         self.spoken.take().unwrap_or(Ok(Vec::new()))

@@ -301,6 +301,18 @@ pub trait Storage {
         Ok(false)
     }
 
+    /// Rows are about to be sought: whether it is one by its key, which depends on no other row. MySQL's servers read such a row before all else,
+    /// and keep its lock though it may not qualify.
+    fn seeks_one(&mut self, is_one: bool) {
+        let _ = is_one;
+    }
+
+    /// Whether a row that is found changed when it is locked is asked again with the partners that it had, as PostgreSQL does: only where what
+    /// is found before the lock is what the statement saw.
+    fn keeps_partners(&self) -> bool {
+        false
+    }
+
     /// The rows of a range in the order of their keys: one read event per key of the range. Never locks.
     fn scan(&mut self, range: &KeyRange, columns: &Columns) -> Result<Vec<(RowKey, Row)>, Stop>;
 

@@ -10,7 +10,9 @@
 //! A *record* is a name for a row: a table and values for its key. Two names may be names of one row; whether they are is a claim about values.
 
 use super::claims::{Claim, Claims, ValueNumber};
+use super::moment::{AccessMoment, PointNumber, Viewer};
 use super::shape::{ColumnBits, Existence};
+use crate::effect::LockStrength;
 use rustc_hash::FxHashMap;
 
 /// A record, by number.
@@ -69,6 +71,8 @@ pub(crate) struct SearchTarget {
     pub(crate) others: Vec<(String, ValueNumber)>,
     /// Whether rows must fulfil more.
     pub(crate) more: bool,
+    /// The columns that decide whether a row is found; all that are read, where that is not known.
+    pub(crate) asked: ColumnBits,
     /// Where only the least or greatest value of a part of the key is asked for.
     pub(crate) extremum: Option<ExtremumRead>,
     /// Where rows are counted: there was none.
@@ -111,4 +115,14 @@ pub(crate) struct RowAccess {
     pub(crate) own_columns: bool,
     /// Whether nobody asks if the row was there: a DELETE whose count is not looked at.
     pub(crate) is_blind: bool,
+    /// How rows are locked beyond what writes lock.
+    pub(crate) lock: LockStrength,
+    /// Whether a constraint looks, at what is there now.
+    pub(crate) is_latest: bool,
+    /// Who looks for what is read.
+    pub(crate) viewer: Viewer,
+    /// When rows are taken, where that is a matter of time.
+    pub(crate) moment: Option<AccessMoment>,
+    /// When its statement begins, where that is a matter of time.
+    pub(crate) begins: Option<PointNumber>,
 }

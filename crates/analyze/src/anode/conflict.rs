@@ -76,11 +76,14 @@ impl Ground<'_> {
     }
 
     /// The record is there for an access.
-    fn present(&mut self, one: Numbered<'_>, record: RecordNumber) -> Claim {
+    pub(crate) fn present(&mut self, one: Numbered<'_>, record: RecordNumber) -> Claim {
         let record = Ground::named(one.access, record);
         match one.access.own_rows {
             true => self.about(About::There(one.access.instance, one.number, record)),
-            false => self.alive(one.access.instance, record),
+            false => {
+                let viewer = self.view(one, record);
+                self.alive(viewer, record)
+            }
         }
     }
 
@@ -136,10 +139,16 @@ impl Ground<'_> {
             return meets;
         }
         let what = match writer.access.existence {
-            Existence::Stays => match reader.access.target {
+            Existence::Stays => match &reader.access.target {
                 AccessTarget::Key(_) => self.present(reader, record),
                 // Who searches depends on all columns of its condition, also of rows that it does not find.
-                AccessTarget::Search(_) => self.claims.yes(),
+                AccessTarget::Search(search) => match search.asked & writer.access.writes & !EXISTS {
+                    0 => {
+                        let (present, fits) = (self.present(reader, record), self.fits(reader, record));
+                        self.claims.all([present, fits])
+                    }
+                    _ => self.claims.yes(),
+                },
             },
             _ => self.reads_existence(reader, writer, record, over),
         };
@@ -214,7 +223,8 @@ impl Ground<'_> {
         let parts = match kind {
             DependencyKind::ReadsFrom => {
                 let (writes, reads) = (self.writes(first, record), self.reads(second, first, record, false));
-                [writes, reads, self.claims.sees(one, two)]
+                let viewer = self.view(second, record);
+                [writes, reads, self.seen(one, viewer)]
             }
             DependencyKind::Replaces => {
                 let (writes, over) = (self.writes(first, record), self.writes(second, record));
@@ -222,7 +232,8 @@ impl Ground<'_> {
             }
             DependencyKind::Overwrites => {
                 let (reads, writes) = (self.reads(first, second, record, true), self.writes(second, record));
-                [reads, writes, !self.claims.sees(two, one)]
+                let viewer = self.view(first, record);
+                [reads, writes, !self.seen(two, viewer)]
             }
         };
         self.claims.all(parts)

@@ -164,8 +164,8 @@ pub(crate) fn say(ground: &mut Ground<'_>, accesses: &[Vec<RowAccess>], counter:
             is_less(ground, counter, (made, later), vec![first, insert.reached, other.reached]);
         }
         for ((who, record), alive) in ground.lives(counter.table) {
-            if who != insert.instance {
-                let seen = ground.claims.sees(insert.instance, who);
+            if ground.owner(who) != insert.instance {
+                let seen = ground.seen(insert.instance, who);
                 is_less(ground, counter, (record, made), vec![alive, !seen, insert.reached]);
             }
         }

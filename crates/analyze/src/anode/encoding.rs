@@ -5,7 +5,7 @@
 //! than for all rows: what is missing makes a question easier to satisfy, never harder.
 
 use super::access::{Record, RecordNumber, RowAccess};
-use super::claims::Claim;
+use super::claims::{Claim, ValueNumber};
 use super::conflict::{Numbered, may_conflict};
 use super::ground::Ground;
 use super::shape::ProgramShape;
@@ -40,6 +40,8 @@ pub(crate) struct Encoding<'a> {
     pub(crate) accesses: Vec<Vec<RowAccess>>,
     /// Per instance and procedure whether it runs it; nothing where it may not.
     pub(crate) runs: Vec<Vec<Option<Claim>>>,
+    /// The values of each instance, its parameters first.
+    pub(crate) pools: Vec<Vec<ValueNumber>>,
     /// The records of edges, per table.
     free_records: BTreeMap<usize, Vec<RecordNumber>>,
     both_write: FxHashMap<(usize, usize), Claim>,
@@ -55,8 +57,8 @@ impl<'a> Encoding<'a> {
         specification: &Specification,
         allowed: &[Vec<usize>],
     ) -> Encoding<'a> {
-        let mut ground = Ground::new(shape);
-        let (mut accesses, mut runs) = (Vec::new(), Vec::new());
+        let mut ground = Ground::new(shape, specification.timing, allowed.len());
+        let (mut accesses, mut runs, mut pools) = (Vec::new(), Vec::new(), Vec::new());
         for (instance, allowed) in allowed.iter().enumerate() {
             let runs_one = choose(&mut ground, transactions.procedures.len(), allowed);
             let (mut pool, mut all) = (Vec::new(), Vec::new());
@@ -72,14 +74,16 @@ impl<'a> Encoding<'a> {
                     used: 0,
                     accesses: Vec::new(),
                     computed: BTreeMap::new(),
+                    passed: Vec::new(),
                 };
                 all.extend(walk.run(is_run));
             }
             accesses.push(all);
             runs.push(runs_one);
+            pools.push(pool);
         }
         let (free_records, both_write) = (BTreeMap::new(), FxHashMap::default());
-        let mut encoding = Encoding { ground, accesses, runs, free_records, both_write, exact: Vec::new() };
+        let mut encoding = Encoding { ground, accesses, runs, pools, free_records, both_write, exact: Vec::new() };
         encoding.exact = encoding.exactness(transactions, specification);
         encoding
     }
@@ -90,7 +94,8 @@ impl<'a> Encoding<'a> {
 
     fn exactness(&mut self, transactions: &Transactions, specification: &Specification) -> Vec<Claim> {
         let has = |level: &str| specification.has(level);
-        let everywhere = has("prefix") || has("serializable") || has("psi") && has("causal");
+        let everywhere =
+            specification.timing.is_some() || has("prefix") || has("serializable") || has("psi") && has("causal");
         let single = specification.has_for("prefix");
         let mut exact = Vec::new();
         for instance in 0..self.size() {
@@ -122,7 +127,7 @@ fn choose(ground: &mut Ground<'_>, procedures: usize, allowed: &[usize]) -> Vec<
 
 /// Edges.
 impl Encoding<'_> {
-    fn numbered(&self, instance: usize) -> Vec<(usize, RowAccess)> {
+    pub(super) fn numbered(&self, instance: usize) -> Vec<(usize, RowAccess)> {
         self.accesses[instance].iter().cloned().enumerate().collect()
     }
 
@@ -213,7 +218,7 @@ impl Encoding<'_> {
     }
 
     /// The records by which two accesses are known to meet.
-    fn common(&self, one: &RowAccess, two: &RowAccess) -> Vec<RecordNumber> {
+    pub(super) fn common(&self, one: &RowAccess, two: &RowAccess) -> Vec<RecordNumber> {
         match self.ground.meeting(one, two) {
             Some(record) => vec![record],
             None => self.free_records.get(&one.table).cloned().unwrap_or_default(),
@@ -250,6 +255,10 @@ impl Encoding<'_> {
 impl Encoding<'_> {
     /// Says what a level says of these instances. Edges come before it, because their records do.
     pub(crate) fn specify(&mut self, transactions: &Transactions, specification: &Specification) {
+        if let Some(timing) = specification.timing {
+            self.take_turns(timing);
+            return;
+        }
         for first in 0..self.size() {
             for second in (0..self.size()).filter(|second| *second != first) {
                 let (sees, before) = (self.ground.claims.sees(first, second), self.ground.claims.before(first, second));

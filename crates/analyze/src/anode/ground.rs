@@ -1,11 +1,12 @@
 //! The ground that all parts of a question stand on: claims, records, and who sees which row.
 //!
-//! Whether a row is there for an instance when it begins is one claim per instance and record; in a table whose rows neither come nor
-//! go, one claim per record. Two records that are one row are there together, which [`Ground::finish`] says of all of them in the end.
+//! Whether a row is there for an instance when it begins is one claim per instance and record, and where levels are a matter of time, one per
+//! point and record; in a table whose rows neither come nor go, one claim per record. Two records that are one row are there together, which [`Ground::finish`] says of all of them in the end.
 
 use super::access::{AccessTarget, RecordNumber, Records, RowAccess};
 use super::claims::{Claim, Claims};
 use super::conflict::Numbered;
+use super::moment::{PointNumber, Timing, Viewer};
 use super::shape::ProgramShape;
 use rustc_hash::FxHashMap;
 
@@ -17,7 +18,15 @@ pub(crate) struct Ground<'a> {
     pub(crate) claims: Claims,
     pub(crate) records: Records,
     pub(crate) shape: &'a ProgramShape,
-    alive: FxHashMap<(usize, RecordNumber), Claim>,
+    /// Where levels are a matter of time: which one.
+    pub(crate) timing: Option<Timing>,
+    /// Whose each point in time is; those of the first numbers are commits.
+    pub(crate) points: Vec<usize>,
+    /// The snapshot of each instance that has one.
+    pub(crate) snapshots: FxHashMap<usize, PointNumber>,
+    /// When an access takes one of several records: instance, number of the access, record.
+    pub(crate) moments: FxHashMap<(usize, usize, RecordNumber), PointNumber>,
+    alive: FxHashMap<(Viewer, RecordNumber), Claim>,
     /// Claims of which nothing is known, by what they are about.
     about: FxHashMap<About, Claim>,
 }
@@ -38,15 +47,17 @@ pub(crate) enum About {
 }
 
 impl<'a> Ground<'a> {
-    pub(crate) fn new(shape: &'a ProgramShape) -> Ground<'a> {
+    pub(crate) fn new(shape: &'a ProgramShape, timing: Option<Timing>, instances: usize) -> Ground<'a> {
         let (claims, records) = (Claims::new(), Records::default());
-        Ground { claims, records, shape, alive: FxHashMap::default(), about: FxHashMap::default() }
+        let (alive, about) = (FxHashMap::default(), FxHashMap::default());
+        let (points, snapshots, moments) = ((0..instances).collect(), FxHashMap::default(), FxHashMap::default());
+        Ground { claims, records, shape, timing, points, snapshots, moments, alive, about }
     }
 
-    /// A record is there for an instance when it begins.
-    pub(crate) fn alive(&mut self, instance: usize, record: RecordNumber) -> Claim {
+    /// A record is there for who looks, but for what its own transaction did.
+    pub(crate) fn alive(&mut self, viewer: Viewer, record: RecordNumber) -> Claim {
         let table = &self.shape.tables[self.records.all[record].table];
-        let who = if table.is_stable { EVERYBODY } else { instance };
+        let who = if table.is_stable { EVERYBODY } else { viewer };
         if let Some(claim) = self.alive.get(&(who, record)) {
             return *claim;
         }
@@ -64,8 +75,8 @@ impl<'a> Ground<'a> {
         claim
     }
 
-    /// Who may see which records of a table when it begins, with the claims that it does.
-    pub(crate) fn lives(&self, table: usize) -> Vec<((usize, RecordNumber), Claim)> {
+    /// Who may see which records of a table, with the claims that it does.
+    pub(crate) fn lives(&self, table: usize) -> Vec<((Viewer, RecordNumber), Claim)> {
         let own = self.alive.iter().filter(|((_, record), _)| self.records.all[*record].table == table);
         let mut lives: Vec<((usize, RecordNumber), Claim)> = own.map(|(key, claim)| (*key, *claim)).collect();
         lives.sort_unstable();
@@ -87,19 +98,20 @@ impl<'a> Ground<'a> {
             }
             self.stays(*who, *record, *claim, accesses);
         }
-        for (instance, all) in accesses.iter().enumerate() {
+        for all in accesses {
             for (number, access) in all.iter().enumerate() {
-                self.counted(instance, Numbered { number, access });
+                self.counted(Numbered { number, access });
             }
         }
     }
 
     /// Where rows are counted and a row is there, there is not none.
-    fn counted(&mut self, instance: usize, one: Numbered<'_>) {
+    fn counted(&mut self, one: Numbered<'_>) {
         let AccessTarget::Search(search) = &one.access.target else { return };
-        let Some(empty) = search.empty.filter(|_| !one.access.own_rows) else { return };
+        let is_seen = !one.access.own_rows && one.access.moment.is_none();
+        let Some(empty) = search.empty.filter(|_| is_seen) else { return };
         for ((who, record), alive) in self.lives(one.access.table) {
-            if who == instance || who == EVERYBODY {
+            if who == one.access.viewer || who == EVERYBODY {
                 let found = self.finds(one, record);
                 self.claims.imply([one.access.reached, alive, found], !empty);
             }
@@ -107,18 +119,19 @@ impl<'a> Ground<'a> {
     }
 
     /// Where rows never go, whoever sees an INSERT sees its row.
-    fn stays(&mut self, who: usize, record: RecordNumber, alive: Claim, accesses: &[Vec<RowAccess>]) {
+    fn stays(&mut self, who: Viewer, record: RecordNumber, alive: Claim, accesses: &[Vec<RowAccess>]) {
         let table = self.records.all[record].table;
         if who == EVERYBODY || !self.shape.tables[table].keeps_rows {
             return;
         }
+        let owner = self.owner(who);
         let inserts = accesses.iter().flatten().filter(|access| {
-            access.table == table && access.existence == super::shape::Existence::Comes && access.instance != who
+            access.table == table && access.existence == super::shape::Existence::Comes && access.instance != owner
         });
         for insert in inserts {
             let AccessTarget::Key(inserted) = insert.target else { continue };
             let one = self.records.same(&mut self.claims, inserted, record);
-            let seen = self.claims.sees(insert.instance, who);
+            let seen = self.seen(insert.instance, who);
             self.claims.imply([one, seen, insert.reached], alive);
         }
     }

@@ -21,6 +21,8 @@
 //! | `walk`, `statement` | how an instance goes through its procedure, and what it does there |
 //! | `ground`, `conflict` | who sees which rows; when two accesses are a dependency |
 //! | `counter` | numbers that only grow |
+//! | `moment` | levels of PostgreSQL: points in time, and who waits for whom |
+//! | `opinion` | another solver that is asked the same |
 //! | `specification` | levels, and a user's own |
 //! | `encoding`, `question`, `prove` | instances and edges; what is asked; what the answers prove |
 
@@ -30,6 +32,8 @@ mod conflict;
 mod counter;
 mod encoding;
 mod ground;
+mod moment;
+mod opinion;
 mod prove;
 mod question;
 mod shape;
@@ -39,7 +43,8 @@ mod specification;
 mod statement;
 mod walk;
 
-pub use prove::{BoundedOptions, InductiveProof};
+pub use opinion::OtherSolver;
+pub use prove::{BoundedOptions, InductiveProof, SmallestCycle};
 pub use question::{BoundedAnalysis, BoundedQuestion, FoundEdge, FoundInstances, QuestionOutcome};
 pub use smtlib::SmtAnswer;
 pub use specification::{PAPER_LEVELS, Specification, SpecificationError};

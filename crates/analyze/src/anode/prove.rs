@@ -27,6 +27,25 @@ impl Default for BoundedOptions {
     }
 }
 
+const SAME: &str = "all statements of a transaction see the same transactions";
+
+/// With more procedures than this one cycle of two is told, not one for each pair.
+const MOST_FOR_PAIRS: usize = 20;
+
+/// So many cycles of two are told.
+const MOST_TOLD: usize = 20;
+
+/// What looking for cycles came to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SmallestCycle {
+    /// This one, of so many instances.
+    Found(FoundInstances, usize),
+    /// There is none of up to so many instances; why no more were looked at.
+    None(usize, Option<String>),
+    /// Two solvers do not agree.
+    Disputed(String),
+}
+
 /// A proof by taking procedures away.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct InductiveProof {
@@ -37,16 +56,18 @@ pub struct InductiveProof {
 }
 
 impl BoundedAnalysis {
-    /// The smallest cycle of up to so many instances, if one is found; how many were looked at to the end.
-    pub fn smallest_cycle(&self, options: BoundedOptions) -> (Option<FoundInstances>, usize) {
+    /// The smallest cycle of up to so many instances, if one is found.
+    pub fn smallest_cycle(&self, options: BoundedOptions) -> SmallestCycle {
+        let mut looked_at = 1;
         for size in 2..=options.up_to {
             match self.ask(&BoundedQuestion::Cycle(vec![self.everything(); size]), Budget::steps(options.steps)) {
-                QuestionOutcome::Found(found) => return (Some(found), size),
-                QuestionOutcome::None => {}
-                QuestionOutcome::Unknown => return (None, size - 1),
+                QuestionOutcome::Found(found) => return SmallestCycle::Found(found, size),
+                QuestionOutcome::None => looked_at = size,
+                QuestionOutcome::Unknown(reason) => return SmallestCycle::None(looked_at, Some(reason)),
+                QuestionOutcome::Disputed(reason) => return SmallestCycle::Disputed(reason),
             }
         }
-        (None, options.up_to)
+        SmallestCycle::None(looked_at, None)
     }
 
     /// A proof that there is no cycle at all, by induction along ar.
@@ -81,6 +102,11 @@ impl BoundedAnalysis {
     /// Two procedures that the level never lets run in one execution: then its rules contradict each other, and would prove anything.
     fn excluded_pair(&self, steps: u64) -> Option<[usize; 2]> {
         let all = self.everything();
+        // Where all are at a level with a name, any two can run: what is asked then is only whether that was written down rightly.
+        if all.len() > MOST_FOR_PAIRS && (self.specification.same_as().is_some() || self.specification.timing.is_some())
+        {
+            return None;
+        }
         let pairs =
             all.iter().flat_map(|&one| all.iter().map(move |&other| [one, other])).filter(|[one, other]| one <= other);
         let is_excluded = |pair: &[usize; 2]| {
@@ -92,24 +118,59 @@ impl BoundedAnalysis {
 
     /// Everything that can be said, the cycle or its absence first.
     pub fn answers(&self, options: BoundedOptions) -> Vec<Answer> {
-        let (found, looked_at) = self.smallest_cycle(options);
-        let mut answers = Vec::new();
-        let verdict = match (&found, looked_at) {
-            (Some(_), _) => AnalysisVerdict::Anomaly,
-            (None, 0 | 1) => {
-                AnalysisVerdict::Unknown("the solver's budget ended before two instances were looked at".to_owned())
+        self.told_answers(options).0
+    }
+
+    /// The same, and the instances of each finding of the first one.
+    pub fn told_answers(&self, options: BoundedOptions) -> (Vec<Answer>, Vec<FoundInstances>) {
+        let (mut answers, mut found) = match self.smallest_cycle(options) {
+            SmallestCycle::Found(found, size) => {
+                let found = if size == 2 { self.pairs(found, options) } else { vec![found] };
+                let findings = found.iter().map(|one| self.finding(one)).collect();
+                let verdict = AnalysisVerdict::Anomaly;
+                (vec![self.answer(AnalysisEngine::Bounded, verdict, Some(size), findings)], found)
             }
-            _ => AnalysisVerdict::NoneUpToK,
+            SmallestCycle::Disputed(reason) => (vec![self.unknown(reason)], Vec::new()),
+            SmallestCycle::None(looked_at, ended) => (self.without_cycle(looked_at, ended, options), Vec::new()),
         };
-        let findings: Vec<Finding> = found.iter().map(|found| self.finding(found)).collect();
-        answers.push(self.answer(AnalysisEngine::Bounded, verdict, Some(looked_at), findings));
-        if found.is_some() || looked_at < 2 {
-            return answers;
+        if let Some(reason) = self.second.as_ref().and_then(|second| second.contradiction()) {
+            (answers, found) = (vec![self.unknown(reason)], Vec::new());
         }
+        let told = self.second.as_ref().map(|second| second.told(&self.specification.name));
+        answers.iter_mut().for_each(|answer| answer.covers.extend(told.clone()));
+        (answers, found)
+    }
+
+    /// The cycles of two, one for each pair of procedures that has one.
+    fn pairs(&self, first: FoundInstances, options: BoundedOptions) -> Vec<FoundInstances> {
+        let all = self.everything();
+        if all.len() > MOST_FOR_PAIRS {
+            return vec![first];
+        }
+        let pairs = all.iter().flat_map(|&one| all.iter().map(move |&other| [one, other]));
+        let cycle = |[one, other]: [usize; 2]| {
+            let question = BoundedQuestion::Cycle(vec![vec![one], vec![other]]);
+            match self.ask(&question, Budget::steps(options.steps)) {
+                QuestionOutcome::Found(found) => Some(found),
+                _ => None,
+            }
+        };
+        let found: Vec<FoundInstances> =
+            pairs.filter(|[one, other]| one <= other).filter_map(cycle).take(MOST_TOLD).collect();
+        if found.is_empty() { vec![first] } else { found }
+    }
+
+    /// What can be said where no cycle of so many instances is found.
+    fn without_cycle(&self, looked_at: usize, ended: Option<String>, options: BoundedOptions) -> Vec<Answer> {
+        if looked_at < 2 {
+            return vec![self.unknown(ended.unwrap_or_else(|| "no two transactions were looked at".to_owned()))];
+        }
+        let mut none = self.answer(AnalysisEngine::Bounded, AnalysisVerdict::NoneUpToK, Some(looked_at), Vec::new());
+        none.covers.extend(ended.map(|reason| format!("of more than {looked_at} transactions: {reason}")));
+        let mut answers = vec![none];
         if let Some(pair) = self.excluded_pair(options.steps) {
             let reason = format!("its rules let no two transactions {} run at all", self.names(&pair));
-            let unknown = AnalysisVerdict::Unknown(reason);
-            return vec![self.answer(AnalysisEngine::Bounded, unknown, None, Vec::new())];
+            return vec![self.unknown(reason)];
         }
         if let Some(proof) = self.inductive(options.steps) {
             let mut answer = self.answer(AnalysisEngine::Inductive, AnalysisVerdict::Robust, None, Vec::new());
@@ -124,6 +185,10 @@ impl BoundedAnalysis {
         answers
     }
 
+    fn unknown(&self, reason: String) -> Answer {
+        self.answer(AnalysisEngine::Bounded, AnalysisVerdict::Unknown(reason), None, Vec::new())
+    }
+
     fn answer(
         &self,
         engine: AnalysisEngine,
@@ -132,7 +197,7 @@ impl BoundedAnalysis {
         findings: Vec<Finding>,
     ) -> Answer {
         let mut covers = vec!["transactions are independent: sessions say nothing about their order".to_owned()];
-        covers.push("all statements of a transaction see the same transactions".to_owned());
+        covers.extend(self.specification.timing.is_none().then(|| SAME.to_owned()));
         covers.extend(self.counters.iter().map(|counter| counter.assumption(&self.shape)));
         Answer { level: self.specification.name.clone(), verdict, engine, k, findings, covers }
     }
@@ -158,27 +223,29 @@ impl BoundedAnalysis {
         let step =
             |(instance, step): (usize, usize)| &self.transactions.procedures[found.procedures[instance]].steps[step];
         let mut locations = Vec::new();
-        let mut statements: Vec<((usize, usize), WitnessStatement)> = Vec::new();
+        let mut statements: Vec<(usize, (usize, usize), WitnessStatement)> = Vec::new();
         for edge in &found.edges {
-            for end in [edge.from, edge.to] {
+            for (end, when) in [(edge.from, edge.when.0), (edge.to, edge.when.1)] {
                 let step = step(end);
                 if !locations.contains(&step.place) {
                     locations.push(step.place);
                 }
-                let place = (found.order.iter().position(|one| *one == end.0).unwrap_or_default(), end.1);
-                if !statements.iter().any(|(known, _)| *known == place) {
-                    let text = std::sync::Arc::clone(&step.text);
-                    statements.push((place, WitnessStatement { instance: end.0, place: step.place, text }));
+                match statements.iter_mut().find(|(_, known, _)| *known == end) {
+                    Some((known, ..)) => *known = (*known).min(when),
+                    None => {
+                        let text = std::sync::Arc::clone(&step.text);
+                        statements.push((when, end, WitnessStatement { instance: end.0, place: step.place, text }));
+                    }
                 }
             }
         }
-        statements.sort_by_key(|(place, _)| *place);
+        statements.sort_by_key(|(when, end, _)| (*when, *end));
         Finding {
             anomaly: anomaly(found).to_owned(),
             status: FindingStatus::Potential,
             transactions: found.procedures.iter().map(name).collect(),
             locations,
-            interleaving: statements.into_iter().map(|(_, statement)| statement).collect(),
+            interleaving: statements.into_iter().map(|(.., statement)| statement).collect(),
             fixes: Vec::new(),
             sentence: self.sentence(found),
         }

@@ -13,9 +13,12 @@
 //! procedures away and go on with the others. (A cycle has one member that comes before all others in ar; the two before it in the cycle and
 //! this one are a triple. So no triple alone is no cycle; the sets say by which procedures that is.)
 
-use super::claims::Claim;
+use super::access::RowAccess;
+use super::claims::{Claim, ClaimNode, Claims};
 use super::counter::{self, Counter};
 use super::encoding::{EdgeWay, Encoding};
+use super::moment::Timing;
+use super::opinion::{OtherSolver, SecondOpinion};
 use super::shape::ProgramShape;
 use super::smtlib;
 use super::solve::{ClaimModel, ClaimOutcome, solve};
@@ -23,9 +26,17 @@ use super::specification::Specification;
 use crate::transaction::Transactions;
 use crate::witness::DependencyKind;
 use skew_check::Budget;
+use std::fmt;
+use std::rc::Rc;
 
 /// A path may grow for a tenth of the steps that its question has.
 const GROWING: u64 = 10;
+
+/// A question in which statements may meet in more ways is not asked: writing it down would take minutes.
+const MOST_MEETINGS: usize = 150_000;
+
+/// More steps than a procedure has.
+const MOST_STEPS: usize = 1_000_000;
 
 /// A question about instances of some of the procedures, which are told by number.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,8 +60,10 @@ pub enum QuestionOutcome {
     Found(FoundInstances),
     /// There is none.
     None,
-    /// It is not known.
-    Unknown,
+    /// It is not known, for this reason.
+    Unknown(String),
+    /// One is found here, and another solver does not confirm it; or the two contradict each other.
+    Disputed(String),
 }
 
 /// Instances that depend on each other.
@@ -58,6 +71,8 @@ pub enum QuestionOutcome {
 pub struct FoundInstances {
     /// The procedure of each instance.
     pub procedures: Vec<usize>,
+    /// The parameters of each instance: equal numbers are equal values.
+    pub parameters: Vec<Vec<(String, usize)>>,
     /// The dependencies.
     pub edges: Vec<FoundEdge>,
     /// The instances in the order of ar.
@@ -77,6 +92,8 @@ pub struct FoundEdge {
     pub table: String,
     /// Which kind.
     pub kind: DependencyKind,
+    /// When the two statements take place, compared with those of all other edges.
+    pub when: (usize, usize),
 }
 
 /// A question with its edges, as claims.
@@ -92,6 +109,7 @@ pub struct BoundedAnalysis {
     pub(crate) specification: Specification,
     pub(crate) shape: ProgramShape,
     pub(crate) counters: Vec<Counter>,
+    pub(crate) second: Option<SecondOpinion>,
 }
 
 impl BoundedAnalysis {
@@ -105,9 +123,15 @@ impl BoundedAnalysis {
             return Err(format!("the specification names {name}, which is no procedure of the program"));
         }
         let shape = ProgramShape::of(&transactions)?;
-        let seen = specification.has("psi") || specification.has("snapshot");
+        let is_snapshot = specification.timing == Some(Timing::RepeatableRead);
+        let seen = is_snapshot || specification.has("psi") || specification.has("snapshot");
         let counters = if seen { counter::counters(&transactions, &shape) } else { Vec::new() };
-        Ok(BoundedAnalysis { transactions, specification, shape, counters })
+        Ok(BoundedAnalysis { transactions, specification, shape, counters, second: None })
+    }
+
+    /// The level.
+    pub fn specification(&self) -> &Specification {
+        &self.specification
     }
 
     /// All procedures by number.
@@ -120,11 +144,25 @@ impl BoundedAnalysis {
         self.transactions.procedures.iter().position(|flow| flow.name == name)
     }
 
-    /// Asks the solver of this project.
+    /// The same with a second opinion: what two solvers do not agree about is not known.
+    pub fn with_second(self, solver: Rc<dyn OtherSolver>) -> BoundedAnalysis {
+        BoundedAnalysis { second: Some(SecondOpinion::of(solver)), ..self }
+    }
+
+    /// Asks the solver of this project, and the other one where there is one.
     pub fn ask(&self, question: &BoundedQuestion, budget: Budget<'_>) -> QuestionOutcome {
-        match self.grown(question, budget) {
+        let allowed = question.allowed();
+        if self.meetings(&allowed) > MOST_MEETINGS {
+            let reason = format!("the transactions have too many statements for {} of them together", allowed.len());
+            return QuestionOutcome::Unknown(reason);
+        }
+        let ours = match self.grown(question, budget) {
             Some(found) => QuestionOutcome::Found(found),
             None => self.ask_among(question, question.allowed(), budget),
+        };
+        match &self.second {
+            Some(second) => second.weigh(question, ours, || self.text(question)),
+            None => ours,
         }
     }
 
@@ -141,7 +179,7 @@ impl BoundedAnalysis {
             let question = BoundedQuestion::Path(longer, pool.clone());
             found = match self.ask_among(&question, (0..=longer).map(of).collect(), budget) {
                 QuestionOutcome::Found(found) => Some(found),
-                QuestionOutcome::None | QuestionOutcome::Unknown => return None,
+                QuestionOutcome::None | QuestionOutcome::Unknown(_) | QuestionOutcome::Disputed(_) => return None,
             };
         }
         found
@@ -153,8 +191,22 @@ impl BoundedAnalysis {
         match solve(&asked.encoding.ground.claims, budget) {
             ClaimOutcome::Satisfied(model) => QuestionOutcome::Found(self.told(&asked, &model)),
             ClaimOutcome::Impossible => QuestionOutcome::None,
-            ClaimOutcome::Exhausted => QuestionOutcome::Unknown,
+            ClaimOutcome::Exhausted => QuestionOutcome::Unknown("the solver's budget ended".to_owned()),
         }
+    }
+
+    /// In how many ways statements of different instances may meet, as far as tables tell.
+    fn meetings(&self, allowed: &[Vec<usize>]) -> usize {
+        let instance = |procedures: &Vec<usize>| {
+            let mut counts = vec![0_usize; self.shape.tables.len()];
+            let steps = procedures.iter().flat_map(|one| &self.transactions.procedures[*one].steps);
+            let effects = steps.flat_map(|step| step.ways.iter().flatten());
+            effects.for_each(|effect| counts[self.shape.table(&effect.table)] += 1);
+            counts
+        };
+        let all: Vec<Vec<usize>> = allowed.iter().map(instance).collect();
+        let pairs = all.iter().enumerate().flat_map(|(place, one)| all[place + 1..].iter().map(move |two| (one, two)));
+        pairs.map(|(one, two)| one.iter().zip(two).map(|(mine, theirs)| mine * theirs).sum::<usize>()).sum()
     }
 
     /// The question as a text for a solver that speaks SMT-LIB.
@@ -187,26 +239,69 @@ impl BoundedAnalysis {
         let run = |claims: &Vec<Option<Claim>>| {
             claims.iter().position(|claim| claim.is_some_and(|claim| model.is_true(claim))).unwrap_or_default()
         };
+        let order = encoding.ground.order(model);
+        let place = |access: &RowAccess| match access.shown_at() {
+            Some(point) => order[point],
+            None => order[access.instance] * MOST_STEPS + access.step,
+        };
         let (mut edges, mut records) = (Vec::new(), Vec::new());
         for (first, second, ways) in &asked.edges {
             let Some(way) = ways.iter().find(|way| model.is_true(way.holds)) else { continue };
             records.push(way.record);
             let (from, to) = (&encoding.accesses[*first][way.from], &encoding.accesses[*second][way.to]);
             let table = self.shape.tables[from.table].name.clone();
-            edges.push(FoundEdge { from: (*first, from.step), to: (*second, to.step), table, kind: way.kind });
+            let when = (place(from), place(to));
+            edges.push(FoundEdge { from: (*first, from.step), to: (*second, to.step), table, kind: way.kind, when });
         }
         let mut claims = encoding.ground.claims.clone();
         let known = claims.nodes.len();
         let holds = |claim: Claim| claim.node < known && model.is_true(claim);
-        let mut order: Vec<usize> = (0..size).collect();
-        order.sort_by_key(|one| (0..size).filter(|other| holds(claims.before(*other, *one))).count());
+        let mut sorted: Vec<usize> = (0..size).collect();
+        sorted.sort_by_key(|one| order[*one]);
         let together = |pair: &[usize]| holds(encoding.ground.records.same(&mut claims, pair[0], pair[1]));
         let meets_twice = records.windows(2).all(together);
-        FoundInstances { procedures: encoding.runs.iter().map(run).collect(), edges, order, meets_twice }
+        let procedures: Vec<usize> = encoding.runs.iter().map(run).collect();
+        let classes = equal_values(&encoding.ground.claims, model);
+        let parameters = procedures.iter().zip(&encoding.pools).map(|(procedure, pool)| {
+            // Parameters are the first values of an instance, in their order.
+            let given = self.transactions.procedures[*procedure].given.iter().zip(pool);
+            given.map(|((_, name), value)| (name.clone(), classes[*value])).collect()
+        });
+        FoundInstances { parameters: parameters.collect(), procedures, edges, order: sorted, meets_twice }
+    }
+}
+
+/// A number for each value that equal values share.
+fn equal_values(claims: &Claims, model: &ClaimModel) -> Vec<usize> {
+    let mut classes: Vec<usize> = (0..claims.values.len()).collect();
+    for (node, what) in claims.nodes.iter().enumerate() {
+        let ClaimNode::Equal(first, second) = *what else { continue };
+        let (kept, gone) = (classes[first].min(classes[second]), classes[first].max(classes[second]));
+        if kept != gone && model.is_true(Claim { node, negated: false }) {
+            classes.iter_mut().filter(|class| **class == gone).for_each(|class| *class = kept);
+        }
+    }
+    classes
+}
+
+impl fmt::Display for BoundedQuestion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "a {}", self.thing())
     }
 }
 
 impl BoundedQuestion {
+    /// What is asked for, in words: `cycle of 3 transactions`.
+    pub(crate) fn thing(&self) -> String {
+        match self {
+            BoundedQuestion::Cycle(all) => format!("cycle of {} transactions", all.len()),
+            BoundedQuestion::Path(length, _) => format!("path of {length} dependencies"),
+            BoundedQuestion::Against(..) => "dependency on an earlier transaction".to_owned(),
+            BoundedQuestion::Triple(_) => "triple that leads back".to_owned(),
+            BoundedQuestion::Together(_) => "run of two transactions".to_owned(),
+        }
+    }
+
     /// The procedures that each instance may run.
     fn allowed(&self) -> Vec<Vec<usize>> {
         match self {

@@ -50,9 +50,11 @@ pub(crate) fn text(claims: &Claims) -> String {
     for one in 0..instances {
         let _ = writeln!(out, "(declare-const t{one} Int)");
     }
-    if instances > 1 {
-        let all: Vec<String> = (0..instances).map(|one| format!("t{one}")).collect();
-        let _ = writeln!(out, "(assert (distinct {}))", all.join(" "));
+    // Who is compared is not at the same place; to say it of all others as well would only be more to read.
+    for node in &claims.nodes {
+        if let ClaimNode::Arbitrated(first, second) = node {
+            let _ = writeln!(out, "(assert (not (= t{first} t{second})))");
+        }
     }
     for (number, node) in claims.nodes.iter().enumerate() {
         let _ = match meaning(node) {

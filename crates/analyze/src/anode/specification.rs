@@ -17,6 +17,8 @@
 //! it atoms joined by `or`; an atom is `vis(a, b)`, `ar(a, b)`, `ww(a, b)`, `a is P`, `a = b`, or `not` before one of these. `--` begins a
 //! comment. There is no `exists`: what is asked is asked of a few instances, and who says that there is another one says nothing about these few.
 
+use super::moment::Timing;
+use skew_history::EngineLevel;
 use std::fmt;
 
 /// An atom of a rule over variables, by number.
@@ -50,6 +52,8 @@ pub struct Specification {
     pub(crate) rules: Vec<SpecificationRule>,
     /// The levels of all instances and of single procedures that it is made of.
     pub(crate) parts: Vec<(String, Vec<String>)>,
+    /// Where it is a matter of time in place of rules: a level of PostgreSQL.
+    pub(crate) timing: Option<Timing>,
 }
 
 /// What is wrong with the text of a specification.
@@ -77,9 +81,21 @@ impl Specification {
         is_known.then(|| Specification::parse(name, name).ok()).flatten()
     }
 
+    /// A level of PostgreSQL, if it is one that is a matter of time alone: read committed, repeatable read.
+    pub fn of_engine(level: EngineLevel) -> Option<Specification> {
+        let timing = match level {
+            EngineLevel::PostgresReadCommitted => Timing::ReadCommitted,
+            EngineLevel::PostgresRepeatableRead => Timing::RepeatableRead,
+            _ => return None,
+        };
+        let (rules, parts) = (Vec::new(), Vec::new());
+        Some(Specification { name: level.name().to_owned(), rules, parts, timing: Some(timing) })
+    }
+
     /// Reads a specification.
     pub fn parse(name: &str, text: &str) -> Result<Specification, SpecificationError> {
-        let mut specification = Specification { name: name.to_owned(), rules: Vec::new(), parts: Vec::new() };
+        let mut specification =
+            Specification { name: name.to_owned(), rules: Vec::new(), parts: Vec::new(), timing: None };
         for (number, line) in text.lines().enumerate() {
             let line = line.split("--").next().unwrap_or_default().trim();
             if !line.is_empty() {
@@ -88,6 +104,24 @@ impl Specification {
             }
         }
         Ok(specification)
+    }
+
+    /// The level of PostgreSQL that it is, if it is one.
+    pub fn engine(&self) -> Option<EngineLevel> {
+        self.timing.map(|timing| match timing {
+            Timing::ReadCommitted => EngineLevel::PostgresReadCommitted,
+            Timing::RepeatableRead => EngineLevel::PostgresRepeatableRead,
+        })
+    }
+
+    /// The level of a name that it says the same as, if there is one.
+    pub fn same_as(&self) -> Option<&'static str> {
+        let says_all =
+            |one: &Specification, other: &Specification| other.rules.iter().all(|rule| one.rules.contains(rule));
+        let is_same = |name: &&str| {
+            Specification::level(name).is_some_and(|level| says_all(self, &level) && says_all(&level, self))
+        };
+        PAPER_LEVELS.into_iter().find(is_same).filter(|_| self.timing.is_none())
     }
 
     /// The procedures that it names.

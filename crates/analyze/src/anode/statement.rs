@@ -2,9 +2,11 @@
 
 use super::access::{AccessTarget, ExtremumRead, Record, RowAccess, SearchTarget};
 use super::claims::{Claim, ValueNumber};
+use super::conflict::Numbered;
+use super::moment::StatementSpan;
 use super::shape::{Existence, existence};
 use super::walk::{Held, Variables, Walk};
-use crate::effect::{EffectTarget, Happens, RowEffect};
+use crate::effect::{EffectTarget, Happens, LockStrength, Looking, RowEffect};
 use skew_sql::touched::ValueOrigin;
 
 /// The row that a statement found.
@@ -32,6 +34,7 @@ impl Walk<'_, '_> {
         let step = &flow.steps[at];
         let reads_nothing = step.ways.iter().all(Vec::is_empty);
         let row = (!reads_nothing && !step.one_row).then(|| self.ground.claims.free());
+        let span = self.span(at, round);
         let mut found = FoundRow { reads_nothing, row, equal: Vec::new(), aggregate: None };
         let mut left = reached;
         for (number, way) in step.ways.iter().enumerate() {
@@ -42,7 +45,7 @@ impl Walk<'_, '_> {
                 left = self.ground.claims.all([left, !this]);
             }
             for effect in way {
-                self.effect(at, effect, taken, variables, round, &mut found);
+                self.effect((at, span), effect, taken, variables, round, &mut found);
             }
         }
         found
@@ -50,7 +53,7 @@ impl Walk<'_, '_> {
 
     fn effect(
         &mut self,
-        at: usize,
+        (at, span): (usize, Option<StatementSpan>),
         effect: &RowEffect,
         reached: Claim,
         variables: &Variables,
@@ -74,6 +77,7 @@ impl Walk<'_, '_> {
             values.map(|(name, origin)| (name.clone(), self.held(origin, variables).value)).collect();
         let (own_rows, own_columns) = self.own(at, table, reads);
         let is_blind = existence == Existence::Goes && !shape.counts[self.procedure];
+        let (viewer, moment) = self.timed(effect, &target, span);
         let access = RowAccess {
             instance: self.instance,
             step: at,
@@ -89,6 +93,11 @@ impl Walk<'_, '_> {
             own_rows,
             own_columns,
             is_blind,
+            lock: effect.lock,
+            is_latest: matches!(effect.looking, Looking::Latest | Looking::Inserting),
+            viewer,
+            moment,
+            begins: span.map(|span| span.begin),
         };
         self.found(&access, effect, variables, found);
         self.accesses.push(access);
@@ -121,7 +130,10 @@ impl Walk<'_, '_> {
     ) -> SearchTarget {
         let shape = &self.ground.shape.tables[table];
         let key = vec![None; shape.width];
-        let mut target = SearchTarget { key, others: Vec::new(), more: effect.known.more, extremum: None, empty: None };
+        let named = effect.known.equal.iter().map(|(column, _)| column.clone()).collect();
+        let asked = self.ground.shape.bits(table, if effect.known.more { &effect.reads } else { &named });
+        let (others, more) = (Vec::new(), effect.known.more);
+        let mut target = SearchTarget { key, others, more, asked, extremum: None, empty: None };
         for (column, origin) in &effect.known.equal {
             let held = self.held(origin, variables);
             *reached = self.ground.claims.all([*reached, !held.null]);
@@ -173,13 +185,14 @@ impl Walk<'_, '_> {
         match &access.target {
             AccessTarget::Key(record) if !effect.table.contains('@') => {
                 let record = *record;
+                let viewer = ground.view(Numbered { number: 0, access }, record);
                 // Only of a row that is found by its key alone is it known that its values are its own.
                 let outputs = &self.flow.steps[access.step].outputs;
                 let is_only = |way: &Vec<RowEffect>| way.iter().filter(|one| !one.table.contains('@')).count() == 1;
                 let is_row = outputs.iter().any(|output| matches!(output, ValueOrigin::Column(..)))
                     && self.flow.steps[access.step].ways.iter().all(is_only);
                 if let Some(row) = found.row.filter(|_| is_row && !access.own_rows) {
-                    let alive = ground.alive(access.instance, record);
+                    let alive = ground.alive(viewer, record);
                     ground.claims.imply([access.reached, row], alive);
                     let key = &ground.shape.tables[access.table].key;
                     let equal = &effect.known.equal;
@@ -189,18 +202,25 @@ impl Walk<'_, '_> {
                         ground.claims.imply([access.reached, alive], row);
                     }
                 }
+                // Who makes a child and commits has found its parent.
+                let is_parent = effect.lock == LockStrength::KeyShare && effect.happens == Happens::Always;
+                if is_parent && !access.own_rows {
+                    let alive = ground.alive(viewer, record);
+                    ground.claims.imply([access.reached], alive);
+                }
                 if access.existence == Existence::Comes && !access.own_rows {
-                    let alive = ground.alive(access.instance, record);
+                    let alive = ground.alive(viewer, record);
                     ground.claims.imply([access.reached], !alive);
                 }
             }
             AccessTarget::Search(search) => {
-                let Some(extremum) = search.extremum.filter(|_| !access.own_rows) else { return };
+                let is_seen = !access.own_rows && access.moment.is_none();
+                let Some(extremum) = search.extremum.filter(|_| is_seen) else { return };
                 let mut key = search.key.clone();
                 key[extremum.part] = Some(extremum.found);
                 if let Some(key) = key.into_iter().collect::<Option<Vec<ValueNumber>>>() {
                     let record = ground.records.number(Record { table: access.table, key });
-                    let alive = ground.alive(access.instance, record);
+                    let alive = ground.alive(access.viewer, record);
                     ground.claims.imply([access.reached, !extremum.none], alive);
                 }
             }

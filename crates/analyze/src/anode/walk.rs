@@ -13,6 +13,7 @@
 use super::access::RowAccess;
 use super::claims::{Claim, ValueNumber};
 use super::ground::Ground;
+use super::moment::StatementSpan;
 use super::statement::FoundRow;
 use crate::transaction::{TransactionFlow, TransactionStep, constant, is_plain};
 use skew_program::FlowAction;
@@ -48,6 +49,8 @@ pub(crate) struct Walk<'w, 'a> {
     pub(crate) used: usize,
     pub(crate) accesses: Vec<RowAccess>,
     pub(crate) computed: BTreeMap<(String, Vec<ValueNumber>), usize>,
+    /// The statements so far, where levels are a matter of time.
+    pub(crate) passed: Vec<StatementSpan>,
 }
 
 impl Walk<'_, '_> {

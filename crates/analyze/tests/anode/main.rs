@@ -1,6 +1,7 @@
 //! Cycles among a few instances and proofs about any number: published results, what the explorer knows, and a second solver.
 
 mod courseware;
+mod postgres;
 mod random;
 mod second_opinion;
 mod specifications;
@@ -48,6 +49,6 @@ fn is_found(outcome: &QuestionOutcome) -> bool {
     match outcome {
         QuestionOutcome::Found(_) => true,
         QuestionOutcome::None => false,
-        QuestionOutcome::Unknown => panic!("the budget ended"),
+        QuestionOutcome::Unknown(reason) | QuestionOutcome::Disputed(reason) => panic!("{reason}"),
     }
 }

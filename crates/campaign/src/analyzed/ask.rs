@@ -77,7 +77,7 @@ pub(crate) fn everything(text: AnalyzedText, settings: AnalyzeSettings) -> Analy
         questions.push(question);
     }
     questions.extend(settings.specification.iter().map(|one| asking.by_instances(one.clone())));
-    let lowest = asking.lowest();
+    let lowest = asking.lowest(&questions);
     let known = asking.analysis.as_ref().ok();
     let conflicts = known.map(RobustnessAnalysis::conflicts).unwrap_or_default();
     Analyzed { text, settings, questions, lowest, unsupported, conflicts, procedures }
@@ -125,7 +125,7 @@ impl Asking<'_> {
         self.analysis.as_ref().is_ok_and(RobustnessAnalysis::follows_commits)
     }
 
-    /// What the engines say. Where templates do not know, nobody does yet.
+    /// What the engines say. Where templates do not know, a few instances may; and these may disprove what no run has shown.
     fn asked(&self, level: IsolationLevel) -> AnsweredQuestion {
         let engine = level.of_engine().map(EngineLevel::engine);
         if engine == Some(Engine::Mysql) || (engine.is_some() && self.text.dialect == Dialect::MySql) {
@@ -183,10 +183,10 @@ impl Asking<'_> {
     fn by_templates(&self, level: IsolationLevel, known: Level) -> AnsweredQuestion {
         let analysis = match &self.analysis {
             Ok(analysis) => analysis,
-            Err(reason) => return self.unknown(level, reason.clone()),
+            Err(reason) => return self.in_place_of_templates(known.of_engine(), reason.clone()),
         };
         match analysis.counterexamples(known) {
-            Err(reason) => self.unknown(level, reason),
+            Err(reason) => self.in_place_of_templates(known.of_engine(), reason),
             Ok(witnesses) if witnesses.is_empty() => {
                 self.answer(level, AnalysisVerdict::Robust, self.covers(analysis), Vec::new())
             }
@@ -194,6 +194,13 @@ impl Asking<'_> {
                 let mut found: Vec<(Finding, KnownFinding)> =
                     witnesses.iter().map(|witness| self.finding(analysis, known, witness)).collect();
                 found.extend(self.confirmed_pairs(analysis, known, &found));
+                let is_shown = |(finding, _): &(Finding, KnownFinding)| finding.status != FindingStatus::Potential;
+                let largest = witnesses.iter().map(|witness| witness.instances.len()).max().unwrap_or(0);
+                if !found.iter().any(is_shown)
+                    && let Some(question) = self.disproved(known.of_engine(), largest)
+                {
+                    return question;
+                }
                 self.answer(level, AnalysisVerdict::Anomaly, self.covers(analysis), found)
             }
         }
@@ -227,7 +234,7 @@ impl Asking<'_> {
         tried.filter(|(finding, _)| finding.status == FindingStatus::Confirmed).collect()
     }
 
-    fn unknown(&self, level: IsolationLevel, reason: String) -> AnsweredQuestion {
+    pub(super) fn unknown(&self, level: IsolationLevel, reason: String) -> AnsweredQuestion {
         self.answer(level, AnalysisVerdict::Unknown(reason), Vec::new(), Vec::new())
     }
 
@@ -243,13 +250,17 @@ impl Asking<'_> {
         AnsweredQuestion { answer: Answer { level, verdict, engine, k: None, findings, covers }, known }
     }
 
+    /// What every answer rests on.
+    pub(super) fn covered(&self) -> Vec<String> {
+        let plain = self.text.has_plain.then(|| PLAIN.to_owned());
+        plain.into_iter().chain(self.text.covers.iter().cloned()).chain(self.numbered()).collect()
+    }
+
     /// What an answer of templates rests on.
     fn covers(&self, analysis: &RobustnessAnalysis) -> Vec<String> {
         let keeps_order = self.settings.sessions && analysis.follows_commits();
         let mut covers = vec![if keeps_order { IN_SESSIONS } else { INDEPENDENT }.to_owned()];
-        covers.extend(self.text.has_plain.then(|| PLAIN.to_owned()));
-        covers.extend(self.text.covers.iter().cloned());
-        covers.extend(self.numbered());
+        covers.extend(self.covered());
         let given =
             |table: &String| format!("the rows of {table} that the text inserts are there: no procedure deletes them");
         covers.extend(analysis.given().iter().map(given));
@@ -263,7 +274,8 @@ impl Asking<'_> {
 
     /// A witness, tried and with what helps.
     fn finding(&self, analysis: &RobustnessAnalysis, level: Level, witness: &Witness) -> (Finding, KnownFinding) {
-        let Confirmed { status, shown, reason } = confirm(concrete_programs(self.text, witness), level.of_engine());
+        let asked = IsolationLevel::Engine(level.of_engine());
+        let Confirmed { status, shown, reason } = confirm(concrete_programs(self.text, witness), asked);
         let named = shown.as_ref().and_then(|run| run.anomaly).unwrap_or_else(|| witness.anomaly());
         let fixing = Fixing { text: self.text, analysis, options: self.settings.options, level, witness };
         let mut locations: Vec<Place> = witness.dependencies.iter().flat_map(|one| [one.from.1, one.to.1]).collect();
@@ -303,9 +315,21 @@ impl Asking<'_> {
         higher.filter(safe).map(Level::of_engine).collect()
     }
 
+    /// The lowest level at which a few instances prove what templates do not.
+    fn proved_by_instances(&self, questions: &[AnsweredQuestion]) -> Option<Level> {
+        let is_proved = |level: &Level| {
+            questions.iter().map(|question| &question.answer).any(|answer| {
+                answer.engine != AnalysisEngine::Template
+                    && answer.verdict == AnalysisVerdict::Robust
+                    && answer.level == level.of_engine().name()
+            })
+        };
+        Level::ALL.into_iter().find(is_proved)
+    }
+
     /// The lowest level of each procedure, where levels of PostgreSQL are asked about. Where something is not understood, or too much, serializable for
     /// all is all that is certain, if anything is.
-    fn lowest(&self) -> Option<Vec<(String, EngineLevel)>> {
+    fn lowest(&self, questions: &[AnsweredQuestion]) -> Option<Vec<(String, EngineLevel)>> {
         let is_postgres = |level: &IsolationLevel| level.of_engine().map(EngineLevel::engine) == Some(Engine::Postgres);
         if self.text.dialect == Dialect::MySql || !self.settings.levels.iter().any(is_postgres) {
             return None;
@@ -316,6 +340,9 @@ impl Asking<'_> {
         let serializable = IsolationLevel::Engine(EngineLevel::PostgresSerializable);
         let is_certain =
             || self.not_covered(Some(serializable)).is_empty() && self.at_serializable() == AnalysisVerdict::Robust;
+        let proved = self.proved_by_instances(questions);
+        let is_no_lower = |levels: &Vec<Level>| proved.is_none_or(|proved| levels.iter().all(|level| *level <= proved));
+        let found = found.filter(is_no_lower).or_else(|| proved.map(|level| vec![level; all.len()]));
         let levels = found.or_else(|| is_certain().then(|| vec![Level::Serializable; all.len()]))?;
         Some(all.into_iter().zip(levels.into_iter().map(Level::of_engine)).collect())
     }

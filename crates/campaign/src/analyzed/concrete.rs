@@ -10,7 +10,7 @@
 
 use super::text::AnalyzedText;
 use skew_analyze::effect::EffectTarget;
-use skew_analyze::{Transactions, Witness};
+use skew_analyze::{Transactions, Witness, WitnessInstance};
 use skew_program::{ParameterMode, Procedure, Program};
 use skew_sql::touched::ValueOrigin;
 use skew_sql::{Answer, Catalog, MemoryStorage};
@@ -66,15 +66,27 @@ struct Usage {
     sql_type: Option<SqlType>,
 }
 
+/// An instance of a procedure; parameters of one number have one value.
+pub(crate) struct CalledInstance {
+    pub(crate) name: String,
+    pub(crate) parameters: Vec<(String, usize)>,
+}
+
 /// The programs for a witness, those first that are more likely to show it.
 pub(crate) fn concrete_programs(text: &AnalyzedText, witness: &Witness) -> Vec<ConcreteProgram> {
+    let called = |one: &WitnessInstance| CalledInstance { name: one.name.clone(), parameters: one.parameters.clone() };
+    programs_of(text, &witness.instances.iter().map(called).collect::<Vec<CalledInstance>>())
+}
+
+/// The programs for some instances.
+pub(crate) fn programs_of(text: &AnalyzedText, instances: &[CalledInstance]) -> Vec<ConcreteProgram> {
     let transactions = Transactions::of(&text.program);
     let with_sessions = text.with_sessions();
     let mut programs: Vec<ConcreteProgram> = Vec::new();
-    if let Some(authored) = with_sessions.as_ref().and_then(|program| authored_calls(program, witness)) {
+    if let Some(authored) = with_sessions.as_ref().and_then(|program| authored_calls(program, instances)) {
         programs.extend(program_of(text, "", authored));
     }
-    if let Some(authored) = with_sessions.as_ref().and_then(|program| all_calls(program, witness)) {
+    if let Some(authored) = with_sessions.as_ref().and_then(|program| all_calls(program, instances)) {
         programs.extend(program_of(text, "", authored));
     }
     for rows in [MadeRows::None, MadeRows::Filled, MadeRows::InStable, MadeRows::InAll] {
@@ -86,7 +98,7 @@ pub(crate) fn concrete_programs(text: &AnalyzedText, witness: &Witness) -> Vec<C
         let Ok(filled) = Program::parse_in(&setting, skew_sql::by_place::EPOCH, text.dialect) else { continue };
         let values = ArgumentValues { program: &filled, transactions: &transactions, sessions: with_sessions.as_ref() };
         for shift in 0..SHIFTS + MEETINGS {
-            programs.extend(program_of(text, &inserts, values.calls(witness, shift)));
+            programs.extend(program_of(text, &inserts, values.calls(instances, shift)));
         }
     }
     let mut known = BTreeSet::new();
@@ -134,11 +146,11 @@ fn arguments_of(program: &Program, call: &skew_program::Call) -> Option<Vec<Stri
 }
 
 /// The calls of the file for the procedures of a witness, each call once as far as there are enough; nothing if some procedure is never called.
-fn authored_calls(program: &Program, witness: &Witness) -> Option<Vec<(String, Vec<String>)>> {
+fn authored_calls(program: &Program, instances: &[CalledInstance]) -> Option<Vec<(String, Vec<String>)>> {
     let calls = || program.scripts().iter().flat_map(|script| &script.calls);
     let mut used: BTreeMap<&str, usize> = BTreeMap::new();
     let mut chosen = Vec::new();
-    for instance in &witness.instances {
+    for instance in instances {
         let is_own = |call: &&skew_program::Call| program.procedures()[call.procedure].name == instance.name;
         let own: Vec<Vec<String>> = calls().filter(is_own).filter_map(|call| arguments_of(program, call)).collect();
         let number = used.entry(&instance.name).or_default();
@@ -150,15 +162,15 @@ fn authored_calls(program: &Program, witness: &Witness) -> Option<Vec<(String, V
 
 /// All calls of the file to the procedures of a witness, an instance each: some limits are met only by more of them than a cycle has. Nothing if
 /// there are too many, or no more.
-fn all_calls(program: &Program, witness: &Witness) -> Option<Vec<(String, Vec<String>)>> {
+fn all_calls(program: &Program, instances: &[CalledInstance]) -> Option<Vec<(String, Vec<String>)>> {
     let name = |call: &skew_program::Call| program.procedures()[call.procedure].name.clone();
-    let takes_part = |name: &String| witness.instances.iter().any(|instance| instance.name == *name);
+    let takes_part = |name: &String| instances.iter().any(|instance| instance.name == *name);
     let calls = program.scripts().iter().flat_map(|script| &script.calls).filter(|call| takes_part(&name(call)));
     let all: Vec<(String, Vec<String>)> =
         calls.map(|call| Some((name(call), arguments_of(program, call)?))).collect::<Option<_>>()?;
-    let is_called = |instance: &skew_analyze::WitnessInstance| all.iter().any(|(name, _)| *name == instance.name);
-    let is_more = all.len() > witness.instances.len() && all.len() <= MOST_CALLS;
-    (is_more && witness.instances.iter().all(is_called)).then_some(all)
+    let is_called = |instance: &CalledInstance| all.iter().any(|(name, _)| *name == instance.name);
+    let is_more = all.len() > instances.len() && all.len() <= MOST_CALLS;
+    (is_more && instances.iter().all(is_called)).then_some(all)
 }
 
 /// Where values come from.
@@ -174,15 +186,15 @@ impl ArgumentValues<'_> {
     }
 
     /// A call for each instance: parameters of one number have one value.
-    fn calls(&self, witness: &Witness, shift: usize) -> Vec<(String, Vec<String>)> {
+    fn calls(&self, instances: &[CalledInstance], shift: usize) -> Vec<(String, Vec<String>)> {
         let mut usages: BTreeMap<usize, Usage> = BTreeMap::new();
-        for instance in &witness.instances {
+        for instance in instances {
             for (name, number) in &instance.parameters {
                 self.note(&instance.name, name, usages.entry(*number).or_default());
             }
         }
         let values = self.values(&usages, shift);
-        let call = |instance: &skew_analyze::WitnessInstance| {
+        let call = |instance: &CalledInstance| {
             let number = |name: &str| instance.parameters.iter().find(|(known, _)| known == name).map(|(_, one)| one);
             let parameters = self.procedure(&instance.name).map(|one| one.parameters().collect::<Vec<_>>());
             let argument = |(name, mode, ..): (&str, ParameterMode, &SqlType, usize)| match mode {
@@ -191,7 +203,7 @@ impl ArgumentValues<'_> {
             };
             (instance.name.clone(), parameters.unwrap_or_default().into_iter().map(argument).collect())
         };
-        witness.instances.iter().map(call).collect()
+        instances.iter().map(call).collect()
     }
 
     /// What a parameter of a procedure is used for.

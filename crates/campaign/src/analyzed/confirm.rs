@@ -13,9 +13,10 @@ use super::concrete::{ConcreteProgram, rows_of};
 use crate::explored::compared;
 use crate::judge;
 use skew_analyze::FindingStatus;
-use skew_check::Budget;
+use skew_check::{Budget, Updates};
 use skew_explore::{
-    ExploreError, Movable, Options, Place as CallPlace, Playing, Run, RunAnswer, Search, SqlOptions, SqlProgram,
+    ExploreError, Granularity, Movable, Options, Place as CallPlace, Playing, Run, RunAnswer, Search, SqlOptions,
+    SqlProgram,
 };
 use skew_history::{EngineLevel, IsolationLevel};
 use skew_program::{CallOutcome, FlowAction, Heard, ParameterMode, Procedure, Spoken};
@@ -36,6 +37,9 @@ const MOST_COST: usize = 1_000_000;
 
 /// More instances have too many serial orders.
 const MOST_INSTANCES: usize = 5;
+
+/// So many final states of a run are looked at.
+const MOST_STATES: usize = 24;
 
 /// So many steps the checker may take for one question.
 const STEPS: u64 = 200_000;
@@ -62,6 +66,8 @@ pub struct ConcreteRun {
     pub text: String,
     /// The call of each instance.
     pub(crate) calls: Vec<String>,
+    /// The level and how its rules are read, as `skew explore` is told.
+    pub(crate) options: String,
     /// How to find the run again.
     pub(crate) schedule: String,
     /// What is at its end and at that of no serial order; or what all have in common.
@@ -71,7 +77,7 @@ pub struct ConcreteRun {
 }
 
 /// Explores programs until one confirms the finding.
-pub(crate) fn confirm(programs: Vec<ConcreteProgram>, level: EngineLevel) -> Confirmed {
+pub(crate) fn confirm(programs: Vec<ConcreteProgram>, level: IsolationLevel) -> Confirmed {
     let mut left = MOST_RUNS_IN_ALL;
     let mut harmless: Option<ConcreteRun> = None;
     let (mut is_complete, mut reason) = (true, None);
@@ -120,10 +126,21 @@ struct Explored {
 }
 
 impl Tried {
-    fn new(concrete: ConcreteProgram, level: EngineLevel) -> Tried {
-        let options = SqlOptions { most_steps: MOST_CALL_STEPS, ..SqlOptions::default() };
+    /// At the papers' levels an UPDATE is a read and a write, and columns are what conflicts are about: so they are analysed.
+    fn new(concrete: ConcreteProgram, level: IsolationLevel) -> Tried {
+        let served = SqlOptions { most_steps: MOST_CALL_STEPS, ..SqlOptions::default() };
+        let options = match level.of_engine() {
+            Some(_) => served,
+            None => SqlOptions { updates: Updates::Plain, granularity: Granularity::Cell, ..served },
+        };
         let explorable = SqlProgram::new(concrete.program.clone(), options).remembering();
-        Tried { concrete, level: IsolationLevel::Engine(level), explorable }
+        Tried { concrete, level, explorable }
+    }
+
+    /// The level and how its rules are read, as `skew explore` is told.
+    fn options(&self) -> String {
+        let read = if self.level.of_engine().is_some() { "" } else { " --updates plain --granularity cell" };
+        format!("--level {}{read}", self.level)
     }
 
     fn explore(&self, most: usize) -> Result<Explored, ExploreError> {
@@ -144,22 +161,32 @@ impl Tried {
             if !is_broken {
                 continue;
             }
-            let (committed, outcome) = self.outcome(&run);
-            if !serial.contains_key(&committed) {
-                serial.insert(committed.clone(), self.serial(&committed)?);
+            for (committed, outcome) in self.outcomes(&run) {
+                if !serial.contains_key(&committed) {
+                    serial.insert(committed.clone(), self.serial(&committed)?);
+                }
+                let orders = serial.get(&committed).map(Vec::as_slice).unwrap_or_default();
+                if orders.iter().all(|(_, known)| *known != outcome) {
+                    explored.differing = Some(self.shown(&run, &outcome, orders));
+                    return Ok(explored);
+                }
+                explored.harmless = explored.harmless.or_else(|| Some(self.shown(&run, &outcome, orders)));
             }
-            let orders = serial.get(&committed).map(Vec::as_slice).unwrap_or_default();
-            if orders.iter().all(|(_, known)| *known != outcome) {
-                explored.differing = Some(self.shown(&run, &outcome, orders));
-                break;
-            }
-            explored.harmless = explored.harmless.or_else(|| Some(self.shown(&run, &outcome, orders)));
         }
         Ok(explored)
     }
 
-    /// The instances that were not refused, and what is there at the end.
-    fn outcome(&self, run: &Run<'_, SqlProgram>) -> (BTreeSet<usize>, RunOutcome) {
+    /// The instances that were not refused, and what is there at the end: at a level of an engine one state, at one of the papers' any of those
+    /// that an order of the commits leaves.
+    fn outcomes(&self, run: &Run<'_, SqlProgram>) -> Vec<(BTreeSet<usize>, RunOutcome)> {
+        let (committed, said) = self.said(run);
+        let states = run.final_states(MOST_STATES, Budget::steps(STEPS)).unwrap_or_default();
+        let with_rows = |state| (committed.clone(), said.iter().cloned().chain(self.rows(state)).collect());
+        states.into_iter().map(with_rows).collect()
+    }
+
+    /// The instances that were not refused, and what they tell.
+    fn said(&self, run: &Run<'_, SqlProgram>) -> (BTreeSet<usize>, RunOutcome) {
         let program = &self.concrete.program;
         let mut outcome = RunOutcome::new();
         let mut committed = BTreeSet::new();
@@ -185,8 +212,6 @@ impl Tried {
             let spoken = left.spoken.as_deref().unwrap_or_default();
             outcome.extend(returned(procedure, spoken, self.concrete.tells_counts, &name));
         }
-        let state = run.final_states(1, Budget::steps(STEPS)).and_then(|states| states.into_iter().next());
-        outcome.extend(self.rows(state.unwrap_or_default()));
         (committed, outcome)
     }
 
@@ -218,7 +243,8 @@ impl Tried {
     fn serial(&self, members: &BTreeSet<usize>) -> Result<Vec<(String, RunOutcome)>, ExploreError> {
         let others = (0..self.concrete.calls.len()).filter(|session| !members.contains(session));
         let left_out = others.map(|session| CallPlace { session, number: 0 }).collect();
-        let alone = self.explorable.clone().without(left_out);
+        let options = SqlOptions { most_steps: MOST_CALL_STEPS, ..SqlOptions::default() };
+        let alone = SqlProgram::new(self.concrete.program.clone(), options).remembering().without(left_out);
         let level = IsolationLevel::Engine(EngineLevel::PostgresReadCommitted);
         let mut playing = Playing::new(&alone, Options::new(level), 0)?;
         let mut outcomes = Vec::new();
@@ -230,7 +256,8 @@ impl Tried {
             };
             let run = playing.run(&mut choose)?;
             let names: Vec<String> = order.iter().map(|session| format!("t{}", session + 1)).collect();
-            outcomes.push((names.join(", "), self.outcome(&run).1));
+            let outcome = self.outcomes(&run).into_iter().next().map(|(_, outcome)| outcome);
+            outcomes.push((names.join(", "), outcome.unwrap_or_default()));
         }
         Ok(outcomes)
     }
@@ -258,6 +285,7 @@ impl Tried {
             anomaly,
             text: self.concrete.text.clone(),
             calls: self.concrete.calls.clone(),
+            options: self.options(),
             schedule: run.subtree().to_string(),
             end: differing(outcome),
             serial,

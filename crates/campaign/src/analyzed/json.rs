@@ -33,14 +33,14 @@ impl Analyzed {
             _ => None,
         };
         let findings: Vec<Value> =
-            answer.findings.iter().zip(&question.known).map(|(one, known)| self.told(question, one, known)).collect();
+            answer.findings.iter().zip(&question.known).map(|(one, known)| self.told(one, known)).collect();
         json!({
             "level": answer.level, "verdict": answer.verdict.name(), "engine": answer.engine.name(), "k": answer.k,
             "reason": reason, "covers": answer.covers, "findings": findings,
         })
     }
 
-    fn told(&self, question: &AnsweredQuestion, finding: &Finding, known: &KnownFinding) -> Value {
+    fn told(&self, finding: &Finding, known: &KnownFinding) -> Value {
         let locations: Vec<Value> = finding.locations.iter().map(|place| self.at(self.text.location(*place))).collect();
         let fixes: Vec<Value> = finding.fixes.iter().map(|fix| self.fix(fix)).collect();
         let statement = |one: &skew_analyze::WitnessStatement| {
@@ -51,7 +51,7 @@ impl Analyzed {
         let end = known.run.as_ref().map(|run| json!({ "run": run.end, "serial": run.serial }));
         json!({
             "anomaly": finding.anomaly, "status": finding.status.name(), "transactions": finding.transactions,
-            "locations": locations, "fixes": fixes, "replay": known.replay(&question.answer.level),
+            "locations": locations, "fixes": fixes, "replay": known.replay(),
             "sentence": finding.sentence, "calls": known.calls, "interleaving": interleaving, "end": end,
             "program": known.run.as_ref().filter(|_| known.kept.is_none()).map(|run| &run.text),
             "fingerprint": known.fingerprint, "accepted": known.accepted,

@@ -47,10 +47,11 @@ pub use text::{AnalyzedText, FileLocation};
 
 use crate::replay_line::quote;
 use crate::{Complaint, Conclusion};
-use skew_analyze::anode::{BoundedOptions, Specification};
+use skew_analyze::anode::{BoundedOptions, OtherSolver, Specification};
 use skew_analyze::{AnalysisVerdict, Answer, Conflict, Finding, FindingStatus, Level, UnfoldOptions, Unsupported};
 use skew_history::{Engine, EngineLevel, IsolationLevel};
 use skew_value::Dialect;
+use std::rc::Rc;
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -67,6 +68,8 @@ pub struct AnalyzeSettings {
     up_to: usize,
     /// A level of the user's own.
     specification: Option<Specification>,
+    /// Another solver, for a second opinion.
+    solver: Option<Rc<dyn OtherSolver>>,
 }
 
 impl AnalyzeSettings {
@@ -93,7 +96,7 @@ impl AnalyzeSettings {
     /// Some levels and how to look at them; without levels, those that are usual for a program.
     pub fn new(levels: Vec<IsolationLevel>, options: UnfoldOptions, sessions: bool, fails_on_potential: bool) -> Self {
         let up_to = BoundedOptions::default().up_to;
-        AnalyzeSettings { levels, options, sessions, fails_on_potential, up_to, specification: None }
+        AnalyzeSettings { levels, options, sessions, fails_on_potential, up_to, specification: None, solver: None }
     }
 
     /// The same with cycles of up to so many transactions at the papers' levels, and with a level of the user's own: its file, and the text.
@@ -106,6 +109,11 @@ impl AnalyzeSettings {
         });
         self.specification = read.transpose()?;
         self.refusal().map_or(Ok(self), Err)
+    }
+
+    /// The same with a second opinion on what is asked of instances.
+    pub fn with_solver(self, solver: Rc<dyn OtherSolver>) -> AnalyzeSettings {
+        AnalyzeSettings { solver: Some(solver), ..self }
     }
 
     /// What is wrong with these settings, if anything is.
@@ -164,10 +172,10 @@ pub(crate) struct KnownFinding {
 
 impl KnownFinding {
     /// The line that shows its run, where its program has a file; else that of its program on standard input.
-    pub(crate) fn replay(&self, level: &str) -> Option<String> {
+    pub(crate) fn replay(&self) -> Option<String> {
         let run = self.run.as_ref()?;
         let file = self.kept.as_deref().map_or("-".to_owned(), quote);
-        Some(format!("skew explore {file} --level {level} --replay '{}'", run.schedule))
+        Some(format!("skew explore {file} {} --replay '{}'", run.options, run.schedule))
     }
 }
 

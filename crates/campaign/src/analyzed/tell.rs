@@ -73,7 +73,7 @@ impl Analyzed {
             let word = if fix.verified { "Fix, verified" } else { "Fix" };
             paragraph(&format!("{word}: {}.", fix.sentence), out);
         }
-        let _ = match known.replay(level) {
+        let _ = match known.replay() {
             Some(line) if known.kept.is_some() => writeln!(out, "  {faint}See it: {line}{end}"),
             Some(_) => writeln!(out, "  {faint}To have the program that shows it: --keep DIR{end}"),
             None => Ok(()),

@@ -107,7 +107,7 @@ fn ends_wrong(text: &str, level: Level) -> bool {
     let program = Program::parse(text).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
     let calls = program.scripts().iter().map(|script| script.name.clone()).collect();
     let concrete = ConcreteProgram { text: text.to_owned(), program, calls, tells_counts: false };
-    confirm(vec![concrete], level.of_engine()).status == FindingStatus::Confirmed
+    confirm(vec![concrete], IsolationLevel::Engine(level.of_engine())).status == FindingStatus::Confirmed
 }
 
 fn compare(seeds: std::ops::Range<u64>, change: fn(&str) -> String) {

@@ -75,7 +75,7 @@ pub(super) fn taken(look: &EngineLook, level: EngineLevel) -> Option<Taken> {
                 let has_row = !absent && (!passed || waited && level == EngineLevel::PostgresReadCommitted);
                 has_row || matches!(taken.mode, Look | Insertion)
             }),
-            Engine::Mysql => of_innodb_read(look.kind, level, absent, passed && !waited)
+            Engine::Mysql => of_innodb_read(look.kind, level, absent, passed && !waited, look.is_alone)
                 .filter(|_| !is_glance(look, level, absent || passed && !waited)),
         },
     }
@@ -113,20 +113,25 @@ fn of_postgres_read(kind: StatementKind, changes_it: bool, absent: bool) -> Opti
     Some(Taken { mode, is_kept: mode != Look })
 }
 
-fn of_innodb_read(kind: StatementKind, level: EngineLevel, absent: bool, passed_at_once: bool) -> Option<Taken> {
+fn of_innodb_read(
+    kind: StatementKind,
+    level: EngineLevel,
+    absent: bool,
+    passed_at_once: bool,
+    is_alone: bool,
+) -> Option<Taken> {
     let keeps_all = level != EngineLevel::MysqlReadCommitted;
     let (mode, may_let_go) = match kind {
         StatementKind::Select if level != EngineLevel::MysqlSerializable => return None,
         StatementKind::Insert | StatementKind::Upsert if absent => {
             return Some(Taken { mode: Insertion, is_kept: true });
         }
-        StatementKind::Select
-        | StatementKind::Insert
-        | StatementKind::ForShare
-        | StatementKind::ForKeyShare
-        | StatementKind::ForeignKey => (Share, false),
+        StatementKind::Select | StatementKind::Insert | StatementKind::ForeignKey => (Share, false),
+        // SELECT … FOR UPDATE of one row by its key keeps what it has looked at.
+        StatementKind::ForShare | StatementKind::ForKeyShare => (Share, !is_alone),
+        StatementKind::ForUpdate | StatementKind::ForNoKeyUpdate => (Exclusive, !is_alone),
         StatementKind::Update | StatementKind::Delete => (Exclusive, true),
-        StatementKind::Upsert | StatementKind::ForUpdate | StatementKind::ForNoKeyUpdate => (Exclusive, false),
+        StatementKind::Upsert => (Exclusive, false),
     };
     Some(match absent {
         true if keeps_all => Taken { mode: Gap, is_kept: true },

@@ -154,7 +154,8 @@ impl Author<'_> {
 
     /// All that may happen to a row of a statement.
     fn continued(&self, draft: &Draft, statement: u8, what: &Statement, row: Row) -> Vec<Draft> {
-        let step = Step { author: self, draft, statement, kind: what.kind(self.level.engine()), row };
+        let is_of_several = what.rows().len() > 1;
+        let step = Step { author: self, draft, statement, kind: what.kind(self.level.engine()), row, is_of_several };
         let events = match what {
             Statement::Select(_) => step.select(),
             Statement::Lock { condition, effect, .. } => step.lock(*condition, *effect),
@@ -165,7 +166,8 @@ impl Author<'_> {
 
     /// All refusals at a row of a statement.
     fn refused(&self, draft: &Draft, statement: u8, what: &Statement, row: Row) -> Vec<Behaviour> {
-        let step = Step { author: self, draft, statement, kind: what.kind(self.level.engine()), row };
+        let is_of_several = what.rows().len() > 1;
+        let step = Step { author: self, draft, statement, kind: what.kind(self.level.engine()), row, is_of_several };
         let only_looks = matches!(what, Statement::Insert { otherwise: Otherwise::Nothing, .. });
         let mut cells = vec![step.wanted_cell()];
         cells.extend(step.locks_key().then(|| step.cell(true)));
@@ -216,6 +218,7 @@ struct Step<'a> {
     statement: u8,
     kind: StatementKind,
     row: Row,
+    is_of_several: bool,
 }
 
 impl Step<'_> {
@@ -353,14 +356,14 @@ impl Step<'_> {
         if matches!(read.what, What::Read(Source::Own, _)) {
             return vec![at_once];
         }
-        let changes = matches!(self.kind, StatementKind::Update | StatementKind::Delete);
+        let may_let_go = matches!(self.kind, StatementKind::Update | StatementKind::Delete) || self.is_of_several;
         let mut ways = vec![at_once];
         match self.author.level {
             EngineLevel::PostgresReadCommitted => {
                 let found = self.found_at_first(Source::Initial, condition);
                 ways.extend(found.into_iter().map(|found| [&found[..], &[waited]].concat()));
             }
-            EngineLevel::MysqlReadCommitted if changes => ways.push(vec![waited]),
+            EngineLevel::MysqlReadCommitted if may_let_go => ways.push(vec![waited]),
             _ => {}
         }
         ways

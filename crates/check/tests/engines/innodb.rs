@@ -204,9 +204,11 @@ impl Innodb {
             return Attempt::Refused;
         }
         let changes = matches!(kind, StatementKind::Update | StatementKind::Delete);
+        // SELECT … FOR UPDATE of one row by its key keeps what it has looked at.
+        let may_let_go = changes || statement.rows().len() > 1;
         let lets_go = match state {
             None => !keeps_all,
-            Some(_) => passed && !keeps_all && changes && !waited,
+            Some(_) => passed && !keeps_all && may_let_go && !waited,
         };
         match lets_go {
             true if state.is_none() => {
@@ -215,7 +217,7 @@ impl Innodb {
             true => {}
             false => self.hold(one, row, mode),
         }
-        let kept = passed && !keeps_all && changes && waited;
+        let kept = passed && !keeps_all && may_let_go && waited;
         self.tell(one, kind, row, What::Read(source, state), passed, kept);
         if state.is_some() && !passed {
             match effect {

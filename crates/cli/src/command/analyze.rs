@@ -1,6 +1,7 @@
 //! `skew analyze`: what could go wrong, from SQL alone. What is asked and told is in `skew_campaign::analyzed`.
 
 use super::program::{GranularityArgument, UpdatesArgument, bytes_of, text_of};
+use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::{self, Complaint};
@@ -8,9 +9,12 @@ use crate::output::{unwritable, write_whole};
 use skew_analyze::UnfoldOptions;
 use skew_campaign::analyzed::{AnalyzeSettings, Analyzed, AnalyzedFile, AnalyzedText, Baseline};
 use skew_campaign::each_once;
+use skew_campaign::solver::InstalledSolver;
 use skew_history::level::{IsolationLevel, spellings};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
 
 /// Find what can go wrong between transactions, from their SQL alone, and the level that each one needs
 #[derive(clap::Args)]
@@ -40,6 +44,12 @@ pub(crate) struct Arguments {
     /// Ask about a level of your own as well: a file of constraints on who sees whom, and on one order of all
     #[arg(long, value_name = "FILE")]
     specification: Option<PathBuf>,
+    /// Ask another solver as well, and say only what both say: `z3`, or the path of one
+    #[arg(long, default_value = "built-in", value_name = "PROGRAM")]
+    solver: String,
+    /// How long the other solver may take for one question
+    #[arg(long, default_value = "10s", value_parser = clock::parse_duration, value_name = "TIME")]
+    solver_time: Duration,
     /// Let one session run several of the transactions, one after the other
     #[arg(long)]
     sessions: bool,
@@ -87,6 +97,13 @@ impl Arguments {
         let name = self.specification.as_ref().map(|path| path.to_string_lossy()).unwrap_or_default();
         let own = self.specification.as_ref().map(|path| text_of(path, &name)).transpose()?;
         let settings = self.settings().looking_at(self.up_to, own.as_deref().map(|text| (&*name, text)))?;
+        let settings = match self.solver.as_str() {
+            "built-in" => settings,
+            program => {
+                let solver = InstalledSolver::find(program, self.solver_time, clock::flags())?;
+                settings.with_solver(Rc::new(solver))
+            }
+        };
         Analyzed::new(AnalyzedText::of(&files_of(files)?)?, settings, baseline)
     }
 

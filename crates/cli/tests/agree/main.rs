@@ -10,6 +10,7 @@
 //! | `postgres` | a real server, and sessions on it |
 //! | `storm`, `terrain` | random interleavings of random programs on live servers, and what the explorer has at their own levels |
 //! | `mocked` | the same interleavings on a live PostgreSQL and on the mock at its levels, side by side |
+//! | `seen` | the other way round: what the explorer has of small programs, there |
 //! | `scenes` | single interleavings there, with what the servers answer |
 //! | `survivors`, `live` | the fixes of `examples/bugs` on live servers |
 //! | `naming` | whether what is called a lost update is one |
@@ -30,6 +31,7 @@ mod naming;
 mod postgres;
 mod property;
 mod scenes;
+mod seen;
 mod setting;
 mod stage;
 mod steered;

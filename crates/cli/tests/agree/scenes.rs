@@ -28,7 +28,7 @@ const ROWS: [&str; 2] = [
 ];
 
 /// What MariaDB does.
-const ON_MARIADB: [Scene; 9] = [
+const ON_MARIADB: [Scene; 13] = [
     // A scan that waits for row 3 has come past row 2, which is inserted meanwhile.
     Scene {
         level: "mysql:rc",
@@ -132,6 +132,51 @@ const ON_MARIADB: [Scene; 9] = [
         turns: &[0, 1, 0, 0, 1],
         answers: &[&["1 changed", "1 changed"], &["refused 1213"]],
     },
+    // A locking SELECT that goes along the rows lets go of one that does not qualify,
+    Scene {
+        level: "mysql:rc",
+        tables: &ROWS,
+        sessions: &[
+            &["SELECT id FROM t WHERE v = 40 FOR UPDATE", "SELECT w FROM t WHERE id = 1"],
+            &["UPDATE t SET w = 7 WHERE id = 1"],
+        ],
+        turns: &[0, 1, 1, 0, 0],
+        answers: &[&["", "7"], &["1 changed"]],
+    },
+    // also where it seeks several by their keys,
+    Scene {
+        level: "mysql:rc",
+        tables: &ROWS,
+        sessions: &[
+            &["SELECT id FROM t WHERE id IN (1, 3) AND v = 40 FOR SHARE", "SELECT w FROM t WHERE id = 1"],
+            &["UPDATE t SET w = 7 WHERE id = 1"],
+        ],
+        turns: &[0, 1, 1, 0, 0],
+        answers: &[&["", "7"], &["1 changed"]],
+    },
+    // and keeps it where it had to wait for it,
+    Scene {
+        level: "mysql:rc",
+        tables: &ROWS,
+        sessions: &[
+            &["SELECT id FROM t WHERE v = 40 FOR UPDATE", "SELECT w FROM t WHERE id = 1"],
+            &["UPDATE t SET w = 9 WHERE id = 1"],
+            &["UPDATE t SET w = 7 WHERE id = 1"],
+        ],
+        turns: &[1, 0, 1, 2, 0, 0, 2],
+        answers: &[&["", "9"], &["1 changed"], &["1 changed"]],
+    },
+    // or sought it alone.
+    Scene {
+        level: "mysql:rc",
+        tables: &ROWS,
+        sessions: &[
+            &["SELECT id FROM t WHERE id = 1 AND v = 40 FOR UPDATE", "SELECT w FROM t WHERE id = 1"],
+            &["UPDATE t SET w = 7 WHERE id = 1"],
+        ],
+        turns: &[0, 1, 0, 0, 1],
+        answers: &[&["", "1"], &["1 changed"]],
+    },
 ];
 
 const JOINED: [&str; 4] = [
@@ -148,8 +193,15 @@ const REFERRING: [&str; 4] = [
     "INSERT INTO c VALUES (1, 1)",
 ];
 
+const PAIRED: [&str; 4] = [
+    "CREATE TABLE t (id INT PRIMARY KEY, v INT NOT NULL)",
+    "INSERT INTO t VALUES (1, 10), (3, 30), (5, 50)",
+    "CREATE TABLE c (id INT PRIMARY KEY, w INT NOT NULL)",
+    "INSERT INTO c VALUES (1, 10), (2, 20)",
+];
+
 /// What PostgreSQL does.
-const ON_POSTGRESQL: [Scene; 14] = [
+const ON_POSTGRESQL: [Scene; 26] = [
     // The join has no row, so nothing is locked: row 1 of t is free.
     Scene {
         level: "pg:rc",
@@ -320,6 +372,125 @@ const ON_POSTGRESQL: [Scene; 14] = [
         ],
         turns: &[0, 1, 0, 1],
         answers: &[&["1 changed"], &["refused 23503"]],
+    },
+    // After a wait nobody looks for another partner: not in FROM,
+    Scene {
+        level: "pg:rc",
+        tables: &PAIRED,
+        sessions: &[&["UPDATE t SET v = 20 WHERE id = 1"], &["UPDATE t SET v = v + 100 FROM c WHERE c.w = t.v"]],
+        turns: &[0, 1, 0, 1],
+        answers: &[&["1 changed"], &["0 changed"]],
+    },
+    // not in USING,
+    Scene {
+        level: "pg:rc",
+        tables: &PAIRED,
+        sessions: &[&["UPDATE t SET v = 20 WHERE id = 1"], &["DELETE FROM t USING c WHERE c.w = t.v"]],
+        turns: &[0, 1, 0, 1],
+        answers: &[&["1 changed"], &["0 changed"]],
+    },
+    // not in IN,
+    Scene {
+        level: "pg:rc",
+        tables: &PAIRED,
+        sessions: &[
+            &["UPDATE t SET v = 20 WHERE id = 1"],
+            &["UPDATE t SET v = v + 100 WHERE v IN (SELECT c.w FROM c)"],
+        ],
+        turns: &[0, 1, 0, 1],
+        answers: &[&["1 changed"], &["0 changed"]],
+    },
+    // not in EXISTS,
+    Scene {
+        level: "pg:rc",
+        tables: &PAIRED,
+        sessions: &[
+            &["UPDATE t SET v = 20 WHERE id = 1"],
+            &["UPDATE t SET v = v + 100 WHERE EXISTS (SELECT 1 FROM c WHERE c.w = t.v)"],
+        ],
+        turns: &[0, 1, 0, 1],
+        answers: &[&["1 changed"], &["0 changed"]],
+    },
+    // whatever locks the row;
+    Scene {
+        level: "pg:rc",
+        tables: &PAIRED,
+        sessions: &[
+            &["UPDATE t SET v = 20 WHERE id = 1"],
+            &["SELECT id, v FROM t WHERE EXISTS (SELECT 1 FROM c WHERE c.w = t.v) FOR UPDATE"],
+        ],
+        turns: &[0, 1, 0, 1],
+        answers: &[&["1 changed"], &[""]],
+    },
+    // nor for one that must not be there.
+    Scene {
+        level: "pg:rc",
+        tables: &PAIRED,
+        sessions: &[
+            &["UPDATE t SET v = 20 WHERE id = 1"],
+            &[
+                "SELECT id FROM t WHERE NOT EXISTS (SELECT 1 FROM c WHERE c.w = t.v AND c.id = 2) ORDER BY id FOR UPDATE",
+            ],
+        ],
+        turns: &[0, 1, 0, 1],
+        answers: &[&["1 changed"], &["1, 3, 5"]],
+    },
+    // Below OR it is asked as if for the first time,
+    Scene {
+        level: "pg:rc",
+        tables: &PAIRED,
+        sessions: &[
+            &["UPDATE t SET v = 20 WHERE id = 1"],
+            &["UPDATE t SET v = v + 100 WHERE EXISTS (SELECT 1 FROM c WHERE c.w = t.v) OR v = 7"],
+        ],
+        turns: &[0, 1, 0, 1],
+        answers: &[&["1 changed"], &["1 changed"]],
+    },
+    // and so is what is set.
+    Scene {
+        level: "pg:rc",
+        tables: &PAIRED,
+        sessions: &[
+            &["UPDATE t SET v = 20 WHERE id = 1"],
+            &["UPDATE t SET v = v + (SELECT c.id FROM c WHERE c.w = t.v) WHERE id = 1", "SELECT v FROM t WHERE id = 1"],
+        ],
+        turns: &[0, 1, 0, 1, 1],
+        answers: &[&["1 changed"], &["1 changed", "22"]],
+    },
+    // A partner that still fits is kept.
+    Scene {
+        level: "pg:rc",
+        tables: &PAIRED,
+        sessions: &[
+            &["UPDATE t SET v = 12 WHERE id = 1"],
+            &["UPDATE t SET v = v + c.id FROM c WHERE c.w <= t.v", "SELECT v FROM t WHERE id = 1"],
+        ],
+        turns: &[0, 1, 0, 1, 1],
+        answers: &[&["1 changed"], &["3 changed", "13"]],
+    },
+    // A child that has gone since is not in the way of its parent's end, whatever the snapshot says,
+    Scene {
+        level: "pg:rr",
+        tables: &REFERRING,
+        sessions: &[&["SELECT v FROM t WHERE id = 2", "DELETE FROM t WHERE id = 1"], &["DELETE FROM c WHERE id = 1"]],
+        turns: &[0, 1, 1, 0, 0],
+        answers: &[&["20", "1 changed"], &["1 changed"]],
+    },
+    // but one that is about to go is waited for,
+    Scene {
+        level: "pg:rr",
+        tables: &REFERRING,
+        sessions: &[&["DELETE FROM t WHERE id = 1"], &["DELETE FROM c WHERE id = 1"]],
+        turns: &[1, 0, 1, 0],
+        answers: &[&["refused 40001"], &["1 changed"]],
+    },
+    // and one that came since is.
+    Scene {
+        level: "pg:rr",
+        tables: &REFERRING,
+        sessions: &[&["SELECT v FROM t WHERE id = 1", "DELETE FROM t WHERE id = 2"], &["INSERT INTO c VALUES (7, 2)"]],
+        turns: &[0, 1, 1, 0, 0],
+        answers: &[&["10", "refused 23503"], &["1 changed"]],
     },
 ];
 

@@ -4,6 +4,7 @@
 
 mod analyze;
 mod analyze_input;
+mod analyze_solver;
 mod anomalies;
 mod campaign;
 mod certificates;

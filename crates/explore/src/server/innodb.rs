@@ -268,11 +268,13 @@ impl Innodb {
         }
         let passed = row.as_ref().is_some_and(|row| fits(asking.keys.key(key), row) != Fit::Yes);
         let changes = matches!(kind, StatementKind::Update | StatementKind::Delete);
+        // SELECT … FOR UPDATE of one row by its key keeps what it has looked at.
+        let may_let_go = changes || kind != StatementKind::ForeignKey && !asking.is_alone;
         // What an entry leads to is locked by itself, and an entry is let go together with a row that is passed over.
         let lets_go = !keeps_all
             && match row {
                 None => kind != StatementKind::ForeignKey,
-                Some(_) => passed && changes && !waited || asking.keys.is_entry(key),
+                Some(_) => passed && may_let_go && !waited || asking.keys.is_entry(key),
             };
         match lets_go {
             true if row.is_none() => self.gaps.retain(|gap| (gap.transaction, gap.key) != (one, Some(key))),
@@ -285,7 +287,7 @@ impl Innodb {
                 self.keep(one, Some(key), gap);
             }
         }
-        let kept = passed && !keeps_all && changes && waited;
+        let kept = passed && !keeps_all && may_let_go && waited;
         let deed = ToldDeed::Read(source, row.clone());
         asking.tell(ToldEvent { passed, waited: kept, ..asking.event(kind, key, deed) });
         match row {

@@ -127,6 +127,8 @@ pub(crate) struct Asking<'a> {
     pub(crate) kind: StatementKind,
     pub(crate) statement: u32,
     pub(crate) scan: Option<usize>,
+    /// The statement looks for one row by its key, and for no other one.
+    pub(crate) is_alone: bool,
     pub(crate) keys: &'a Keys,
     pub(crate) told: &'a mut ToldTransaction,
 }
@@ -178,6 +180,8 @@ pub(crate) struct ServerTurn<'a> {
     text: Option<Arc<str>>,
     /// Whether it looks at nothing more in its snapshot once it has asked for its first lock.
     looks_once: bool,
+    /// Whether what is sought now is one row, by a key that depends on no other row.
+    pub(crate) seeks_one: bool,
     /// Whether it has looked at other rows before it locks.
     has_looked_around: bool,
     /// Whether what is asked next is a part of what was asked before.
@@ -193,6 +197,8 @@ pub(crate) struct ServerTurn<'a> {
     pub(crate) refused: Option<(u32, &'static str)>,
     /// It began before it could have its one lock, and nothing followed from that: it might as well have begun when the lock was free.
     pub(crate) waited_in_vain: bool,
+    /// Nobody wants a run in which it hears what it heard.
+    pub(crate) is_unwanted: bool,
     /// What it asked for is not what it asked for before.
     pub(crate) differs: Option<usize>,
     pub(crate) access: StepAccess,
@@ -217,6 +223,7 @@ impl<'a> ServerTurn<'a> {
             ignores: false,
             text: None,
             looks_once: false,
+            seeks_one: false,
             has_looked_around: false,
             follows_at_once: false,
             is_declared: false,
@@ -226,6 +233,7 @@ impl<'a> ServerTurn<'a> {
             stands: None,
             refused: None,
             waited_in_vain: false,
+            is_unwanted: false,
             differs: None,
             access: StepAccess::default(),
             said: 0,
@@ -236,6 +244,7 @@ impl<'a> ServerTurn<'a> {
     pub(crate) fn declare(&mut self, kind: StatementKind, ignores: bool) {
         (self.kind, self.ignores, self.is_declared, self.has_asked) = (kind, ignores, true, false);
         (self.looks_once, self.has_looked_around, self.text) = (false, false, None);
+        self.seeks_one = false;
     }
 
     /// What the statement says, for whoever is shown the run.
@@ -327,8 +336,9 @@ impl<'a> ServerTurn<'a> {
         kind: StatementKind,
         scan: Option<usize>,
     ) -> (&'t mut ServerState, Asking<'t>) {
+        let is_alone = scan.is_none() && if keys.have_order() { self.seeks_one } else { self.looks_once };
         let told = &mut self.dialogue.told;
-        (self.database, Asking { one: self.one, kind, statement: self.statement, scan, keys, told })
+        (self.database, Asking { one: self.one, kind, statement: self.statement, scan, is_alone, keys, told })
     }
 
     /// The snapshot of plain reads is there from now on.

@@ -28,6 +28,8 @@ use skew_sql::rows::Layout;
 use skew_sql::{Granularity, MemoryStorage, Row, RowKey, SequenceId, Session, SpaceId, Stop, Storage, Write};
 use skew_value::{Datum, SqlError, SqlState};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
 use view::{Counters, View};
 
 /// How the statements of a program become events.
@@ -59,8 +61,20 @@ pub struct SqlProgram {
     left_out: BTreeSet<Place>,
     /// Whether calls remember what they said to the database.
     remembers: bool,
+    /// Which answers are wanted, where that is not all of them.
+    wanted: Option<Wanted>,
     /// Whether a call that takes too many steps is aborted, which else ends the exploration.
     ends_loops: bool,
+}
+
+/// Whether what a call has heard so far is wanted.
+#[derive(Clone)]
+struct Wanted(Arc<dyn Fn(Place, &[Spoken]) -> bool + Send + Sync>);
+
+impl fmt::Debug for Wanted {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Wanted")
+    }
 }
 
 /// An assertion that is not true in a final state.
@@ -121,6 +135,7 @@ impl SqlProgram {
             program,
             left_out: BTreeSet::new(),
             remembers: false,
+            wanted: None,
             ends_loops: false,
         }
     }
@@ -133,6 +148,13 @@ impl SqlProgram {
     /// The program with calls that leave what they said to the database, as text, and what they heard.
     pub fn remembering(self) -> SqlProgram {
         SqlProgram { remembers: true, ..self }
+    }
+
+    /// The program of which only runs are wanted whose calls hear what they should: at levels of engines the search turns back as soon as one
+    /// has heard something else, so that it is soon known whether there is a run with these answers. Asked is with what a call has said and
+    /// heard so far, from its first statement on; who says no to a part says no to the whole.
+    pub fn hearing_only(self, is_wanted: impl Fn(Place, &[Spoken]) -> bool + Send + Sync + 'static) -> SqlProgram {
+        SqlProgram { wanted: Some(Wanted(Arc::new(is_wanted))), ..self.remembering() }
     }
 
     /// The program whose calls are aborted when they take too many steps, instead of ending everything.
@@ -331,7 +353,8 @@ impl Explorable for SqlProgram {
         let atomic = self.options.updates == Updates::Atomic;
         let mut view = View::new(&self.layout, &self.counters, requests, atomic, ordinal, current_values);
         let abort = self.steps(&mut run, &mut session, &mut view);
-        view.has_said(run.said());
+        let is_wanted = self.wanted.as_ref().is_none_or(|wanted| (wanted.0)(place, run.spoken()));
+        view.has_said(run.said(), is_wanted);
         let abort = abort?;
         session.forget_deferred();
         let outcome = match (&abort, view.refusal()) {

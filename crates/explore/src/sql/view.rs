@@ -118,9 +118,9 @@ impl<'view, 'requests> View<'view, 'requests> {
         }
     }
 
-    /// The transaction has said so many statements that are answered.
-    pub(crate) fn has_said(&mut self, statements: usize) {
-        self.requests.has_said(statements);
+    /// The transaction has said so many statements that are answered, and whether anybody wants a run with these answers.
+    pub(crate) fn has_said(&mut self, statements: usize, is_wanted: bool) {
+        self.requests.has_said(statements, is_wanted);
     }
 
     /// The transaction is about to commit: what its client is told if the server refuses that.
@@ -278,6 +278,14 @@ impl Storage for View<'_, '_> {
             return Ok(false);
         }
         Err(self.refuse(IMPATIENT))
+    }
+
+    fn seeks_one(&mut self, is_one: bool) {
+        self.requests.seeks_one(is_one);
+    }
+
+    fn keeps_partners(&self) -> bool {
+        self.requests.engine() == Some(Engine::Postgres)
     }
 
     fn scan(&mut self, range: &KeyRange, columns: &Columns) -> Result<Vec<(RowKey, Row)>, Stop> {

@@ -193,6 +193,10 @@ impl Storage for WireDesk<'_> {
         self.call(|view| view.take_again(key, columns, lock, scope))
     }
 
+    fn keeps_partners(&self) -> bool {
+        self.hall.is_server
+    }
+
     fn enter(&mut self, scope: usize) -> usize {
         self.call(|view| view.enter(scope))
     }

@@ -67,6 +67,8 @@ impl Member {
 pub(crate) struct Hall {
     pub(crate) database: Shared<Database>,
     pub(crate) settings: WireSettings,
+    /// Whether the database is a server at its own levels.
+    pub(crate) is_server: bool,
     pub(crate) turnstile: Option<Turnstile>,
     pub(crate) gate: Option<Gate>,
     /// The statements that run.
@@ -93,7 +95,7 @@ impl Hall {
             Schedule::Steered { patience, roll } => Some(Gate::new(*patience, Arc::clone(roll))),
             Schedule::Interleaved | Schedule::Serial { .. } | Schedule::Prescribed { .. } => None,
         };
-        let seed = database.store.options().seed;
+        let (seed, is_server) = (database.store.options().seed, database.store.engine().is_some());
         let running = Arc::new(Running::default());
         let asked = Arc::clone(&running);
         database.store.set_brake(Box::new(move || asked.is_closing()));
@@ -101,6 +103,7 @@ impl Hall {
         Hall {
             database: Shared::new(database),
             settings,
+            is_server,
             turnstile,
             gate,
             running,

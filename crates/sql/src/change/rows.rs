@@ -8,7 +8,8 @@
 //!
 //! All rows are found and locked before the first is changed, so a statement never meets its own writes. A row that a join finds several
 //! times is changed once, by the first partner. Where a row of a join is found changed, the join is asked again: the store answers what
-//! it answered before, except for the rows that are locked now.
+//! it answered before, except for the rows that are locked now. Some stores keep partners: there the row is asked again with each one that
+//! it had, and with no other.
 
 use super::writer::Writer;
 use crate::key;
@@ -62,27 +63,35 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// The rows that the plan finds, each once.
-    fn candidates(&mut self, source: &RowSource) -> Result<Vec<Found>, Stop> {
-        let mut seen = BTreeSet::new();
+    /// The rows that the plan finds, each with every partner.
+    fn pairs(&mut self, source: &RowSource) -> Result<Vec<Found>, Stop> {
         let mut found = Vec::new();
         for whole in self.execution.run(&source.plan)? {
             let row: Row = whole[source.start..source.start + source.table.columns.len()].into();
-            if let Some(key) = key::found_key(&source.table, &whole[source.start..])?
-                && seen.insert(key.clone())
-            {
+            if let Some(key) = key::found_key(&source.table, &whole[source.start..])? {
                 found.push(Found { key, row, whole: whole.to_vec() });
             }
         }
         Ok(found)
     }
 
+    /// The rows that the plan finds, each once.
+    fn candidates(&mut self, source: &RowSource) -> Result<Vec<Found>, Stop> {
+        let mut seen = BTreeSet::new();
+        let mut found = self.pairs(source)?;
+        found.retain(|found| seen.insert(found.key.clone()));
+        Ok(found)
+    }
+
     /// The rows that qualify as they are now, each with its lock.
     fn locked_rows(&mut self, source: &RowSource) -> Result<Vec<Found>, Stop> {
-        let candidates = self.candidates(source)?;
         if source.locked {
-            return Ok(candidates);
+            return self.candidates(source);
         }
+        if self.execution.storage().keeps_partners() {
+            return self.locked_with_partners(source);
+        }
+        let candidates = self.candidates(source)?;
         let mut rows = BTreeMap::new();
         let mut changed = false;
         for found in &candidates {
@@ -105,13 +114,33 @@ impl Writer<'_, '_> {
         Ok(qualified)
     }
 
+    /// The same where a row keeps the partners that it had: it is changed by the first with which it qualifies as it is now.
+    fn locked_with_partners(&mut self, source: &RowSource) -> Result<Vec<Found>, Stop> {
+        let pairs = self.pairs(source)?;
+        let mut rows: BTreeMap<RowKey, Option<Row>> = BTreeMap::new();
+        let (mut qualified, mut done) = (Vec::new(), BTreeSet::new());
+        for found in pairs {
+            if !rows.contains_key(&found.key) {
+                let row = self.lock(&source.table, &found.key)?;
+                rows.insert(found.key.clone(), row);
+            }
+            let Some(Some(row)) = rows.get(&found.key) else { continue };
+            if !done.contains(&found.key)
+                && let Some(found) = self.qualified(source, found, row)?
+            {
+                done.insert(found.key.clone());
+                qualified.push(found);
+            }
+        }
+        Ok(qualified)
+    }
+
     /// A row that was found, as it is now, if it still qualifies.
     fn qualified(&mut self, source: &RowSource, mut found: Found, row: &Row) -> Result<Option<Found>, Stop> {
         if *row != found.row {
+            let old = found.whole.clone();
             found.whole[source.start..source.start + row.len()].clone_from_slice(row);
-            if let Some(condition) = &source.condition
-                && self.execution.evaluate_over(condition, &found.whole)? != Datum::Boolean(true)
-            {
+            if !self.execution.still_holds(source.condition.as_ref(), &old, &found.whole)? {
                 return Ok(None);
             }
         }

@@ -20,10 +20,10 @@ use crate::tree::read::Read;
 use skew_value::Datum;
 use std::sync::Arc;
 
-/// Rows that stand in for parts of a plan, by the address of the part: one row each, or none.
-pub(super) type StandIns = Vec<(usize, Option<Vec<Datum>>)>;
+/// Rows that stand in for parts of a plan, by the address of the part: one row each, or none; and what it was before it changed.
+pub(super) type StandIns = Vec<(usize, Option<Vec<Datum>>, Option<Vec<Datum>>)>;
 
-fn address(plan: &Plan) -> usize {
+pub(super) fn address(plan: &Plan) -> usize {
     std::ptr::from_ref(plan) as usize
 }
 
@@ -56,15 +56,17 @@ impl<'run> Execution<'run> {
         for leaf in leaves {
             let old: Vec<Datum> = leaf.places.iter().map(|&place| row[place].clone()).collect();
             let mut current = Some(old.clone()).filter(|old| !old.iter().all(Datum::is_null));
+            let mut before = None;
             if let Plan::Read(read) = leaf.plan
                 && read.is_taken_above
                 && let Some(key) = key::found_key(&read.table, &old)?
             {
                 let Some(new) = self.take_again(locking, read, &key)? else { return Ok(None) };
-                is_changed |= *new != *old;
                 current = Some(new.to_vec());
+                before = (*new != *old).then_some(old);
+                is_changed |= before.is_some();
             }
-            stand_ins.push((address(leaf.plan), current));
+            stand_ins.push((address(leaf.plan), current, before));
         }
         if is_changed { self.asked_again(&locking.input, stand_ins, outer) } else { Ok(Some(row.to_vec())) }
     }
@@ -83,7 +85,7 @@ impl<'run> Execution<'run> {
     }
 
     /// What the query makes of these rows and no others.
-    fn asked_again(
+    pub(super) fn asked_again(
         &mut self,
         input: &Plan,
         stand_ins: StandIns,
@@ -102,7 +104,13 @@ impl<'run> Execution<'run> {
 
     /// The row that stands in for a part of a plan: the outer option is none if the part is carried out as ever.
     pub(super) fn stand_in(&self, plan: &Plan) -> Option<Option<Vec<Datum>>> {
-        self.stand_ins.iter().find(|(part, _)| *part == address(plan)).map(|(_, row)| row.clone())
+        self.stand_ins.iter().find(|(part, ..)| *part == address(plan)).map(|(_, row, _)| row.clone())
+    }
+
+    /// What it was before it changed, where partners are kept.
+    fn before(&self, plan: &Plan) -> Option<Vec<Datum>> {
+        let stand_in = self.stand_ins.iter().find(|(part, ..)| *part == address(plan) && self.storage.keeps_partners());
+        stand_in.and_then(|(.., before)| before.clone())
     }
 
     /// Gives the row that stands in for a part of a plan, if it fulfils what the part asks.
@@ -118,9 +126,12 @@ impl<'run> Execution<'run> {
             Plan::Kept(kept) => kept.condition.as_ref(),
             _ => None,
         };
-        match row {
-            Some(row) if self.holds(condition, &Frame { row: &row, outer })? => sink(self, &row),
-            _ => Ok(Flow::More),
-        }
+        let Some(row) = row else { return Ok(Flow::More) };
+        let frame = Frame { row: &row, outer };
+        let holds = match self.before(plan) {
+            Some(before) => self.holds_again(condition, &Frame { row: &before, outer }, &frame)?,
+            None => self.holds(condition, &frame)?,
+        };
+        if holds { sink(self, &row) } else { Ok(Flow::More) }
     }
 }

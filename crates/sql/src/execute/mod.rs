@@ -14,6 +14,7 @@ mod join;
 mod kept;
 mod lock;
 mod operator;
+mod partner;
 mod read;
 mod sequence;
 mod sort;

@@ -8,6 +8,7 @@ use super::{Execution, Flow, Frame, Sink};
 use crate::catalog::{Index, IndexColumn, Table};
 use crate::key::{column_part, entry_target, key_part};
 use crate::no_storage::NoStorage;
+use crate::plan::finds_one;
 use crate::stop::Stop;
 use crate::storage::{Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SpaceId, Storage};
 use crate::tree::expression::Expression;
@@ -17,7 +18,7 @@ use bigdecimal::num_bigint::Sign;
 use bigdecimal::{RoundingMode, ToPrimitive};
 use skew_value::number::integer_of_decimal;
 use skew_value::{Datum, SqlError, SqlState, SqlType};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What NOWAIT answers.
@@ -44,6 +45,9 @@ impl<'run> Execution<'run> {
             && let Some(condition) = &read.condition
         {
             self.answer_subqueries(std::slice::from_ref(condition))?;
+        }
+        if read.seeks() {
+            self.storage.seeks_one(finds_one(read));
         }
         match &read.access {
             Access::Scan(order) => {
@@ -132,13 +136,28 @@ impl<'run> Execution<'run> {
         let nothing: &'run mut dyn Storage = Box::leak(Box::new(NoStorage(|| false)));
         let storage = std::mem::replace(&mut self.storage, nothing);
         let is_certain = read.exact && matches!(read.access, Access::Points(_));
+        // A row that fitted and is asked about again has changed while its lock was waited for.
+        let keeps = storage.keeps_partners() && read.asks != Asks::Nothing;
+        let mut fitted: BTreeMap<RowKey, Arc<[Datum]>> = BTreeMap::new();
         let answer = ask(storage, &mut |key, row| {
             if is_certain {
                 return Fit::Yes;
             }
             let values = whole_row(read, key, row);
-            match self.holds(read.condition.as_ref(), &Frame { row: &values, outer }) {
-                Ok(true) => Fit::Yes,
+            let frame = Frame { row: &values, outer };
+            let holds = match fitted.get(key) {
+                Some(old) if *old != values => {
+                    self.holds_again(read.condition.as_ref(), &Frame { row: old, outer }, &frame)
+                }
+                _ => self.holds(read.condition.as_ref(), &frame),
+            };
+            match holds {
+                Ok(true) => {
+                    if keeps {
+                        fitted.entry(key.clone()).or_insert(values);
+                    }
+                    Fit::Yes
+                }
                 Ok(false) => Fit::No,
                 Err(_) => Fit::Fails,
             }
@@ -305,8 +324,13 @@ impl<'run> Execution<'run> {
             return if self.takes_key(read, key)? { sink(self, &values) } else { Ok(Flow::More) };
         }
         let Some(row) = self.taken(read, key, &read.columns)? else { return Ok(Flow::More) };
-        let values = whole_row(read, key, &row);
-        match self.holds(read.condition.as_ref(), &Frame { row: &values, outer })? && self.takes_key(read, key)? {
+        let (old, values) = (values, whole_row(read, key, &row));
+        let (before, frame) = (Frame { row: &old, outer }, Frame { row: &values, outer });
+        let holds = match self.storage.keeps_partners() {
+            true => old == values || self.holds_again(read.condition.as_ref(), &before, &frame)?,
+            false => self.holds(read.condition.as_ref(), &frame)?,
+        };
+        match holds && self.takes_key(read, key)? {
             true => sink(self, &values),
             false => Ok(Flow::More),
         }

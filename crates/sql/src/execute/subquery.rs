@@ -212,7 +212,7 @@ impl Execution<'_> {
 }
 
 /// The operand of a comparison with the only column of a subquery's row, if the set of these columns decides it.
-fn looked_up(comparison: &Expression, all: bool) -> Option<&Expression> {
+pub(super) fn looked_up(comparison: &Expression, all: bool) -> Option<&Expression> {
     let Node::Call(call) = &comparison.node else { return None };
     let [operand, column] = call.arguments.as_slice() else { return None };
     let symbol = if all { "<>" } else { "=" };

@@ -14,7 +14,8 @@ use super::optimise::push;
 use crate::storage::Lock;
 use crate::tree::expression::{Expression, Node};
 use crate::tree::plan::{Limit, Locking, Plan};
-use crate::tree::read::{Access, Read};
+use crate::tree::read::{Access, Read, Values};
+use crate::tree::visit;
 use skew_value::{Datum, SqlType};
 
 /// Something in FROM whose row is a part of what a lock gets, and the places of its columns there.
@@ -61,6 +62,16 @@ fn read_in_order(input: &Plan, width: usize, limit: Option<&Limit>) -> Option<Pl
             Some(_) => false,
         };
     is_right.then_some(plain)
+}
+
+/// Whether a read finds one row at most, and knows its key before anything else is read.
+pub(crate) fn finds_one(read: &Read) -> bool {
+    let (Access::Points(alternatives) | Access::UniquePoints(_, alternatives)) = &read.access else { return false };
+    let is_known = |values: &Values| match values {
+        Values::Each(expressions) => expressions.iter().all(|one| !visit::columns(one).outer),
+        Values::Elements(_) => false,
+    };
+    has_one_row(read) && alternatives.iter().flatten().all(is_known)
 }
 
 /// Whether a read finds one row at most.

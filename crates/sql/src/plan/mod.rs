@@ -25,5 +25,5 @@ mod optimise;
 pub(crate) use columns::narrow_to;
 pub(crate) use explain::explain;
 pub(crate) use join::have_equal_keys;
-pub(crate) use lock::{Leaf, leaves};
+pub(crate) use lock::{Leaf, finds_one, leaves};
 pub(crate) use optimise::{optimise, optimise_repeated};

@@ -136,14 +136,22 @@ fn innodb_read(touch: &Touch, level: EngineLevel) -> Hold {
         | StatementKind::ForUpdate
         | StatementKind::ForNoKeyUpdate => Mode::Exclusive,
     };
-    let changes = matches!(touch.kind, StatementKind::Update | StatementKind::Delete);
+    // SELECT … FOR UPDATE of one row by its key keeps what it has looked at.
+    let may_let_go = matches!(touch.kind, StatementKind::Update | StatementKind::Delete)
+        || matches!(
+            touch.kind,
+            StatementKind::ForUpdate
+                | StatementKind::ForNoKeyUpdate
+                | StatementKind::ForShare
+                | StatementKind::ForKeyShare
+        ) && !touch.is_alone;
     // An UPDATE that goes along the rows does not wait for one whose last committed version does not qualify, or for one that is being inserted.
     let glances = touch.kind == StatementKind::Update && !touch.is_alone && !keeps_all;
     match absent {
         _ if glances && (absent || passed && !waited) => Hold::Nothing,
         true if keeps_all => Hold::ToTheEnd(Mode::Gap),
         true => Hold::ForAMoment(Mode::Look),
-        false if passed && changes && !waited && !keeps_all => Hold::ForAMoment(asked),
+        false if passed && may_let_go && !waited && !keeps_all => Hold::ForAMoment(asked),
         false => Hold::ToTheEnd(asked),
     }
 }
