@@ -113,6 +113,21 @@ impl Storage for EngineView<'_> {
         self.remembering(asked, |memory, asked| memory.read(key, true, asked))
     }
 
+    fn standing_entry(&mut self, key: &RowKey) -> Result<Option<Row>, Stop> {
+        if self.store.own_row(self.session, key).is_some() || self.store.knows_locked(self.session, key) {
+            return Ok(None);
+        }
+        let (engine, number) = self.store.engine_at(self.session, key)?;
+        Ok(engine.latest(number))
+    }
+
+    fn await_row(&mut self, key: &RowKey) -> Result<(), Stop> {
+        let session = self.session;
+        let (engine, number) = self.store.engine_at(session, key)?;
+        let awaited = engine.await_change(session, number);
+        awaited.map_err(|not_now| self.store.stop_for(session, not_now))
+    }
+
     fn get_child(&mut self, key: &RowKey, lock: Lock) -> Result<Option<Row>, Stop> {
         let kind = match self.kind() {
             _ if lock == Lock::Share => StatementKind::ForeignKey,
@@ -469,6 +484,12 @@ impl Store {
             transaction.refuse(error.state.0, statement);
         }
         error.into()
+    }
+
+    /// Whether the statement of a session has read a row under its lock.
+    fn knows_locked(&self, session: SessionId, key: &RowKey) -> bool {
+        let statement = self.transaction(session).ok().and_then(|transaction| transaction.statement());
+        statement.is_some_and(|statement| statement.knows_locked(key))
     }
 
     /// What the transaction of a session has written under a key.

@@ -289,6 +289,18 @@ pub trait Storage {
         self.get(key, &Columns::All, Lock::Update)
     }
 
+    /// The entry of a unique index as it stands, for stores in which whoever looks at it waits for who is about to change its row. No event.
+    fn standing_entry(&mut self, key: &RowKey) -> Result<Option<Row>, Stop> {
+        let _ = key;
+        Ok(None)
+    }
+
+    /// Waits until nobody is about to change a row that such an entry leads to. No event.
+    fn await_row(&mut self, key: &RowKey) -> Result<(), Stop> {
+        let _ = key;
+        Ok(())
+    }
+
     /// A row that refers to one which is deleted, or whose key changes: the same, but a server looks for it with a snapshot of its own, or
     /// refuses where the transaction may not see it.
     fn get_child(&mut self, key: &RowKey, lock: Lock) -> Result<Option<Row>, Stop> {

@@ -123,7 +123,8 @@ fn run(
     let record = Record { history: Some(Box::new(tape.clone())), choices: None };
     // What a read returns is foretold, so that a server's own levels do not decide about it.
     let level = settings.database.level.or(Some(IsolationLevel::Declared));
-    let database = DatabaseSettings { level, horizon: Some(0), abort_rate: 0.0, log: None, ..settings.database.clone() };
+    let database =
+        DatabaseSettings { level, horizon: Some(0), abort_rate: 0.0, log: None, ..settings.database.clone() };
     let mut database = database.fresh_with(settings.seed, chooser, record)?;
     database.overruled = overruled.clone();
     let server = listen(database, WireSettings { schedule, delay: None, ..settings.wire.clone() })?;

@@ -29,11 +29,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// How often a run that differs is forced on the live server again. When several wait for one transaction its end wakes them all at once, and
-/// the server does not say who goes first; and who is refused for a deadlock depends on whose timer rings, unless statements come slowly.
+/// the server does not say who goes first.
 const TRIES: u64 = 6;
 
-/// How long nothing is said between two statements that come slowly: longer than a server takes to look for deadlocks.
-const PAUSE: &str = "SELECT pg_sleep(0.07)";
+/// The server looks for a deadlock when a wait has lasted so long: less than it takes until the next statement is sent, so that whoever closes a
+/// circle is the one who finds it.
+const ALERT: &str = "SET deadlock_timeout = '1ms'";
 
 /// How many programs at every level without being told, and how many interleavings of each.
 const PROGRAMS: u64 = 150;
@@ -124,17 +125,9 @@ fn staged(url: &Url, screenplay: &Screenplay, tables: &[String]) -> Result<Stage
     Ok(Staged { cues: cues(&transcript), left })
 }
 
-/// The same statements with pauses between them, which are another session's.
-fn slowly(screenplay: &Screenplay) -> Screenplay {
-    let pause = Cue { session: screenplay.sessions.len(), name: None, sql: PAUSE.to_owned() };
-    let cues = screenplay.cues.iter().flat_map(|cue| [cue.clone(), pause.clone()]).collect();
-    let sessions = screenplay.sessions.iter().cloned().chain(["pause".to_owned()]).collect();
-    Screenplay { sessions, cues }
-}
-
 fn cues(transcript: &Transcript) -> Vec<(String, Option<Vec<usize>>)> {
     let cues = transcript.screenplay.cues.iter().zip(&transcript.ends).enumerate();
-    let cues = cues.filter(|(_, (cue, _))| cue.sql != PAUSE);
+    let cues = cues.filter(|(_, (cue, _))| cue.sql != ALERT);
     let cue = |(place, (cue, end)): (usize, (&Cue, &CueEnd))| {
         // The one who is refused for a deadlock waits on a server until that is noticed.
         let waited = if end.is_deadlock() { None } else { transcript.waited_for(place) };
@@ -165,15 +158,15 @@ fn compare(url: &Url, name: &str, seed: u64, agreement: &mut Agreement) {
     for _ in 0..number_from("SKEW_GUSTS", INTERLEAVINGS) {
         let screenplay = interleaved(&sessions, level, Engine::Postgres, || random.index(sessions.len()));
         let mock = MockServer::start();
-        let (mut live, mocked) = (staged(url, &screenplay, &tables), staged(&mock.url, &screenplay, &tables));
+        let alert = screenplay.clone().opened_with(&[ALERT.to_owned()]);
+        let (mut live, mocked) = (staged(url, &alert, &tables), staged(&mock.url, &screenplay, &tables));
         let misjudged = mock.judge();
         for again in 0..TRIES {
             if live == mocked || name == "pg:ser" && live.as_ref().is_ok_and(|live| live.has("40001")) {
                 agreement.again += u64::from(again > 0);
                 break;
             }
-            let said = if again % 2 == 0 { slowly(&screenplay) } else { screenplay.clone() };
-            live = staged(url, &said, &tables);
+            live = staged(url, &alert, &tables);
         }
         let (Ok(live), Ok(mocked)) = (&live, &mocked) else {
             agreement.doubtful += 1;

@@ -59,6 +59,8 @@ struct Waiter {
     want: Want,
     /// It was told that its wait is over, and has not come back yet.
     woken: bool,
+    /// It holds the row in some other way, and wants more: nobody stands behind it, else those would wait for each other.
+    is_holder: bool,
 }
 
 #[derive(Default, Debug)]
@@ -152,7 +154,8 @@ impl RowQueues {
 
     /// Those before a session in the queue of a row, whom it waits for instead of the holders.
     pub(super) fn queued_before(&self, session: SessionId, key: KeyId, want: Want) -> Vec<SessionId> {
-        let before = self.ahead(session, key).filter(|waiter| want.queues_behind(waiter.want));
+        let queued = |waiter: &&Waiter| !waiter.is_holder && want.queues_behind(waiter.want);
+        let before = self.ahead(session, key).filter(queued);
         before.map(|waiter| waiter.session).collect()
     }
 
@@ -162,15 +165,16 @@ impl RowQueues {
         before.map(|waiter| waiter.session).collect()
     }
 
-    /// A session waits from now on; whether it waits since now.
+    /// A session waits from now on.
     pub(super) fn wait(&mut self, session: SessionId, key: KeyId, want: Want) {
         if self.waits.get(&session).is_some_and(|other| *other != key) {
             self.leave(session);
         }
-        let waiters = &mut self.rows.entry(key).or_default().waiters;
-        match waiters.iter_mut().find(|waiter| waiter.session == session) {
+        let row = self.rows.entry(key).or_default();
+        let is_holder = row.holders.iter().any(|lock| lock.session == session);
+        match row.waiters.iter_mut().find(|waiter| waiter.session == session) {
             Some(waiter) => (waiter.want, waiter.woken) = (want, false),
-            None => waiters.push_back(Waiter { session, want, woken: false }),
+            None => row.waiters.push_back(Waiter { session, want, woken: false, is_holder }),
         }
         self.waits.insert(session, key);
     }

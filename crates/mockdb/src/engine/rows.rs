@@ -255,6 +255,13 @@ impl Engine {
         found
     }
 
+    /// Waits until nobody is about to change a row that an entry of a unique index leads to.
+    pub(crate) fn await_change(&mut self, session: SessionId, key: KeyId) -> Result<(), NotNow> {
+        self.pass(session, key, Want::Free { locks: false })?;
+        self.stop_waiting(session);
+        Ok(())
+    }
+
     /// A row is about to be inserted.
     fn claim(&mut self, session: SessionId, key: KeyId) {
         let Some(transaction) = self.open.get_mut(&session) else { return };

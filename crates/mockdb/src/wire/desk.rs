@@ -162,6 +162,14 @@ impl Storage for WireDesk<'_> {
         self.call(|view| view.get_taken(key, decides))
     }
 
+    fn standing_entry(&mut self, key: &RowKey) -> Result<Option<Row>, Stop> {
+        self.begin_call(|view| view.standing_entry(key))
+    }
+
+    fn await_row(&mut self, key: &RowKey) -> Result<(), Stop> {
+        self.begin_call(|view| view.await_row(key))
+    }
+
     fn get_child(&mut self, key: &RowKey, lock: Lock) -> Result<Option<Row>, Stop> {
         self.call(|view| view.get_child(key, lock))
     }

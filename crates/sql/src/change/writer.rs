@@ -126,6 +126,10 @@ impl<'run, 'storage> Writer<'run, 'storage> {
         decides: bool,
     ) -> Result<Option<RowKey>, Stop> {
         let Some((key, _)) = entry.filter(|(key, _)| key::stands_alone(index, key)) else { return Ok(None) };
+        if let Some(standing) = self.execution.storage().standing_entry(key)? {
+            let row = key::entry_target(table, index, key, &standing)?;
+            self.execution.storage().await_row(&row)?;
+        }
         match self.execution.storage().get_taken(key, decides)? {
             Some(other) => Ok(Some(key::entry_target(table, index, key, &other)?)),
             None => Ok(None),

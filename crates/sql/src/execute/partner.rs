@@ -27,7 +27,11 @@ impl Execution<'_> {
         new: &[Datum],
     ) -> Result<bool, Stop> {
         let (old, new) = (Frame { row: old, outer: None }, Frame { row: new, outer: None });
-        if self.storage.keeps_partners() { self.holds_again(condition, &old, &new) } else { self.holds(condition, &new) }
+        if self.storage.keeps_partners() {
+            self.holds_again(condition, &old, &new)
+        } else {
+            self.holds(condition, &new)
+        }
     }
 
     /// Whether a row that qualified in one version does in another one.
@@ -82,7 +86,8 @@ impl Execution<'_> {
             (Err(stop), _) => Err(stop),
             (Ok(_), None) => Ok(None),
             (Ok(_), Some(partner)) => {
-                let part = |places: &[usize]| -> Vec<Datum> { places.iter().map(|&place| partner[place].clone()).collect() };
+                let part =
+                    |places: &[usize]| -> Vec<Datum> { places.iter().map(|&place| partner[place].clone()).collect() };
                 let of_leaf = |places: &[usize]| Some(part(places)).filter(|row| !row.iter().all(Datum::is_null));
                 let leaves = leaves(input);
                 let stand_ins: StandIns =
