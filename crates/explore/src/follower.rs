@@ -376,7 +376,7 @@ impl Reader for Follower {
         }
     }
 
-    fn claim(&mut self, key: &RowKey) -> Result<Option<Option<Row>>, Difference> {
+    fn claim(&mut self, key: &RowKey, _: &mut Fits<'_>) -> Result<Option<Option<Row>>, Difference> {
         Reader::read(self, key, true).map(Some)
     }
 }

@@ -18,7 +18,7 @@
 //! | [`mod@line`] | a history told line by line, as it happens, to a file or straight into a builder |
 //! | [`notation`] | the one-line notation of tests and docs: `a: r(x,init) w(x,1) \| r(x,1)` |
 //! | [`json`] | how texts, numbers and values are written in JSON |
-//! | [`statement`], [`engine`] | what the statement behind an event asked for; engines and their levels |
+//! | [`statement`], [`strength`], [`engine`] | what the statement behind an event asked for; how it locks rows; engines and their levels |
 //! | [`scan`] | what a range read covers |
 //! | [`mod@format`] | other tools' files, one module each |
 //!
@@ -37,6 +37,7 @@ pub mod notation;
 mod restrict;
 pub mod scan;
 pub mod statement;
+pub mod strength;
 pub mod value;
 
 pub use builder::{HistoryBuilder, Place, Problem};
@@ -45,4 +46,5 @@ pub use history::{Action, Event, EventId, Features, History, KeyId, Outcome, Ses
 pub use level::IsolationLevel;
 pub use name::Name;
 pub use statement::{Asked, Refused, StatementKind};
+pub use strength::RowStrength;
 pub use value::{Value, ValueView};

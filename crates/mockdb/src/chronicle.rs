@@ -53,7 +53,8 @@ impl Chronicle {
     ) {
         self.recorder = StoreRecorder::new(record);
         if self.recorder.wants_history() {
-            let header = record::header(keys, initial, about);
+            let engine = options.level.of_engine().map(|level| level.engine().name());
+            let header = record::header(keys, initial, engine, about);
             self.recorder.history(&header);
         }
         if self.recorder.wants_choices() {

@@ -170,6 +170,9 @@ impl Store {
 
     /// Whether the open transaction of a session sees one state of the database rather than a newer one with each statement.
     pub(crate) fn sees_one_state(&self, session: SessionId) -> bool {
+        if let Some(engine) = self.engine() {
+            return engine.is_repeatable(session);
+        }
         self.transaction(session).is_ok_and(|transaction| transaction.level().implies(IsolationLevel::ReadAtomic))
     }
 }

@@ -22,13 +22,20 @@ use std::collections::BTreeSet;
 impl Store {
     /// The rows of every final state that some allowed commit order leaves; nothing when there are more than `limit`.
     pub fn final_states(&self, limit: usize) -> Option<Vec<Vec<(RowKey, Row)>>> {
+        if self.engine().is_some() {
+            return Some(vec![self.latest_rows()]);
+        }
         let ways = self.past().last_versions(limit)?;
         Some(ways.into_iter().map(|way| rows_of(self.past(), &way.into_iter().collect())).collect())
     }
 
     /// The rows that committed last.
     pub fn latest_rows(&self) -> Vec<(RowKey, Row)> {
-        rows_of(self.past(), &FxHashMap::default())
+        let Some(engine) = self.engine() else { return rows_of(self.past(), &FxHashMap::default()) };
+        let past = self.past();
+        let value = |key: KeyId| if engine.knows(key) { engine.latest(key) } else { past.initial(key).cloned() };
+        let all = (0..past.keys().len() as u32).map(KeyId);
+        all.filter_map(|key| Some((past.keys().row_of(key).clone(), value(key)?))).collect()
     }
 
     /// The rows of a range as a transaction would leave them if it committed now; nothing where updates do not lock.

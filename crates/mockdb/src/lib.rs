@@ -16,7 +16,8 @@
 //! | `rows`, `scan`, `final_state` | rows and ranges, as a transaction at a level sees them |
 //! | [`chooser`] | the strategies, a page each |
 //! | `record`, [`log`] | what is written |
-//! | [`view`], `steered`, `steering` | a transaction as `skew_sql::Storage`: the level decides, or somebody else: the explorer |
+//! | `engine` | PostgreSQL's way with rows: snapshots, tuples, locks, waits, refusals |
+//! | [`view`], `engine_view`, `steered`, `steering` | a transaction as `skew_sql::Storage`: the level decides, an engine does, or somebody else: the explorer |
 //! | [`connection`], `parameter`, `database` | SQL over it: autocommit, transactions, savepoints, what clients set, the catalog |
 //! | `shared`, [`http`] | many tasks and one store; keys and values over HTTP with JSON |
 //! | [`wire`] | SQL over the protocol of PostgreSQL |
@@ -31,6 +32,8 @@ mod choosers;
 mod chronicle;
 pub mod connection;
 mod database;
+mod engine;
+mod engine_view;
 mod final_state;
 pub mod http;
 mod keys;

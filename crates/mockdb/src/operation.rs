@@ -7,9 +7,9 @@
 //! These are plain values: whoever reads and writes makes them, an [`OpenTransaction`](crate::transaction::OpenTransaction) keeps them until it ends,
 //! and the recorder writes them down.
 
-use skew_check::Version;
+use skew_check::{GrowingId, Version};
 use skew_history::scan::covers;
-use skew_history::{KeyId, Name};
+use skew_history::{Asked, KeyId, Name, StatementKind};
 use skew_sql::Row;
 use std::sync::Arc;
 
@@ -20,6 +20,8 @@ pub(crate) enum ReadOrigin {
     Own,
     /// A committed version.
     Version(Version),
+    /// Nothing: this transaction deleted the row that was waited for, and another one is there under its key.
+    Gone(GrowingId),
 }
 
 /// A bound of a range in the history file.
@@ -99,11 +101,28 @@ pub(crate) enum RecordedAction {
     },
 }
 
+/// What has become of a read since: on a server ROLLBACK TO SAVEPOINT lets locks go, and the read stays without one.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum ReadFate {
+    /// It is told as it was.
+    #[default]
+    Stays,
+    /// It is told as a plain read of its statement.
+    Seen,
+    /// The same, where the statement looked at the row later than at what it read plainly: as a plain read in a statement of its own.
+    Freed,
+    /// It is not told, because no plain read says what it says.
+    Untold,
+}
+
 /// An action and the statement that it is part of.
 #[derive(Clone, Debug)]
 pub(crate) struct RecordedOperation {
     pub(crate) action: RecordedAction,
     pub(crate) sql: Option<Arc<str>>,
+    /// What the statement asked for, where that matters.
+    pub(crate) asked: Asked,
+    pub(crate) fate: ReadFate,
 }
 
 impl RecordedOperation {
@@ -119,5 +138,30 @@ impl RecordedOperation {
             RecordedAction::Read { .. } => {}
         }
         Some(self)
+    }
+}
+
+impl RecordedOperation {
+    /// PostgreSQL has let go what the statement locked. A row that was locked was read as it stood then; above read committed, and for its key
+    /// only, as the snapshot has it. That a key was free no snapshot says.
+    pub(crate) fn let_go(&mut self, is_repeatable: bool) {
+        use StatementKind::{ForKeyShare, ForeignKey, Insert, Select, Upsert};
+        let RecordedAction::Read { value, source: ReadOrigin::Version(_), .. } = &self.action else { return };
+        if self.fate != ReadFate::Stays {
+            return;
+        }
+        let Asked { kind, passed, waited, .. } = self.asked;
+        let is_free = value.is_none() && matches!(kind, Insert | Upsert);
+        self.fate = match kind {
+            Select => ReadFate::Stays,
+            ForeignKey => ReadFate::Untold,
+            _ if is_free && is_repeatable => ReadFate::Untold,
+            // What was in the way was looked at as it stood, whatever the snapshot has.
+            Insert if is_repeatable => ReadFate::Untold,
+            _ if !is_free && (value.is_none() || passed && !waited) => ReadFate::Stays,
+            ForKeyShare => ReadFate::Seen,
+            _ if is_repeatable => ReadFate::Seen,
+            _ => ReadFate::Freed,
+        };
     }
 }

@@ -11,7 +11,7 @@
 
 use crate::chooser::ChooserKind;
 use crate::store::Store;
-use skew_history::IsolationLevel;
+use skew_history::{EngineLevel, IsolationLevel};
 use skew_sql::session::{DeclaredLevel, Modes};
 use skew_value::{SqlError, SqlState};
 
@@ -111,8 +111,8 @@ pub(crate) fn parse_chooser(text: &str) -> Result<ChooserKind, SqlError> {
 
 pub(crate) fn parse_level(text: &str) -> Result<IsolationLevel, SqlError> {
     let names = || IsolationLevel::of_papers().map(IsolationLevel::name).collect::<Vec<_>>().join(", ");
-    let level = text.parse().ok().filter(|level: &IsolationLevel| level.is_of_papers());
-    level.ok_or_else(|| invalid(LEVEL, text, &names()))
+    let is_level = |level: &IsolationLevel| level.is_of_papers() || level.of_engine().is_some();
+    text.parse().ok().filter(is_level).ok_or_else(|| invalid(LEVEL, text, &names()))
 }
 
 /// A level in the words of the standard; MySQL joins them with hyphens.
@@ -148,8 +148,16 @@ pub(crate) fn words_of(level: DeclaredLevel) -> &'static str {
     }
 }
 
-/// What PostgreSQL means by the words of the standard; MySQL's repeatable read is not a level of the axioms, and comes closest to this.
-pub(crate) fn level_of(level: DeclaredLevel) -> IsolationLevel {
+/// What PostgreSQL means by the words of the standard: its own levels, where the store is one of its servers. MySQL's repeatable read is not a
+/// level of the axioms, and comes closest to this.
+pub(crate) fn level_of(store: &Store, level: DeclaredLevel) -> IsolationLevel {
+    if store.engine().is_some() {
+        return IsolationLevel::Engine(match level {
+            DeclaredLevel::ReadUncommitted | DeclaredLevel::ReadCommitted => EngineLevel::PostgresReadCommitted,
+            DeclaredLevel::RepeatableRead | DeclaredLevel::Snapshot => EngineLevel::PostgresRepeatableRead,
+            DeclaredLevel::Serializable => EngineLevel::PostgresSerializable,
+        });
+    }
     match level {
         DeclaredLevel::ReadUncommitted | DeclaredLevel::ReadCommitted => IsolationLevel::ReadCommitted,
         DeclaredLevel::RepeatableRead | DeclaredLevel::Snapshot => IsolationLevel::Snapshot,

@@ -233,6 +233,11 @@ impl Past {
         }
     }
 
+    /// Scans need not look at these keys any more.
+    pub(crate) fn bury(&mut self, keys: impl Iterator<Item = KeyId>) {
+        keys.for_each(|key| self.keys.bury(key));
+    }
+
     /// Forgets what nobody will read again: the deletions that are all that is left of their keys, and are to be sealed.
     pub(crate) fn forget(&mut self, is_written: impl Fn(KeyId) -> bool) -> Vec<(KeyId, GrowingId)> {
         let growing = &self.growing;

@@ -18,14 +18,14 @@
 
 use crate::keys::KeyTable;
 use crate::log::{transaction_name, version_name};
-use crate::operation::{self, ReadOrigin, RecordedAction, ScanBound, ScannedRow};
+use crate::operation::{ReadFate, ReadOrigin, RecordedAction, RecordedOperation, ScanBound, ScannedRow};
 use crate::transaction::OpenTransaction;
 use skew_check::GrowingId;
 use skew_history::line::{
     Aborter, ClaimedWriter, Content, Ended, Header, HistorySink, LineWriter, Note, Opening, Operation, ScanSpec,
     ScannedKey,
 };
-use skew_history::{Asked, KeyId, Name, Times, line};
+use skew_history::{Asked, KeyId, Name, Refused, Times, line};
 use skew_sql::Row;
 use skew_sql::rows::text;
 use skew_value::Datum;
@@ -62,6 +62,8 @@ pub(crate) enum TransactionEnding {
     Committed,
     ByProgram,
     ByDatabase,
+    /// By a server, with this code and in this statement.
+    Refused((&'static str, u32)),
 }
 
 /// Where the history goes.
@@ -135,11 +137,16 @@ impl StoreRecorder {
 }
 
 /// The first line.
-pub(crate) fn header<'a>(keys: &KeyTable, initial: impl Iterator<Item = (KeyId, &'a Row)>, about: &str) -> LineWriter {
+pub(crate) fn header<'a>(
+    keys: &KeyTable,
+    initial: impl Iterator<Item = (KeyId, &'a Row)>,
+    engine: Option<&str>,
+    about: &str,
+) -> LineWriter {
     let mut lines = LineWriter::new();
     let initial = initial.map(|(key, row)| (name(keys, key), content(keys, key, Some(row))));
     let about = Some(about).filter(|about| !about.is_empty());
-    let Ok(()) = lines.put_header(Header { engine: None, initial: Some(initial), about });
+    let Ok(()) = lines.put_header(Header { engine, initial: Some(initial), about });
     lines
 }
 
@@ -155,13 +162,18 @@ pub(crate) fn line(
     let id = transaction_name(transaction.id());
     let opening = Opening { session: Name::Text(session), id: Some(Name::Text(&id)), note: Note::Nothing };
     let Ok(()) = lines.put_opening(&opening);
-    for operation in transaction.operations() {
-        let Ok(()) = tell(&mut lines, keys, operation);
+    let numbered = numbered(transaction.operations());
+    for (asked, operation) in &numbered {
+        let Ok(()) = tell(&mut lines, keys, *asked, operation);
     }
     let outcome = match ending {
         TransactionEnding::Committed => Ended::Unsaid,
         TransactionEnding::ByProgram => Ended::Aborted { by: Some(Aborter::Program), refused: None },
         TransactionEnding::ByDatabase => Ended::Aborted { by: Some(Aborter::Database), refused: None },
+        TransactionEnding::Refused((error, statement)) => {
+            let statement = statement + freed_before(transaction.operations(), statement);
+            Ended::Aborted { by: Some(Aborter::Database), refused: Some(Refused { error, statement }) }
+        }
     };
     let times = Times { begin: Some(transaction.moment() as i64), end: Some(end as i64) };
     let level = Some(transaction.level());
@@ -169,18 +181,58 @@ pub(crate) fn line(
     lines
 }
 
-fn tell(lines: &mut LineWriter, keys: &KeyTable, operation: &operation::RecordedOperation) -> Result<(), Infallible> {
+/// How many statements are put in before one, for reads that stand in a statement of their own.
+fn freed_before(operations: &[RecordedOperation], statement: u32) -> u32 {
+    let is_before =
+        |operation: &&RecordedOperation| operation.fate == ReadFate::Freed && operation.asked.statement < statement;
+    operations.iter().filter(is_before).count() as u32
+}
+
+/// What is told of some operations, and what their statements asked for.
+fn numbered(operations: &[RecordedOperation]) -> Vec<(Asked, &RecordedOperation)> {
+    if operations.iter().all(|operation| operation.fate == ReadFate::Stays) {
+        return operations.iter().map(|operation| (operation.asked, operation)).collect();
+    }
+    let mut told = Vec::with_capacity(operations.len());
+    let mut freed: Vec<(u32, u32)> = Vec::new();
+    for operation in operations {
+        let first = operation.asked.statement;
+        let statement = first + freed_before(operations, first);
+        let plain = |statement| Asked { statement, ..Asked::default() };
+        match operation.fate {
+            ReadFate::Stays => told.push((Asked { statement, ..operation.asked }, operation)),
+            ReadFate::Seen => told.push((plain(statement), operation)),
+            ReadFate::Untold => {}
+            ReadFate::Freed => {
+                let before = freed.iter().filter(|(of, _)| *of == first).count() as u32;
+                freed.push((first, statement + before + 1));
+                told.push((plain(statement + before + 1), operation));
+            }
+        }
+    }
+    told.sort_by_key(|(asked, _)| asked.statement);
+    told
+}
+
+fn tell(
+    lines: &mut LineWriter,
+    keys: &KeyTable,
+    asked: Asked,
+    operation: &RecordedOperation,
+) -> Result<(), Infallible> {
     use skew_history::Action::{Read, Write};
     let note = operation.sql.as_deref().map_or(Note::Nothing, |sql| Note::Text("sql", sql));
     match &operation.action {
         RecordedAction::Read { key, value, source, locking } => {
             let (writer, locking) = (writer(*source), *locking);
+            let gone = if let ReadOrigin::Gone(by) = source { Some(transaction_name(*by)) } else { None };
+            let gone = gone.as_deref().map(Name::Text);
             let read = Operation::new(Read, name(keys, *key), content(keys, *key, value.as_ref()));
-            lines.put_operation(&Operation { from: writer.as_ref().map(claim), locking, note, ..read })
+            lines.put_operation(&Operation { from: writer.as_ref().map(claim), locking, gone, note, asked, ..read })
         }
         RecordedAction::Write { key, value } => {
             let write = Operation::new(Write, name(keys, *key), content(keys, *key, value.as_ref()));
-            lines.put_operation(&Operation { note, ..write })
+            lines.put_operation(&Operation { note, asked, ..write })
         }
         RecordedAction::Scan { covered, sealed, listed, except } => {
             let writers: Vec<Option<Option<String>>> = listed.iter().map(|listed| writer(listed.source)).collect();
@@ -201,7 +253,7 @@ fn tell(lines: &mut LineWriter, keys: &KeyTable, operation: &operation::Recorded
                 sealed: Some(*sealed),
                 locking: false,
                 except: &except,
-                asked: Asked::default(),
+                asked,
                 note,
             };
             lines.put_scan(&spec, &listed)
@@ -223,7 +275,7 @@ fn bound(bound: &ScanBound) -> Name<'_> {
 /// Who wrote what was read: a transaction, or nothing for the initial state. Of what it wrote itself nobody has to be told.
 fn writer(source: ReadOrigin) -> Option<Option<String>> {
     match source {
-        ReadOrigin::Own => None,
+        ReadOrigin::Own | ReadOrigin::Gone(_) => None,
         ReadOrigin::Version(version) => Some(version_name(version)),
     }
 }

@@ -271,6 +271,23 @@ fn mode(lock: Lock) -> LockMode {
     if lock == Lock::Share { LockMode::Share } else { LockMode::Update }
 }
 
+impl Store {
+    /// What the transaction of a session has written in a range.
+    pub(crate) fn own_rows(&self, session: SessionId, range: &KeyRange) -> Vec<(RowKey, Option<Row>)> {
+        let Ok(transaction) = self.transaction(session) else { return Vec::new() };
+        let (keys, writes) = (self.past().keys(), transaction.writes());
+        if writes.len() < FEW {
+            let own = writes.iter().map(|(key, row)| (keys.row_of(*key), row));
+            let inside = own.filter(|(key, _)| range.contains(key));
+            return inside.map(|(key, row)| (key.clone(), row.clone())).collect();
+        }
+        let own = keys.from(range.space, &range.prefix, range.low.as_ref());
+        let own = own.map_while(|(parts, key)| (!range.is_beyond(parts)).then_some(key));
+        let own = own.filter_map(|key| Some((keys.row_of(key), writes.get(&key)?)));
+        own.filter(|(key, _)| range.contains(key)).map(|(key, row)| (key.clone(), row.clone())).collect()
+    }
+}
+
 /// One statement's way to the versions of rows.
 struct StatementReader<'a> {
     rows: LevelRows<'a>,
@@ -296,17 +313,7 @@ impl Reader for StatementReader<'_> {
     }
 
     fn own_in(&self, range: &KeyRange) -> Vec<(RowKey, Option<Row>)> {
-        let Ok(transaction) = self.rows.store.transaction(self.rows.session) else { return Vec::new() };
-        let (keys, writes) = (self.rows.keys(), transaction.writes());
-        if writes.len() < FEW {
-            let own = writes.iter().map(|(key, row)| (keys.row_of(*key), row));
-            let inside = own.filter(|(key, _)| range.contains(key));
-            return inside.map(|(key, row)| (key.clone(), row.clone())).collect();
-        }
-        let own = keys.from(range.space, &range.prefix, range.low.as_ref());
-        let own = own.map_while(|(parts, key)| (!range.is_beyond(parts)).then_some(key));
-        let own = own.filter_map(|key| Some((keys.row_of(key), writes.get(&key)?)));
-        own.filter(|(key, _)| range.contains(key)).map(|(key, row)| (key.clone(), row.clone())).collect()
+        self.rows.store.own_rows(self.rows.session, range)
     }
 
     fn read(&mut self, key: &RowKey, locking: bool) -> Result<Option<Row>, Stop> {
@@ -359,7 +366,7 @@ impl Reader for StatementReader<'_> {
         RangeScan::look(store, *session, range, fits)
     }
 
-    fn claim(&mut self, key: &RowKey) -> Result<Option<Option<Row>>, Stop> {
+    fn claim(&mut self, key: &RowKey, _: &mut Fits<'_>) -> Result<Option<Option<Row>>, Stop> {
         if self.patience != Patience::Wait && self.rows.would_wait(key, self.lock)? {
             return match self.patience {
                 Patience::Refuse => Err(SqlError::new(SqlState("55P03"), "could not obtain lock on row").into()),

@@ -15,8 +15,9 @@
 use crate::keys::KeyTable;
 use crate::operation::{Covered, ReadOrigin, RecordedAction, ScanBound, ScannedRow};
 use crate::store::{ReadMode, Store};
+use skew_check::Version;
 use skew_history::scan::ascending;
-use skew_history::{KeyId, SessionId};
+use skew_history::{Asked, KeyId, SessionId, StatementKind};
 use skew_sql::{Fit, Fits, KeyPart, KeyRange, Row, RowKey, Stop};
 use skew_sql::{rows::Found, rows::Looked, rows::Scanned};
 use std::sync::Arc;
@@ -184,6 +185,9 @@ impl<'a, 'fits> RangeScan<'a, 'fits> {
         let row_key = self.store.past().keys().row_of(key).clone();
         let own = self.store.transaction(session)?.own(key).cloned();
         let has_enough = self.has_enough();
+        if own.is_none() && self.store.engine().is_some() {
+            return self.look_on_server(candidate, row_key, segment);
+        }
         let (source, value) = match (own, &mut self.fits) {
             (Some(own), _) => (ReadOrigin::Own, own),
             // Behind the rows that it wants the statement locks nothing; what it reads there it reads to the end of a part.
@@ -219,6 +223,59 @@ impl<'a, 'fits> RangeScan<'a, 'fits> {
         Ok(())
     }
 
+    /// The same where an engine decides: what does not qualify is an event of its own, and behind the rows that are wanted nothing is read.
+    fn look_on_server(
+        &mut self,
+        candidate: &Candidate,
+        row_key: RowKey,
+        segment: Option<&mut Segment>,
+    ) -> Result<(), Stop> {
+        let (session, has_enough) = (self.session, self.has_enough());
+        let kind = self.kind();
+        let (engine, key) = self.store.engine_at(session, &row_key)?;
+        let read = match &mut self.fits {
+            Some(_) if has_enough || !candidate.inside => None,
+            Some(fits) => match engine.look(session, kind, (key, &row_key), *fits) {
+                None => {
+                    self.leave(candidate, row_key, segment);
+                    return Ok(());
+                }
+                read => read,
+            },
+            None => Some(engine.select(session, key)),
+        };
+        let value = read.as_ref().and_then(|read| read.value.clone());
+        let is_told_alone = segment.is_none() || read.as_ref().is_none_or(|read| read.passed);
+        match (segment, read) {
+            (Some(segment), Some(read)) if !is_told_alone => {
+                let is_never = read.value.is_none() && read.source == ReadOrigin::Version(Version::Initial);
+                if !is_never {
+                    segment.listed.push(ScannedRow { key, value: read.value, source: read.source });
+                }
+            }
+            (segment, read) => {
+                segment.into_iter().for_each(|segment| segment.except.push(key));
+                read.map_or(Ok(()), |read| self.store.tell_read(session, read))?;
+            }
+        }
+        if candidate.inside && !(has_enough && self.fits.is_some()) {
+            let source = ReadOrigin::Version(Version::Initial);
+            self.harvest.take(row_key, source, value, self.fits.as_deref_mut());
+        }
+        Ok(())
+    }
+
+    /// What the statement asks for: plain reads, or what it is for where it seeks rows.
+    fn kind(&self) -> StatementKind {
+        match (self.store.engine(), &self.fits) {
+            (Some(engine), Some(_)) => match engine.kind(self.session) {
+                StatementKind::Select => StatementKind::ForUpdate,
+                kind => kind,
+            },
+            _ => StatementKind::Select,
+        }
+    }
+
     /// A row that the statement wants is left to be locked.
     fn leave(&mut self, candidate: &Candidate, row_key: RowKey, segment: Option<&mut Segment>) {
         self.harvest.found.push((row_key, Found::Wanted));
@@ -231,10 +288,17 @@ impl<'a, 'fits> RangeScan<'a, 'fits> {
 
     fn end_segment(&mut self, covered: Covered, segment: Segment) -> Result<(), Stop> {
         let Segment { start, sealed, reads, listed, except } = segment;
+        let (kind, statement) = (self.kind(), self.store.engine().map(|engine| engine.statement(self.session)));
         let transaction = self.store.transaction_mut(self.session)?;
         let id = transaction.id();
-        transaction.push(RecordedAction::Scan { covered: covered.clone(), sealed, listed, except });
-        self.store.past_mut().scanned(id, covered, start, reads);
+        let action = RecordedAction::Scan { covered: covered.clone(), sealed, listed, except };
+        match statement {
+            Some(statement) => transaction.push_asked(action, Asked { statement, kind, ..Asked::default() }),
+            None => {
+                transaction.push(action);
+                self.store.past_mut().scanned(id, covered, start, reads);
+            }
+        }
         Ok(())
     }
 }

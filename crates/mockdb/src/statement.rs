@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use skew_check::Mark;
 use skew_history::KeyId;
 use skew_sql::rows::Memory;
-use skew_sql::{Interrupt, RowKey, Stop};
+use skew_sql::{Interrupt, Row, RowKey, Stop};
 use std::sync::Arc;
 
 /// How a statement ended.
@@ -43,12 +43,19 @@ pub(crate) struct Checkpoint {
     mark: Option<Mark>,
     operations: usize,
     writes: usize,
+    /// How many statements a server had answered.
+    statement: u32,
 }
 
 impl Checkpoint {
     /// Behind this many operations and writes, where the growing history has this mark; it has none while the store is being loaded.
-    pub(crate) fn new(mark: Option<Mark>, operations: usize, writes: usize) -> Checkpoint {
-        Checkpoint { mark, operations, writes }
+    pub(crate) fn new(mark: Option<Mark>, operations: usize, writes: usize, statement: u32) -> Checkpoint {
+        Checkpoint { mark, operations, writes, statement }
+    }
+
+    /// How many statements a server had answered.
+    pub(crate) fn statement(&self) -> u32 {
+        self.statement
     }
 
     /// Where the growing history was.
@@ -88,6 +95,11 @@ pub(crate) struct OpenStatement {
     told: Vec<Told>,
     /// How many of these were asked for again.
     asked: usize,
+    /// Rows as they stood when it looked at ranges, and how many of these looks were asked for again.
+    shown: Vec<Vec<(RowKey, Row)>>,
+    looked: usize,
+    /// Whether it was said what it is for.
+    is_declared: bool,
 }
 
 impl OpenStatement {
@@ -101,7 +113,15 @@ impl OpenStatement {
             own: FxHashSet::default(),
             told: Vec::new(),
             asked: 0,
+            shown: Vec::new(),
+            looked: 0,
+            is_declared: false,
         }
+    }
+
+    /// It is said what it is for; whether that was not said before.
+    pub(crate) fn declare(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_declared, true)
     }
 
     pub(crate) fn sql(&self) -> Option<Arc<str>> {
@@ -115,7 +135,7 @@ impl OpenStatement {
 
     /// It runs again.
     pub(crate) fn begin_again(&mut self) {
-        self.asked = 0;
+        (self.asked, self.looked) = (0, 0);
     }
 
     /// It waits to be run again, without what it wrote.
@@ -167,6 +187,19 @@ impl OpenStatement {
         let told = self.told.get(self.asked).copied()?;
         self.asked += 1;
         Some(told)
+    }
+
+    /// What stood in a range when it looked there before.
+    pub(crate) fn shown_before(&mut self) -> Option<Vec<(RowKey, Row)>> {
+        let shown = self.shown.get(self.looked).cloned()?;
+        self.looked += 1;
+        Some(shown)
+    }
+
+    /// It looks at a range at which it did not look before.
+    pub(crate) fn show(&mut self, rows: Vec<(RowKey, Row)>) {
+        self.shown.push(rows);
+        self.looked += 1;
     }
 
     /// It is told something that it was not told before.

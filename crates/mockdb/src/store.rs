@@ -14,8 +14,9 @@
 use crate::chooser::{Chooser, ChooserKind, LockedRead, VersionReader};
 use crate::choosers::Choosers;
 use crate::chronicle::{Chronicle, Counts};
+use crate::engine::{Engine, Footprint};
 use crate::life::Life;
-use crate::lock::{LockAnswer, LockMode};
+use crate::lock::{LockAnswer, LockMode, waits_for_itself};
 use crate::log::{self, Choice};
 use crate::options::{Options, refuses};
 use crate::past::Past;
@@ -27,10 +28,11 @@ use crate::transaction::{Beginning, OpenTransaction};
 use crate::waits::{Awaited, Waits};
 use skew_check::{GrowingId, Version};
 use skew_history::level::{IsolationLevel, listed};
-use skew_history::{KeyId, SessionId};
+use skew_history::{Asked, KeyId, SessionId};
 use skew_sql::rows::SpaceShape;
 use skew_sql::{AdvisoryRequest, Catalog, Fit, Fits, Granularity, Interrupt, Row, RowKey, SpaceId, Stop};
 use skew_value::{SqlError, SqlState};
+use std::sync::Arc;
 
 /// How a transaction begins.
 #[derive(Clone, Copy, Default, Debug)]
@@ -62,6 +64,8 @@ pub struct Store {
     options: Options,
     sessions: Sessions,
     past: Past,
+    /// What decides about rows, where the level is one of a server's.
+    engine: Option<Engine>,
     waits: Waits,
     choosers: Choosers,
     sequences: Sequences,
@@ -77,6 +81,7 @@ impl Store {
         Store {
             sessions: Sessions::new(options.turns),
             past: Past::new(&options),
+            engine: options.level.of_engine().map(|_| Engine::default()),
             waits: Waits::default(),
             choosers: Choosers::new(chooser, options.seed, options.abort_rate),
             sequences: Sequences::new(options.seed),
@@ -105,12 +110,12 @@ impl Store {
 
     /// How many versions are kept.
     pub fn version_count(&self) -> usize {
-        self.past.version_count()
+        self.past.version_count() + self.engine.as_ref().map_or(0, Engine::tuple_count)
     }
 
     /// How many transactions matter to those that go on: what is open, and what has ended and is not yet sealed.
     pub fn transaction_count(&self) -> usize {
-        self.past.transaction_count()
+        self.past.transaction_count() + self.engine.as_ref().map_or(0, Engine::transaction_count)
     }
 
     /// How many rows and index entries scans look at: those that somebody wrote and nobody has made as if they had never been.
@@ -229,22 +234,34 @@ impl Store {
 
     /// The sessions whose wait for a lock is over since this was last asked.
     pub fn take_woken(&mut self) -> Vec<SessionId> {
-        self.waits.take_woken()
+        let mut woken = self.waits.take_woken();
+        woken.extend(self.engine.as_mut().map(Engine::take_woken).unwrap_or_default());
+        woken
     }
 
     /// Whether a session's transaction waits for a lock.
     pub fn is_waiting(&self, session: SessionId) -> bool {
-        self.waits.is_waiting(session)
+        self.waits.is_waiting(session) || self.engine.as_ref().is_some_and(|engine| engine.is_waiting(session))
     }
 
     /// The sessions that hold what a session waits for.
     pub fn waits_for(&self, session: SessionId) -> Vec<SessionId> {
-        self.waits.waits_for(session)
+        let mut holders = self.waits.waits_for(session);
+        holders.extend(self.engine.iter().flat_map(|engine| engine.waits_for(session)));
+        holders
     }
 
     /// What a session waits for: who is woken and waits for the same goes on with the same wait.
     pub(crate) fn awaited(&self, session: SessionId) -> Awaited {
-        self.waits.awaited(session)
+        self.waits.awaited(session, self.engine.as_ref().and_then(|engine| engine.awaited(session)))
+    }
+
+    /// A session waits no longer, for whatever it was.
+    pub(crate) fn stop_for_good(&mut self, session: SessionId) {
+        self.waits.stop_waiting(session);
+        if let Some(engine) = &mut self.engine {
+            engine.stop_waiting(session);
+        }
     }
 }
 
@@ -264,7 +281,11 @@ impl Store {
         let retrying = self.sessions.take_refusal(session);
         let chooser = if retrying { Some(ChooserKind::Latest) } else { begin.chooser };
         let transaction = OpenTransaction::new(Beginning {
-            id: if loading { GrowingId(u32::MAX) } else { self.past.begin(session, level) },
+            id: match (&mut self.engine, level.of_engine()) {
+                _ if loading => GrowingId(u32::MAX),
+                (Some(engine), Some(level)) => engine.begin(session, level),
+                _ => self.past.begin(session, level),
+            },
             loading,
             level,
             read_only: begin.read_only,
@@ -279,6 +300,16 @@ impl Store {
     }
 
     pub(crate) fn refuse_level(&self, level: IsolationLevel) -> Result<(), SqlError> {
+        if self.engine.is_some() {
+            let levels = || Engine::levels().map(IsolationLevel::Engine);
+            return match levels().any(|known| known == level) {
+                true => Ok(()),
+                false => {
+                    let hint = format!("use {}", listed(levels().map(IsolationLevel::name), "or"));
+                    Err(SqlError::unsupported(format!("the level {level} on a server of PostgreSQL's")).with_hint(hint))
+                }
+            };
+        }
         if !level.is_of_papers() {
             let hint = format!("use {}", listed(IsolationLevel::of_papers().map(IsolationLevel::name), "or"));
             return Err(SqlError::unsupported(format!("the level {level} on the mock database")).with_hint(hint));
@@ -334,6 +365,9 @@ impl Store {
             self.discard(session);
             return ended;
         }
+        if self.engine.is_some() {
+            return self.commit_on_server(session);
+        }
         let (id, may_refuse) = (transaction.id(), refuses(transaction.level()) && !transaction.writes().is_empty());
         self.take_turn(session)?;
         if may_refuse && self.refuses_for_fun(session, "commit") || self.past.commit(id).is_err() {
@@ -360,9 +394,16 @@ impl Store {
         if transaction.is_loading() {
             return self.past.unload(transaction.take_back_loaded());
         }
-        self.past.abort(transaction.id(), true);
-        self.chronicle.end(self.past.keys(), self.sessions.name(session), &transaction, TransactionEnding::ByProgram);
-        self.chronicle.count_rollback();
+        if self.engine.is_none() {
+            self.past.abort(transaction.id(), true);
+        }
+        let ending = transaction.refused().map_or(TransactionEnding::ByProgram, TransactionEnding::Refused);
+        self.chronicle.end(self.past.keys(), self.sessions.name(session), &transaction, ending);
+        match transaction.refused() {
+            Some(("40P01", _)) => self.chronicle.count_refusal(Interrupt::Deadlock),
+            Some(_) => self.chronicle.count_refusal(Interrupt::SerializationFailure),
+            None => self.chronicle.count_rollback(),
+        }
         self.clear_away(session, &transaction);
     }
 
@@ -371,7 +412,9 @@ impl Store {
         let Some(transaction) = self.sessions.end(session) else { return why };
         self.sessions.note_refusal(session);
         self.choosers.note_refused(self.sessions.name(session), transaction.ordinal());
-        self.past.abort(transaction.id(), false);
+        if self.engine.is_none() {
+            self.past.abort(transaction.id(), false);
+        }
         self.chronicle.end(self.past.keys(), self.sessions.name(session), &transaction, TransactionEnding::ByDatabase);
         self.chronicle.count_refusal(why);
         self.clear_away(session, &transaction);
@@ -382,19 +425,64 @@ impl Store {
     fn discard(&mut self, session: SessionId) {
         let Some(transaction) = self.sessions.end(session) else { return };
         self.sessions.forget(session, &transaction);
-        self.past.abort(transaction.id(), false);
+        match &mut self.engine {
+            Some(engine) => engine.forget(session),
+            None => self.past.abort(transaction.id(), false),
+        }
         self.waits.release(session);
+    }
+
+    /// Commits on a server: at serializable it is refused if what committed could not have run one after the other.
+    fn commit_on_server(&mut self, session: SessionId) -> Result<(), Interrupt> {
+        let (Some(engine), Ok(transaction)) = (&mut self.engine, self.sessions.transaction(session)) else {
+            return Ok(());
+        };
+        let keys = self.past.keys();
+        let footprint = || {
+            let written = transaction.writes().keys().map(|&key| (key, Arc::clone(keys.name(key))));
+            Footprint::new(transaction.operations(), written.collect())
+        };
+        if !engine.may_commit(session, footprint) {
+            let statement = engine.statement(session) + 1;
+            if let Ok(transaction) = self.sessions.transaction_mut(session) {
+                transaction.refuse("40001", statement);
+            }
+            self.abort(session);
+            return Err(Interrupt::SerializationFailure);
+        }
+        let Some(transaction) = self.sessions.end(session) else { return Ok(()) };
+        self.chronicle.end(keys, self.sessions.name(session), &transaction, TransactionEnding::Committed);
+        engine.commit(session);
+        self.chronicle.count_commit();
+        self.waits.release(session);
+        self.clean();
+        Ok(())
+    }
+
+    /// Drops what nobody sees any more, and seals the deletions that are left.
+    fn clean(&mut self) {
+        let Some(engine) = &mut self.engine else { return };
+        let (left, unborn) = (engine.clean(), engine.take_unborn());
+        self.past.bury(left.iter().map(|deletion| deletion.0).chain(unborn));
+        self.chronicle.seal(self.past.keys(), &left);
     }
 
     /// What is left of a transaction whose writes are gone.
     fn clear_away(&mut self, session: SessionId, transaction: &OpenTransaction) {
         self.waits.release(session);
+        if let Some(engine) = &mut self.engine {
+            engine.forget(session);
+            return self.clean();
+        }
         self.bury_unborn(transaction.born());
         self.forget();
     }
 
     /// Scans need not look at keys whose writes are gone.
     pub(crate) fn bury_unborn(&mut self, keys: &[KeyId]) {
+        if self.engine.is_some() {
+            return self.clean();
+        }
         let Store { past, sessions, .. } = self;
         past.bury_unborn(keys, |key| sessions.is_written(key));
     }
@@ -415,6 +503,20 @@ impl Store {
 
     pub(crate) fn transaction_mut(&mut self, session: SessionId) -> Result<&mut OpenTransaction, Stop> {
         self.sessions.transaction_mut(session)
+    }
+
+    /// What decides about rows, where the level is one of a server's.
+    pub(crate) fn engine(&self) -> Option<&Engine> {
+        self.engine.as_ref()
+    }
+
+    pub(crate) fn engine_mut(&mut self) -> Option<&mut Engine> {
+        self.engine.as_mut()
+    }
+
+    /// Scans look at a key from now on.
+    pub(crate) fn bear(&mut self, key: KeyId) {
+        self.past.keys_mut().bear(key);
     }
 
     pub(crate) fn past(&self) -> &Past {
@@ -483,6 +585,11 @@ impl Store {
     /// Does what a function of advisory locks asks; whether it could.
     pub(crate) fn advisory(&mut self, session: SessionId, key: i128, request: AdvisoryRequest) -> Result<bool, Stop> {
         match self.waits.advisory(session, key, request) {
+            Err(interrupt @ (Interrupt::Deadlock | Interrupt::Wait)) if self.engine.is_some() => {
+                let is_closed =
+                    interrupt == Interrupt::Deadlock || waits_for_itself(session, |other| self.waits_for(other));
+                Err(if is_closed { self.refuse_deadlock(session) } else { Interrupt::Wait.into() })
+            }
             Err(Interrupt::Deadlock) => Err(self.abort_by_database(session, Interrupt::Deadlock).into()),
             answer => Ok(answer?),
         }
@@ -587,7 +694,7 @@ impl Store {
         }
         match self.past.write(transaction.id(), key) {
             Ok(is_new) => {
-                transaction.write(key, value, is_new);
+                transaction.write(key, value, is_new, Asked::default());
                 Ok(())
             }
             Err(_) => Err(self.abort_by_database(session, Interrupt::SerializationFailure).into()),

@@ -10,11 +10,11 @@
 //! A statement is the unit of failing and of running again; [`OpenStatement`] remembers what it was answered.
 
 use crate::chooser::ChooserKind;
-use crate::operation::{ReadOrigin, RecordedAction, RecordedOperation};
+use crate::operation::{ReadFate, ReadOrigin, RecordedAction, RecordedOperation};
 use crate::statement::{Checkpoint, OpenStatement};
 use rustc_hash::FxHashMap;
 use skew_check::{GrowingId, Mark};
-use skew_history::{IsolationLevel, KeyId};
+use skew_history::{Asked, IsolationLevel, KeyId};
 use skew_sql::Row;
 
 /// What is known of a transaction when it begins.
@@ -58,6 +58,8 @@ pub(crate) struct OpenTransaction {
     read_count: usize,
     savepoints: Vec<Savepoint>,
     statement: Option<OpenStatement>,
+    /// With which code a server refused it, and in which statement.
+    refused: Option<(&'static str, u32)>,
 }
 
 impl OpenTransaction {
@@ -71,6 +73,7 @@ impl OpenTransaction {
             read_count: 0,
             savepoints: Vec::new(),
             statement: None,
+            refused: None,
         }
     }
 
@@ -141,8 +144,31 @@ impl OpenTransaction {
 
     /// Something happened, in the statement that runs.
     pub(crate) fn push(&mut self, action: RecordedAction) {
+        self.push_asked(action, Asked::default());
+    }
+
+    /// The same where it matters what the statement asked for.
+    pub(crate) fn push_asked(&mut self, action: RecordedAction, asked: Asked) {
         let sql = self.statement.as_ref().and_then(OpenStatement::sql);
-        self.operations.push(RecordedOperation { action, sql });
+        self.operations.push(RecordedOperation { action, sql, asked, fate: ReadFate::Stays });
+    }
+
+    /// A server refuses a statement of it: what that has seen is not told.
+    pub(crate) fn refuse(&mut self, code: &'static str, statement: u32) {
+        self.operations.retain(|operation| operation.asked.statement < statement);
+        self.refused = Some((code, statement));
+    }
+
+    /// With which code a server refused it, and in which statement.
+    pub(crate) fn refused(&self) -> Option<(&'static str, u32)> {
+        self.refused
+    }
+
+    /// What was locked behind a place is locked no longer, and what was refused there is taken back.
+    pub(crate) fn let_go(&mut self, checkpoint: Checkpoint, is_repeatable: bool) {
+        self.refused = None;
+        let later = self.operations.iter_mut().skip(checkpoint.operations());
+        later.for_each(|operation| operation.let_go(is_repeatable));
     }
 
     /// How many reads the growing history knows of.
@@ -173,7 +199,7 @@ impl OpenTransaction {
     }
 
     /// Writes a key, which may be one that has no version yet.
-    pub(crate) fn write(&mut self, key: KeyId, value: Option<Row>, is_new: bool) {
+    pub(crate) fn write(&mut self, key: KeyId, value: Option<Row>, is_new: bool, asked: Asked) {
         let before = self.writes.insert(key, value.clone());
         if is_new && before.is_none() {
             self.born.push(key);
@@ -182,7 +208,7 @@ impl OpenTransaction {
         if let Some(statement) = &mut self.statement {
             statement.wrote(key);
         }
-        self.push(RecordedAction::Write { key, value });
+        self.push_asked(RecordedAction::Write { key, value }, asked);
     }
 
     /// It has replaced a value of the initial state.
@@ -203,8 +229,13 @@ impl OpenTransaction {
     }
 
     /// A place to come back to, where the growing history has this mark.
-    pub(crate) fn checkpoint(&self, mark: Option<Mark>) -> Checkpoint {
-        Checkpoint::new(mark, self.operations.len(), self.undo.len())
+    pub(crate) fn checkpoint(&self, mark: Option<Mark>, statement: u32) -> Checkpoint {
+        Checkpoint::new(mark, self.operations.len(), self.undo.len(), statement)
+    }
+
+    /// The last place to come back to that has a name.
+    pub(crate) fn last_savepoint(&self) -> Option<Checkpoint> {
+        self.savepoints.last().map(|savepoint| savepoint.checkpoint)
     }
 
     /// Takes back the writes since then, and drops them and the reads of them from what the file will say. What it loaded is for the

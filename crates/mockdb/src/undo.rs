@@ -13,8 +13,8 @@
 use crate::statement::{Checkpoint, OpenStatement, StatementEnding, Told};
 use crate::steering::refused;
 use crate::store::Store;
-use skew_history::SessionId;
-use skew_sql::{Interrupt, SavepointId, Stop};
+use skew_history::{SessionId, StatementKind};
+use skew_sql::{Interrupt, Purpose, SavepointId, Stop};
 use skew_value::{SqlError, SqlState};
 
 impl Store {
@@ -34,7 +34,7 @@ impl Store {
     /// A statement begins, or begins again. A transaction that cannot commit any more is refused here.
     pub fn begin_statement(&mut self, session: SessionId, sql: Option<&str>) -> Result<(), Stop> {
         let transaction = self.transaction(session)?;
-        if !transaction.is_loading() && self.past().is_doomed(transaction.id()) {
+        if !transaction.is_loading() && self.engine().is_none() && self.past().is_doomed(transaction.id()) {
             return Err(self.abort_by_database(session, Interrupt::SerializationFailure).into());
         }
         if let Some(wheel) = self.wheel_mut() {
@@ -44,7 +44,12 @@ impl Store {
         let transaction = self.transaction_mut(session)?;
         match transaction.statement_mut() {
             Some(again) => again.begin_again(),
-            None => transaction.set_statement(OpenStatement::new(sql, checkpoint)),
+            None => {
+                transaction.set_statement(OpenStatement::new(sql, checkpoint));
+                if let Some(engine) = self.engine_mut() {
+                    engine.begin_statement(session, StatementKind::Select, false);
+                }
+            }
         }
         Ok(())
     }
@@ -61,21 +66,70 @@ impl Store {
                 transaction.set_statement(statement);
                 self.drop_writes(session, checkpoint);
             }
-            StatementEnding::Failed => self.take_back(session, checkpoint),
+            StatementEnding::Failed => self.fail_statement(session, checkpoint),
+        }
+        if let Some(engine) = self.engine_mut().filter(|_| ending != StatementEnding::Waiting) {
+            engine.end_statement(session);
+        }
+    }
+
+    /// What a statement is for decides what a server locks for it.
+    pub(crate) fn declare(&mut self, session: SessionId, purpose: Purpose) {
+        let (kind, ignores) = kind_of(purpose);
+        let is_new = self.statement_mut(session).is_some_and(|statement| statement.declare());
+        if let Some(engine) = self.engine_mut().filter(|_| is_new) {
+            engine.begin_statement(session, kind, ignores);
+            if engine.is_repeatable(session) {
+                engine.take_snapshot(session);
+            }
+        }
+    }
+
+    /// What a statement that failed wrote is gone. On a server all of its transaction is, up to the last savepoint ([`Store::fail`]).
+    fn fail_statement(&mut self, session: SessionId, checkpoint: Checkpoint) {
+        match self.engine_mut() {
+            Some(engine) => {
+                engine.back_to(session, checkpoint.statement());
+                self.drop_writes(session, checkpoint);
+            }
+            None => self.take_back(session, checkpoint),
+        }
+    }
+
+    /// A statement has failed where that is the end of all that came since the last savepoint: locks that others wait for are let go at once,
+    /// and not when the client says ROLLBACK.
+    pub(crate) fn fail(&mut self, session: SessionId) {
+        if self.engine().is_none() {
+            return;
+        }
+        let Ok(transaction) = self.transaction(session) else { return };
+        if transaction.is_loading() {
+            return;
+        }
+        match transaction.last_savepoint() {
+            None => self.abort(session),
+            Some(checkpoint) => {
+                let refused = transaction.refused();
+                self.take_back(session, checkpoint);
+                if let (Some((code, statement)), Ok(transaction)) = (refused, self.transaction_mut(session)) {
+                    transaction.refuse(code, statement);
+                }
+            }
         }
     }
 
     /// The session waits no longer for a lock: its statement did nothing, its transaction goes on.
     pub fn stop_waiting(&mut self, session: SessionId) {
-        self.waits_mut().stop_waiting(session);
+        self.stop_for_good(session);
         self.end_statement(session, StatementEnding::Failed);
     }
 
     /// Where the open transaction of a session is.
     fn checkpoint(&self, session: SessionId) -> Result<Checkpoint, Stop> {
         let transaction = self.transaction(session)?;
-        let mark = (!transaction.is_loading()).then(|| self.past().mark(transaction.id()));
-        Ok(transaction.checkpoint(mark))
+        let engine = self.engine();
+        let mark = (!transaction.is_loading() && engine.is_none()).then(|| self.past().mark(transaction.id()));
+        Ok(transaction.checkpoint(mark, engine.map_or(0, |engine| engine.statement(session))))
     }
 
     fn drop_writes(&mut self, session: SessionId, checkpoint: Checkpoint) {
@@ -87,6 +141,14 @@ impl Store {
     /// The same, and the level forgets them as well.
     fn take_back(&mut self, session: SessionId, checkpoint: Checkpoint) {
         self.drop_writes(session, checkpoint);
+        if let Some(engine) = self.engine_mut() {
+            engine.back_to(session, checkpoint.statement());
+            let is_repeatable = engine.is_repeatable(session);
+            if let Ok(transaction) = self.transaction_mut(session) {
+                transaction.let_go(checkpoint, is_repeatable);
+            }
+            return self.bury_unborn(&[]);
+        }
         let (Some(mark), Ok(transaction)) = (checkpoint.mark(), self.transaction_mut(session)) else { return };
         let (id, gone) = (transaction.id(), transaction.forget_unborn());
         self.past_mut().take_back_writes(id, mark);
@@ -172,6 +234,22 @@ impl Store {
     /// The statement of a session that runs.
     pub(crate) fn statement_mut(&mut self, session: SessionId) -> Option<&mut OpenStatement> {
         self.transaction_mut(session).ok()?.statement_mut()
+    }
+}
+
+/// What a statement is in a history, and whether it leaves a row that is there as it is.
+fn kind_of(purpose: Purpose) -> (StatementKind, bool) {
+    match purpose {
+        Purpose::Read => (StatementKind::Select, false),
+        Purpose::ReadForUpdate => (StatementKind::ForUpdate, false),
+        Purpose::ReadForNoKeyUpdate => (StatementKind::ForNoKeyUpdate, false),
+        Purpose::ReadForShare => (StatementKind::ForShare, false),
+        Purpose::ReadForKeyShare => (StatementKind::ForKeyShare, false),
+        Purpose::Insert { or_nothing: true } => (StatementKind::Upsert, true),
+        Purpose::Insert { or_nothing: false } => (StatementKind::Insert, false),
+        Purpose::InsertOrUpdate => (StatementKind::Upsert, false),
+        Purpose::Update => (StatementKind::Update, false),
+        Purpose::Delete => (StatementKind::Delete, false),
     }
 }
 

@@ -2,12 +2,14 @@
 //!
 //! ```text
 //!   view ──┬── the level decides: LevelView, here
+//!          ├── a server's engine decides: EngineView
 //!          └── somebody else decides: SteeredView
 //! ```
 //!
 //! Sequences, fresh keys, random numbers and the clock are outside of transactions, as in every database; but a statement that is run
 //! again after a wait gets the same ones again, because it must do again what it did.
 
+use crate::engine_view::EngineView;
 use crate::life::Life;
 use crate::rows::LevelRows;
 use crate::statement::Told;
@@ -27,6 +29,7 @@ pub struct SessionView<'a>(Decider<'a>);
 
 enum Decider<'a> {
     Level(LevelView<'a>),
+    Engine(EngineView<'a>),
     Steering(SteeredView<'a>),
 }
 
@@ -36,6 +39,7 @@ impl<'a> Deref for SessionView<'a> {
     fn deref(&self) -> &(dyn Storage + 'a) {
         match &self.0 {
             Decider::Level(view) => view,
+            Decider::Engine(view) => view,
             Decider::Steering(view) => view,
         }
     }
@@ -45,6 +49,7 @@ impl<'a> DerefMut for SessionView<'a> {
     fn deref_mut(&mut self) -> &mut (dyn Storage + 'a) {
         match &mut self.0 {
             Decider::Level(view) => view,
+            Decider::Engine(view) => view,
             Decider::Steering(view) => view,
         }
     }
@@ -57,6 +62,7 @@ impl Store {
         let loading = self.transaction(session).map_or(true, |transaction| transaction.is_loading());
         SessionView(match self.life() {
             Life::Steered(_) if !loading => Decider::Steering(SteeredView::new(self, session)),
+            _ if self.engine().is_some() && !loading => Decider::Engine(EngineView::new(self, session)),
             _ => Decider::Level(LevelView { store: self, session }),
         })
     }

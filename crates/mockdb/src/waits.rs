@@ -62,9 +62,9 @@ impl Waits {
         holders
     }
 
-    /// What a session waits for: who is woken and waits for the same goes on with the same wait.
-    pub(crate) fn awaited(&self, session: SessionId) -> Awaited {
-        Awaited { row: self.rows.awaited(session), advisory: self.advisory.awaited(session) }
+    /// What a session waits for, which may be a row on a server: who is woken and waits for the same goes on with the same wait.
+    pub(crate) fn awaited(&self, session: SessionId, on_server: Option<KeyId>) -> Awaited {
+        Awaited { row: on_server.or(self.rows.awaited(session)), advisory: self.advisory.awaited(session) }
     }
 
     /// A session waits no longer.

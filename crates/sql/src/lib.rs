@@ -61,7 +61,7 @@ pub use no_storage::NoStorage;
 pub use session::{Answer, Prepared, Session};
 pub use stop::{Interrupt, Stop};
 pub use storage::{
-    AdvisoryRequest, Columns, Fit, Fits, Granularity, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SavepointId,
-    SequenceId, SequenceRule, SpaceId, Storage, Write,
+    AdvisoryRequest, Columns, ConnectionRequest, Fit, Fits, Granularity, KeyPart, KeyRange, Lock, Patience, Row,
+    RowKey, SavepointId, SequenceId, SequenceRule, SpaceId, Storage, Write,
 };
 pub use syntax::{Lexeme, LexemeKind, Purpose, Statement, lexemes};

@@ -262,6 +262,17 @@ pub enum AdvisoryRequest {
     FreeAll,
 }
 
+/// What is asked about another connection, by the number under which clients know it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ConnectionRequest {
+    /// `pg_blocking_pids`: for whom it waits.
+    Blockers,
+    /// `pg_safe_snapshot_blocking_pids`: for whom it waits before it may begin, which here it never does.
+    SnapshotBlockers,
+    /// `pg_cancel_backend`: its statement is to stop.
+    Cancel,
+}
+
 /// A savepoint of a transaction: the number that its store gave it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct SavepointId(pub usize);
@@ -270,6 +281,25 @@ pub struct SavepointId(pub usize);
 pub trait Storage {
     /// The row under a key: one read event, whether the row is there or not.
     fn get(&mut self, key: &RowKey, columns: &Columns, lock: Lock) -> Result<Option<Row>, Stop>;
+
+    /// The row under a key that is to be taken, with a lock: it has to be free, or, where the statement says what becomes of a row that is
+    /// there, this key decides about that.
+    fn get_taken(&mut self, key: &RowKey, decides: bool) -> Result<Option<Row>, Stop> {
+        let _ = decides;
+        self.get(key, &Columns::All, Lock::Update)
+    }
+
+    /// The entry of a unique index as it stands, for stores in which whoever looks at it waits for who is about to change its row. No event.
+    fn standing_entry(&mut self, key: &RowKey) -> Result<Option<Row>, Stop> {
+        let _ = key;
+        Ok(None)
+    }
+
+    /// Waits until nobody is about to change a row that such an entry leads to. No event.
+    fn await_row(&mut self, key: &RowKey) -> Result<(), Stop> {
+        let _ = key;
+        Ok(())
+    }
 
     /// A row that refers to one which is deleted, or whose key changes: the same, but a server looks for it with a snapshot of its own, or
     /// refuses where the transaction may not see it.
@@ -383,6 +413,13 @@ pub trait Storage {
     fn advisory(&mut self, key: i128, request: AdvisoryRequest) -> Result<bool, Stop> {
         let _ = (key, request);
         Err(SqlError::unsupported("an advisory lock in this store").into())
+    }
+
+    /// What is asked about another connection: which others the answer names, or, where something is to be done to it, itself if it could be. A
+    /// store for one program alone has no others.
+    fn connection(&mut self, number: i64, request: ConnectionRequest) -> Result<Vec<i64>, Stop> {
+        let _ = (number, request);
+        Ok(Vec::new())
     }
 
     /// A place in the transaction to go back to. A store in which nothing is taken back has none.

@@ -585,7 +585,7 @@ impl Touches {
                     self.numbered = true;
                     return;
                 }
-                SequenceOperation::Settle | SequenceOperation::Sleep(_) => return,
+                SequenceOperation::Settle | SequenceOperation::Sleep(_) | SequenceOperation::Connection(_) => return,
             },
             Node::UserVariable(_) => "a variable of the session",
             _ => return,

@@ -21,6 +21,7 @@ use crate::command::CommandEnd;
 use crate::served::database::{DatabaseSettings, listen};
 use crate::served::{EndedRun, ServeSettings, run_on};
 use crate::{Complaint, StopFlags};
+use skew_history::IsolationLevel;
 use skew_mockdb::chooser::Latest;
 use skew_mockdb::wire::{Schedule, WireSettings};
 use skew_mockdb::{Chooser, Divergence, Foretelling, Foretold, Overruled, Record, Tape};
@@ -120,7 +121,10 @@ fn run(
 ) -> Result<(String, EndedRun), Complaint> {
     let tape = Tape::default();
     let record = Record { history: Some(Box::new(tape.clone())), choices: None };
-    let database = DatabaseSettings { horizon: Some(0), abort_rate: 0.0, log: None, ..settings.database.clone() };
+    // What a read returns is foretold, so that a server's own levels do not decide about it.
+    let level = settings.database.level.or(Some(IsolationLevel::Declared));
+    let database =
+        DatabaseSettings { level, horizon: Some(0), abort_rate: 0.0, log: None, ..settings.database.clone() };
     let mut database = database.fresh_with(settings.seed, chooser, record)?;
     database.overruled = overruled.clone();
     let server = listen(database, WireSettings { schedule, delay: None, ..settings.wire.clone() })?;

@@ -1,7 +1,7 @@
-//! A fresh database: as weak as it is told to be, with the initial state that SQL makes, recording where it is told.
+//! A fresh database: a server of PostgreSQL's or as weak as it is told to be, with the initial state that SQL makes, recording where it is told.
 
 use crate::{Complaint, Moment};
-use skew_history::IsolationLevel;
+use skew_history::{EngineLevel, IsolationLevel};
 use skew_mockdb::connection::error_of;
 use skew_mockdb::wire::{RunningServer, WireServer, WireSettings};
 use skew_mockdb::{
@@ -15,7 +15,8 @@ use std::sync::Arc;
 /// How the databases of all runs are.
 #[derive(Clone, Debug)]
 pub struct DatabaseSettings {
-    /// How weak they are; nothing is the level that each client asks for.
+    /// How weak they are; nothing is a PostgreSQL server, at the levels that its clients ask for, and `declared` the levels of the papers that
+    /// come closest to these.
     pub level: Option<IsolationLevel>,
     /// Whether updates lock.
     pub updates: Updates,
@@ -67,10 +68,14 @@ impl DatabaseSettings {
 
     /// The same where somebody else decides which version is read.
     pub fn fresh_with(&self, seed: u64, chooser: Box<dyn Chooser>, record: Record) -> Result<Database, Complaint> {
-        let level = self.level.unwrap_or(IsolationLevel::ReadCommitted);
+        let level = match self.level {
+            None => IsolationLevel::Engine(EngineLevel::PostgresReadCommitted),
+            Some(IsolationLevel::Declared) => IsolationLevel::ReadCommitted,
+            Some(level) => level,
+        };
         let store = Store::new(self.options(level, seed), chooser);
         let mut database = Database::new(store, Arc::new(Catalog::default()));
-        database.obeys_levels = self.level.is_none();
+        database.obeys_levels = self.level.is_none_or(|level| level == IsolationLevel::Declared);
         if let Some((file, text)) = &self.initial {
             load(&mut database, file, text)?;
         }

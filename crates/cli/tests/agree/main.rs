@@ -9,6 +9,7 @@
 //! | `again`, `steered` | a run of the explorer made again by the mock, as weak as it is or steered |
 //! | `postgres` | a real server, and sessions on it |
 //! | `storm`, `terrain` | random interleavings of random programs on live servers, and what the explorer has at their own levels |
+//! | `mocked` | the same interleavings on a live PostgreSQL and on the mock at its levels, side by side |
 //! | `seen` | the other way round: what the explorer has of small programs, there |
 //! | `scenes` | single interleavings there, with what the servers answer |
 //! | `survivors`, `live` | the fixes of `examples/bugs` on live servers |
@@ -25,6 +26,7 @@ mod examples;
 mod explored;
 mod generator;
 mod live;
+mod mocked;
 mod naming;
 mod postgres;
 mod property;

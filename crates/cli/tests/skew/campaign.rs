@@ -141,8 +141,10 @@ fn the_line_that_repeats_a_run_says_all_that_matters() {
     let ran = serve(&folder, &[&["--runs", "2"], &said[..]].concat(), "false").expect(1);
     let line = "\nskew serve --schedule serial --patience 2000ms --timeout 90000ms --against snapshot --clock ";
     assert!(ran.out.contains(line) && ran.out.contains("Z --replay 1 -- sh"), "{}", ran.out);
-    let ran = serve(&folder, &["--runs", "2", "--chooser", "novel", "--record", "kept"], "false").expect(1);
-    assert!(ran.out.contains("\nskew serve --replay kept/1.choices -- sh -c false"), "{}", ran.out);
+    let ran =
+        serve(&folder, &["--runs", "2", "--level", "rc", "--chooser", "novel", "--record", "kept"], "false").expect(1);
+    let line = "\nskew serve --level read-committed --replay kept/1.choices -- sh -c false";
+    assert!(ran.out.contains(line), "{}", ran.out);
 }
 
 #[test]
@@ -164,7 +166,7 @@ fn a_single_run_that_failed_is_told_how_to_repeat_unless_it_is_a_repetition() {
 fn what_several_runs_cannot_share_is_refused() {
     let folder = Folder::new("serve-shared");
     let refused = |arguments: &[&str]| serve(&folder, arguments, "true").expect(2).err;
-    assert!(refused(&["--runs", "2", "--chooser", "novel"]).contains("add --record with a folder"));
+    assert!(refused(&["--runs", "2", "--level", "rc", "--chooser", "novel"]).contains("add --record with a folder"));
     assert!(refused(&["--runs", "2", "--jobs", "2", "--port", "5999"]).contains("leave --port away"));
     assert!(refused(&["--runs", "2", "--choices", "log"]).contains("use --record with a folder"));
 }

@@ -202,7 +202,7 @@ fn a_server_that_is_killed_leaves_a_history() {
 #[test]
 fn a_thousand_clients_are_served_at_once() {
     let folder = Folder::new("serve-thousand");
-    let (mut server, _out, address) = listening(&folder, &["--chooser", "latest"]);
+    let (mut server, _out, address) = listening(&folder, &[]);
     allow_many_files();
     let mut clients: Vec<Client> = (0..1000).map(|_| Client::connect(&address)).collect();
     clients[0].query("CREATE TABLE t (id INT PRIMARY KEY)").unwrap();

@@ -566,7 +566,7 @@ impl Reader for Path {
         Ok(looked)
     }
 
-    fn claim(&mut self, key: &RowKey) -> Result<Option<Option<Row>>, PathError> {
+    fn claim(&mut self, key: &RowKey, _: &mut Fits<'_>) -> Result<Option<Option<Row>>, PathError> {
         Reader::read(self, key, true).map(Some)
     }
 }

@@ -15,7 +15,7 @@ use super::told::{ToldDeed, ToldEvent, ToldFate, ToldTransaction};
 use super::turn::{Asking, RowAnswer, Want};
 use crate::keys::{KeyNumber, Keys};
 use crate::set::{INITIAL, Number, Set};
-use skew_history::StatementKind;
+use skew_history::{RowStrength as Strength, StatementKind};
 use skew_sql::{Fit, Fits, Row};
 
 /// The state of the database.
@@ -64,34 +64,6 @@ struct TupleLock {
     strength: Strength,
     /// The statement that took it first.
     statement: u32,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Strength {
-    KeyShare,
-    Share,
-    NoKeyUpdate,
-    Update,
-}
-
-impl Strength {
-    fn conflicts(self, other: Strength) -> bool {
-        match self {
-            Strength::KeyShare => other == Strength::Update,
-            Strength::Share => other >= Strength::NoKeyUpdate,
-            Strength::NoKeyUpdate => other >= Strength::Share,
-            Strength::Update => true,
-        }
-    }
-
-    fn of(kind: StatementKind) -> Strength {
-        match kind {
-            StatementKind::ForKeyShare | StatementKind::ForeignKey => Strength::KeyShare,
-            StatementKind::ForShare => Strength::Share,
-            StatementKind::Update | StatementKind::Upsert | StatementKind::ForNoKeyUpdate => Strength::NoKeyUpdate,
-            _ => Strength::Update,
-        }
-    }
 }
 
 /// Whether a statement of this kind only holds on to a row's key.

@@ -503,7 +503,7 @@ impl Reader for AskingReader<'_, '_> {
         keep(self.interrupt, self.refusal, self.requests.look_over(range, fits))
     }
 
-    fn claim(&mut self, key: &RowKey) -> Result<Option<Option<Row>>, Stop> {
+    fn claim(&mut self, key: &RowKey, _: &mut Fits<'_>) -> Result<Option<Option<Row>>, Stop> {
         keep(self.interrupt, self.refusal, self.requests.read(key, true)).map(Some)
     }
 }

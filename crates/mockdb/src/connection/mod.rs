@@ -238,7 +238,9 @@ impl Connection {
         parameters: &[Datum],
     ) -> Result<Answer, Stop> {
         let (id, session) = (self.id, &mut self.session);
-        desk.database().store.begin_statement(id, Some(prepared.statement().text()))?;
+        let store = &mut desk.database().store;
+        store.begin_statement(id, Some(prepared.statement().text()))?;
+        store.declare(id, prepared.statement().purpose());
         let result = desk.work(id, &mut |storage| session.execute(prepared, parameters, storage));
         desk.database().store.end_statement(id, StatementEnding::of(&result));
         result
@@ -294,6 +296,10 @@ impl Connection {
         if explicit && !lost {
             return;
         }
+        if explicit {
+            database.store.fail(self.id);
+        }
+        let over = !database.store.in_transaction(self.id);
         if !explicit || over {
             database.store.abort(self.id);
             self.end_transaction(database, false);
@@ -417,7 +423,7 @@ impl Connection {
             self.defines = false;
         }
         self.end_transaction(database, result.is_ok());
-        Ok(result?)
+        result.map_err(|interrupt| database.store.error_of_commit(interrupt))
     }
 
     /// Why what this transaction did does not go together with what others did to the same tables meanwhile.

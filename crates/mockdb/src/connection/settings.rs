@@ -92,7 +92,8 @@ impl Connection {
     ) -> Result<Option<IsolationLevel>, SqlError> {
         self.note_level(database, asked);
         let own = self.parsed(LEVEL, parse_level)?;
-        Ok(own.or_else(|| asked.filter(|_| database.obeys_levels).map(level_of)))
+        let obeyed = asked.filter(|_| database.obeys_levels);
+        Ok(own.or_else(|| obeyed.map(|level| level_of(&database.store, level))))
     }
 
     /// What functions and SHOW tell of the transaction. (In MySQL these names stand for the session's defaults.)
@@ -175,8 +176,9 @@ impl Connection {
     }
 
     fn note_level(&mut self, database: &mut Database, asked: Option<DeclaredLevel>) {
+        let store = &database.store;
         let overruled =
-            |level: &DeclaredLevel| !database.obeys_levels && level_of(*level) != database.store.options().level;
+            |level: &DeclaredLevel| !database.obeys_levels && level_of(store, *level) != store.options().level;
         if let Some(level) = asked.filter(overruled)
             && database.overruled.is_news(level)
         {

@@ -92,7 +92,7 @@ impl WireClient {
     pub(crate) fn new(hall: Arc<Hall>, line: Line, process: i32, secret: i32, connection: Connection) -> WireClient {
         let (bell, session) = (Arc::new(Bell::default()), connection.id());
         hall.database.hang(session, &bell);
-        let member = hall.enter(process, secret, Arc::clone(&bell));
+        let member = hall.enter(process, secret, session, Arc::clone(&bell));
         if let Some(gate) = &hall.gate {
             // Nobody waits for the gate with the database in hand: who is at the gate waits for the database.
             let name = hall.database.work().store.session_name(session).to_owned();
@@ -326,6 +326,7 @@ impl WireClient {
         if self.connection.id() != self.session {
             self.hall.database.take_down(std::mem::replace(&mut self.session, self.connection.id()));
             self.hall.database.hang(self.session, &self.bell);
+            self.member.follow(self.session);
         }
     }
 

@@ -24,8 +24,8 @@ use crate::shared::Work;
 use skew_history::SessionId;
 use skew_sql::session::Answer;
 use skew_sql::{
-    AdvisoryRequest, Columns, Fits, Interrupt, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SequenceId,
-    SequenceRule, SpaceId, Stop, Storage, Write,
+    AdvisoryRequest, Columns, ConnectionRequest, Fits, Interrupt, KeyPart, KeyRange, Lock, Patience, Row, RowKey,
+    SequenceId, SequenceRule, SpaceId, Stop, Storage, Write,
 };
 use std::sync::{MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
@@ -158,6 +158,22 @@ impl Storage for WireDesk<'_> {
         self.call(|view| view.get(key, columns, lock))
     }
 
+    fn get_taken(&mut self, key: &RowKey, decides: bool) -> Result<Option<Row>, Stop> {
+        self.call(|view| view.get_taken(key, decides))
+    }
+
+    fn standing_entry(&mut self, key: &RowKey) -> Result<Option<Row>, Stop> {
+        self.begin_call(|view| view.standing_entry(key))
+    }
+
+    fn await_row(&mut self, key: &RowKey) -> Result<(), Stop> {
+        self.begin_call(|view| view.await_row(key))
+    }
+
+    fn get_child(&mut self, key: &RowKey, lock: Lock) -> Result<Option<Row>, Stop> {
+        self.call(|view| view.get_child(key, lock))
+    }
+
     fn would_wait(&mut self, key: &RowKey, lock: Lock) -> Result<bool, Stop> {
         self.begin_call(|view| view.would_wait(key, lock))
     }
@@ -179,6 +195,14 @@ impl Storage for WireDesk<'_> {
 
     fn look_over(&mut self, range: &KeyRange, columns: &Columns, fits: &mut Fits<'_>) -> Result<Vec<RowKey>, Stop> {
         self.call(|view| view.look_over(range, columns, fits))
+    }
+
+    fn take_again(&mut self, key: &RowKey, columns: &Columns, lock: Lock, scope: usize) -> Result<Option<Row>, Stop> {
+        self.call(|view| view.take_again(key, columns, lock, scope))
+    }
+
+    fn keeps_partners(&self) -> bool {
+        self.hall.is_server
     }
 
     fn enter(&mut self, scope: usize) -> usize {
@@ -219,6 +243,19 @@ impl Storage for WireDesk<'_> {
 
     fn advisory(&mut self, key: i128, request: AdvisoryRequest) -> Result<bool, Stop> {
         self.call(|view| view.advisory(key, request))
+    }
+
+    fn connection(&mut self, number: i64, request: ConnectionRequest) -> Result<Vec<i64>, Stop> {
+        Ok(match request {
+            ConnectionRequest::Cancel => self.hall.cancel_by_number(number).into_iter().collect(),
+            ConnectionRequest::SnapshotBlockers => Vec::new(),
+            ConnectionRequest::Blockers => {
+                let Some(session) = self.hall.session_of(number) else { return Ok(Vec::new()) };
+                let holders = self.database().store.waits_for(session);
+                self.let_go();
+                self.hall.processes_of(&holders)
+            }
+        })
     }
 
     fn now(&self) -> i64 {

@@ -10,7 +10,8 @@ use crate::database::Database;
 use crate::shared::{Bell, HasStore, Shared};
 use crate::store::Store;
 use rustc_hash::FxHashMap;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use skew_history::SessionId;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -27,12 +28,23 @@ pub(crate) struct Member {
     cancelled: AtomicBool,
     gone: AtomicBool,
     bell: Arc<Bell>,
+    /// The number of its session, which another name may change.
+    session: AtomicU32,
 }
 
 impl Member {
     /// Whether somebody asked to stop its statement.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Its session is this one.
+    pub(crate) fn follow(&self, session: SessionId) {
+        self.session.store(session.0, Ordering::Relaxed);
+    }
+
+    fn session(&self) -> SessionId {
+        SessionId(self.session.load(Ordering::Relaxed))
     }
 
     /// Whether it is not there any more.
@@ -55,6 +67,8 @@ impl Member {
 pub(crate) struct Hall {
     pub(crate) database: Shared<Database>,
     pub(crate) settings: WireSettings,
+    /// Whether the database is a server at its own levels.
+    pub(crate) is_server: bool,
     pub(crate) turnstile: Option<Turnstile>,
     pub(crate) gate: Option<Gate>,
     /// The statements that run.
@@ -81,7 +95,7 @@ impl Hall {
             Schedule::Steered { patience, roll } => Some(Gate::new(*patience, Arc::clone(roll))),
             Schedule::Interleaved | Schedule::Serial { .. } | Schedule::Prescribed { .. } => None,
         };
-        let seed = database.store.options().seed;
+        let (seed, is_server) = (database.store.options().seed, database.store.engine().is_some());
         let running = Arc::new(Running::default());
         let asked = Arc::clone(&running);
         database.store.set_brake(Box::new(move || asked.is_closing()));
@@ -89,6 +103,7 @@ impl Hall {
         Hall {
             database: Shared::new(database),
             settings,
+            is_server,
             turnstile,
             gate,
             running,
@@ -118,8 +133,9 @@ impl Hall {
     }
 
     /// A client comes in; the secret is for whoever wants to cancel its statement.
-    pub(crate) fn enter(&self, process: i32, secret: i32, bell: Arc<Bell>) -> Arc<Member> {
-        let member = Arc::new(Member { secret, cancelled: AtomicBool::new(false), gone: AtomicBool::new(false), bell });
+    pub(crate) fn enter(&self, process: i32, secret: i32, session: SessionId, bell: Arc<Bell>) -> Arc<Member> {
+        let (cancelled, gone) = (AtomicBool::new(false), AtomicBool::new(false));
+        let member = Arc::new(Member { secret, cancelled, gone, bell, session: AtomicU32::new(session.0) });
         self.members().insert(process, Arc::clone(&member));
         member
     }
@@ -135,6 +151,30 @@ impl Hall {
             member.cancelled.store(true, Ordering::Relaxed);
             member.bell.ring();
         }
+    }
+
+    /// The same by whoever may: the client that was asked to stop, if there is one.
+    pub(crate) fn cancel_by_number(&self, process: i64) -> Option<i64> {
+        let process = i32::try_from(process).ok()?;
+        let secret = self.members().get(&process)?.secret;
+        self.cancel(process, secret);
+        Some(process.into())
+    }
+
+    /// The session of a client.
+    pub(crate) fn session_of(&self, process: i64) -> Option<SessionId> {
+        let process = i32::try_from(process).ok()?;
+        self.members().get(&process).map(|member| member.session())
+    }
+
+    /// The clients that have these sessions, in order.
+    pub(crate) fn processes_of(&self, sessions: &[SessionId]) -> Vec<i64> {
+        let members = self.members();
+        let has_session = |member: &Member| sessions.contains(&member.session());
+        let mut found: Vec<i64> =
+            members.iter().filter(|(_, member)| has_session(member)).map(|(process, _)| i64::from(*process)).collect();
+        found.sort_unstable();
+        found
     }
 
     /// A pause of chance, at most this long.

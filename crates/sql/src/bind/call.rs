@@ -8,7 +8,7 @@ use crate::tree::plan::{AggregateCall, AggregateKind, Direction};
 use crate::tree::visit;
 use skew_value::{CastKind, Datum, Dialect, EnumerationId, Registry, SqlError, SqlState, SqlType, function};
 
-use crate::storage::AdvisoryRequest;
+use crate::storage::{AdvisoryRequest, ConnectionRequest};
 use crate::virtual_tables;
 use crate::virtual_tables::function::CatalogFunction;
 use sqlparser::ast::{self, Expr, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments};
@@ -116,6 +116,11 @@ impl Binder<'_> {
             ("pg_sleep_until", Dialect::Postgres) => {
                 self.sleep(Sleep::Until, name, arguments, &SqlType::TimestampZoned(None))
             }
+            ("pg_blocking_pids", Dialect::Postgres) => self.connection(ConnectionRequest::Blockers, name, arguments),
+            ("pg_safe_snapshot_blocking_pids", Dialect::Postgres) => {
+                self.connection(ConnectionRequest::SnapshotBlockers, name, arguments)
+            }
+            ("pg_cancel_backend", Dialect::Postgres) => self.connection(ConnectionRequest::Cancel, name, arguments),
             ("lastval", _) => self.sequence(SequenceOperation::Last, arguments, &[]),
             ("setval", _) => {
                 let parameters = [SqlType::TEXT, SqlType::BIGINT, SqlType::Boolean];
@@ -266,6 +271,26 @@ impl Binder<'_> {
         let arguments = vec![self.coerce(arguments.remove(0), parameter)?];
         let call = SequenceCall { operation: SequenceOperation::Sleep(sleep), arguments };
         Ok(Expression { node: Node::Sequence(Box::new(call)), sql_type: SqlType::Void })
+    }
+
+    /// `pg_blocking_pids(number)` and its kin.
+    fn connection(
+        &mut self,
+        request: ConnectionRequest,
+        name: &str,
+        mut arguments: Vec<Expression>,
+    ) -> Result<Expression, SqlError> {
+        if arguments.len() != 1 {
+            let message = format!("function {name} with {} arguments does not exist", arguments.len());
+            return Err(SqlError::new(SqlState::UNDEFINED_FUNCTION, message));
+        }
+        let arguments = vec![self.coerce(arguments.remove(0), &SqlType::INTEGER)?];
+        let sql_type = match request {
+            ConnectionRequest::Cancel => SqlType::Boolean,
+            _ => SqlType::Array(Box::new(SqlType::INTEGER)),
+        };
+        let call = SequenceCall { operation: SequenceOperation::Connection(request), arguments };
+        Ok(Expression { node: Node::Sequence(Box::new(call)), sql_type })
     }
 
     fn aggregate_call(

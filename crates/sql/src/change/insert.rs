@@ -127,8 +127,11 @@ impl Writer<'_, '_> {
         let entries = rules.entries(&key, &row, self.execution)?;
         let is_postgres = self.dialect() == Dialect::Postgres;
         // PostgreSQL looks at no further key once it knows that the row is not inserted.
-        let settles = |arbiter: Arbiter| is_postgres && insert.conflict.is_settled_by(arbiter);
-        let taken = self.conflicts(rules, &key, &entries, &settles)?;
+        let settles = |arbiter: Arbiter| {
+            is_postgres && (matches!(insert.conflict, Conflict::Refuse) || insert.conflict.is_settled_by(arbiter))
+        };
+        let decides = |arbiter: Arbiter| insert.conflict.is_settled_by(arbiter);
+        let taken = self.conflicts(rules, &key, &entries, (&settles, &decides))?;
         if taken.is_empty() {
             self.put_new(rules, &key, &row, entries)?;
             touched.insert(key);

@@ -91,34 +91,46 @@ impl<'run, 'storage> Writer<'run, 'storage> {
     }
 
     /// The rows that stand where a new row should: by each key that is taken, primary key first. Keys are looked at with a lock, until
-    /// one that is taken settles it.
+    /// one that is taken settles it. With ON CONFLICT some of them decide what becomes of the row.
     pub(crate) fn conflicts(
         &mut self,
         rules: &Rules,
         key: &RowKey,
         entries: &[Option<Entry>],
-        settles: &dyn Fn(Arbiter) -> bool,
+        (settles, decides): (&dyn Fn(Arbiter) -> bool, &dyn Fn(Arbiter) -> bool),
     ) -> Result<Vec<(Arbiter, RowKey)>, Stop> {
         let table = &rules.table;
         let mut found = Vec::new();
-        if table.primary_key.is_some() && self.execution.storage().get(key, &Columns::All, Lock::Update)?.is_some() {
+        if table.primary_key.is_some() && self.execution.storage().get_taken(key, decides(Arbiter::Primary))?.is_some()
+        {
             found.push((Arbiter::Primary, key.clone()));
         }
         for (place, entry) in entries.iter().enumerate() {
             if found.iter().any(|(arbiter, _)| settles(*arbiter)) {
                 break;
             }
-            if let Some(target) = self.taken(table, &table.indexes[place], entry.as_ref())? {
-                found.push((Arbiter::Index(place), target));
+            let arbiter = Arbiter::Index(place);
+            if let Some(target) = self.taken(table, &table.indexes[place], entry.as_ref(), decides(arbiter))? {
+                found.push((arbiter, target));
             }
         }
         Ok(found)
     }
 
     /// The row that has an entry's place in a unique index already.
-    fn taken(&mut self, table: &Table, index: &Index, entry: Option<&Entry>) -> Result<Option<RowKey>, Stop> {
+    fn taken(
+        &mut self,
+        table: &Table,
+        index: &Index,
+        entry: Option<&Entry>,
+        decides: bool,
+    ) -> Result<Option<RowKey>, Stop> {
         let Some((key, _)) = entry.filter(|(key, _)| key::stands_alone(index, key)) else { return Ok(None) };
-        match self.execution.storage().get(key, &Columns::All, Lock::Update)? {
+        if let Some(standing) = self.execution.storage().standing_entry(key)? {
+            let row = key::entry_target(table, index, key, &standing)?;
+            self.execution.storage().await_row(&row)?;
+        }
+        match self.execution.storage().get_taken(key, decides)? {
             Some(other) => Ok(Some(key::entry_target(table, index, key, &other)?)),
             None => Ok(None),
         }
@@ -180,7 +192,7 @@ impl<'run, 'storage> Writer<'run, 'storage> {
     pub(crate) fn insert(&mut self, rules: &Rules, row: Row) -> Result<(), Stop> {
         let key = self.new_key(&rules.table, &row)?;
         let entries = rules.entries(&key, &row, self.execution)?;
-        if let Some((arbiter, _)) = self.conflicts(rules, &key, &entries, &|_| false)?.first() {
+        if let Some((arbiter, _)) = self.conflicts(rules, &key, &entries, (&|_| false, &|_| false))?.first() {
             return Err(self.duplicate(rules, *arbiter, &row));
         }
         self.put_new(rules, &key, &row, entries)
@@ -238,7 +250,7 @@ impl<'run, 'storage> Writer<'run, 'storage> {
                 self.execution.storage().put(&key, Write::Delete)?;
             }
             let index = &rules.table.indexes[place];
-            if !same_place && self.taken(&rules.table, index, new.as_ref())?.is_some() {
+            if !same_place && self.taken(&rules.table, index, new.as_ref(), false)?.is_some() {
                 return Err(self.duplicate(rules, Arbiter::Index(place), row));
             }
             if let Some((key, entry)) = new {

@@ -307,7 +307,7 @@ impl Writer<'_, '_> {
     fn move_row(&mut self, rules: &Rules, row: Row) -> Result<(), Stop> {
         let key = self.new_key(&rules.table, &row)?;
         let entries = rules.entries(&key, &row, self.execution)?;
-        if let Some((arbiter, _)) = self.conflicts(rules, &key, &entries, &|_| false)?.first() {
+        if let Some((arbiter, _)) = self.conflicts(rules, &key, &entries, (&|_| false, &|_| false))?.first() {
             return Err(self.duplicate(rules, *arbiter, &row));
         }
         self.execution.storage().put(&key, Write::Row(row))?;

@@ -1,9 +1,9 @@
-//! Sequences: what `nextval` and its kin ask of the store; so do advisory locks and `pg_sleep`.
+//! Sequences: what `nextval` and its kin ask of the store; so do advisory locks, `pg_sleep` and questions about other connections.
 
 use super::{Execution, Frame, internal};
 use crate::catalog::Sequence;
 use crate::stop::Stop;
-use crate::storage::AdvisoryRequest;
+use crate::storage::{AdvisoryRequest, ConnectionRequest};
 use crate::tree::expression::{SequenceCall, SequenceOperation, Sleep};
 use crate::virtual_tables::function::missing_namespace;
 use core::time::Duration;
@@ -39,6 +39,11 @@ impl Execution<'_> {
         if let SequenceOperation::Advisory(request) = call.operation {
             return self.advisory(request, &arguments);
         }
+        if let (SequenceOperation::Connection(request), Some(Datum::Integer(number))) =
+            (call.operation, arguments.first())
+        {
+            return self.connection(request, *number);
+        }
         if let SequenceOperation::Sleep(sleep) = call.operation {
             return self.sleep(sleep, &arguments);
         }
@@ -58,7 +63,10 @@ impl Execution<'_> {
             }
             SequenceOperation::Current | SequenceOperation::Last => self.current_value(&sequence)?,
             SequenceOperation::Set => self.set_value(&sequence, &arguments)?,
-            SequenceOperation::Settle | SequenceOperation::Advisory(_) | SequenceOperation::Sleep(_) => {
+            SequenceOperation::Settle
+            | SequenceOperation::Advisory(_)
+            | SequenceOperation::Sleep(_)
+            | SequenceOperation::Connection(_) => {
                 return Err(internal("a sequence that is none"));
             }
         };
@@ -76,6 +84,14 @@ impl Execution<'_> {
         Ok(match request {
             AdvisoryRequest::Take { waits: true, .. } | AdvisoryRequest::FreeAll => Datum::text(""),
             _ => Datum::Boolean(done),
+        })
+    }
+
+    fn connection(&mut self, request: ConnectionRequest, number: i128) -> Result<Datum, Stop> {
+        let named = self.storage.connection(i64::try_from(number).unwrap_or(-1), request)?;
+        Ok(match request {
+            ConnectionRequest::Cancel => Datum::Boolean(!named.is_empty()),
+            _ => Datum::Array(named.into_iter().map(|number| Datum::Integer(number.into())).collect()),
         })
     }
 

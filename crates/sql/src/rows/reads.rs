@@ -88,8 +88,9 @@ pub trait Reader {
     /// Looks at the keys of a range that are sought; with a limit, until so many rows fit.
     fn look_over(&mut self, range: &KeyRange, fits: &mut Fits<'_>) -> Result<Looked, Self::Stop>;
 
-    /// Locks a key that is wanted and reads it under its lock. The outer option is none if somebody else has it and nobody waits for that.
-    fn claim(&mut self, key: &RowKey) -> Result<Option<Option<Row>>, Self::Stop>;
+    /// Locks a key that is wanted, because a row fitted, and reads it under its lock. The outer option is none if somebody else has it and
+    /// nobody waits for that.
+    fn claim(&mut self, key: &RowKey, fits: &mut Fits<'_>) -> Result<Option<Option<Row>>, Self::Stop>;
 }
 
 /// The answers that a statement got, scope by scope.
@@ -293,7 +294,7 @@ impl Memory {
                 Found::Wanted => {}
             }
         }
-        Ok(self.claim(key, reader)?.and_then(|row| passes(row, fits)))
+        Ok(self.claim(key, fits, reader)?.and_then(|row| passes(row, fits)))
     }
 
     fn found(&mut self, key: &RowKey, found: &Found) {
@@ -317,14 +318,19 @@ impl Memory {
     }
 
     /// What stands under a key that is wanted, under its lock; the outer option is none if it was skipped.
-    fn claim<R: Reader>(&mut self, key: &RowKey, reader: &mut R) -> Result<Option<Option<Row>>, R::Stop> {
+    fn claim<R: Reader>(
+        &mut self,
+        key: &RowKey,
+        fits: &mut Fits<'_>,
+        reader: &mut R,
+    ) -> Result<Option<Option<Row>>, R::Stop> {
         if let Some(known) = self.scope().locked.keys.get(key) {
             return Ok(Some(known.clone()));
         }
         if self.scope().skipped.contains(key) {
             return Ok(None);
         }
-        let claimed = reader.claim(key)?;
+        let claimed = reader.claim(key, fits)?;
         match &claimed {
             Some(row) => drop(self.scope().locked.keys.insert(key.clone(), row.clone())),
             None => drop(self.scope().skipped.insert(key.clone())),

@@ -14,7 +14,7 @@
 //! What is decided here and nowhere else: coercions. Where an operand must become another type, a [`Node::Cast`] stands in between,
 //! so the executor converts nothing by itself.
 
-use crate::storage::{AdvisoryRequest, SequenceId};
+use crate::storage::{AdvisoryRequest, ConnectionRequest, SequenceId};
 use crate::tree::plan::{Identity, Query};
 use crate::virtual_tables::function::CatalogFunction;
 use skew_value::function::Routine;
@@ -167,6 +167,8 @@ pub(crate) enum SequenceOperation {
     Advisory(AdvisoryRequest),
     /// `pg_sleep(seconds)` and its kin, likewise.
     Sleep(Sleep),
+    /// `pg_blocking_pids(number)` and its kin, likewise.
+    Connection(ConnectionRequest),
 }
 
 /// How the end of a sleep is told.

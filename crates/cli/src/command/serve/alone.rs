@@ -8,6 +8,7 @@ use crate::input::Complaint;
 use crate::output::{RecordFiles, RecordKeeper};
 use skew_campaign::recording::RunRecord;
 use skew_campaign::served::database::listen;
+use skew_history::IsolationLevel;
 use skew_mockdb::Campaign;
 use skew_mockdb::wire::{RunningServer, WireActivity, WireSummary};
 use std::io::Write;
@@ -50,8 +51,9 @@ fn allow_many_clients() {
 fn allow_many_clients() {}
 
 fn greeting(arguments: &Arguments, server: &RunningServer) -> String {
-    let level =
-        arguments.level.map_or_else(|| "the level that each client asks for".to_owned(), |level| level.to_string());
+    let asked = "the level that each client asks for".to_owned();
+    let level = arguments.level.filter(|level| *level != IsolationLevel::Declared);
+    let level = level.map_or(asked, |level| level.to_string());
     let address = server.address();
     format!(
         "serving {level} over PostgreSQL's protocol at postgresql://skew@{address}/skew\n\

@@ -28,6 +28,7 @@ use skew_campaign::Moment;
 use skew_campaign::recording::RecordingFailure;
 use skew_campaign::served::database::{DatabaseSettings, Initial};
 use skew_history::level::{IsolationLevel, listed, spellings};
+use skew_history::{Engine, EngineLevel};
 use skew_mockdb::wire::{Schedule, WireSettings};
 use skew_mockdb::{ChoiceLog, ChooserKind};
 use std::fs;
@@ -70,7 +71,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     insecure: bool,
     #[arg(short, long, value_name = "LEVEL",
-        help = format!("How weak the database is: {} [default: what clients ask for; causal with --http]", spellings(IsolationLevel::of_papers())))]
+        help = format!("What the database is: a PostgreSQL server at one level ({}), or as weak as {} allows; declared is the papers' level that comes closest to what clients ask for [default: a PostgreSQL server at the levels that clients ask for; causal with --http]", listed(Engine::Postgres.levels().map(EngineLevel::short), "or"), spellings(IsolationLevel::of_papers())))]
     level: Option<IsolationLevel>,
     /// Where chance begins [default: 1, or that of --replay]
     #[arg(long, value_name = "N")]
@@ -351,12 +352,41 @@ impl Arguments {
         RecordKeeper::new(self.record_errors)
     }
 
-    fn refuse_nonsense(&self) -> Result<(), Complaint> {
+    /// A level that cannot be served, or what has no meaning there.
+    fn refuse_level(&self) -> Result<(), Complaint> {
         let refuse = |what: String, advice: &str| Err(Complaint::new("skew serve", what, advice));
-        if let Some(level) = self.level.filter(|level| !level.is_of_papers()) {
-            let levels = listed(IsolationLevel::of_papers().map(IsolationLevel::short), "or");
+        let engine = self.level.and_then(IsolationLevel::of_engine).map(EngineLevel::engine);
+        let is_declared = self.level == Some(IsolationLevel::Declared);
+        let is_weak = self.http || self.predict || self.foretold.is_some();
+        let may_be = if is_weak { None } else { Some(Engine::Postgres) };
+        if let Some(level) = self.level.filter(|level| !level.is_of_papers())
+            && !(is_declared && !self.http)
+            && (engine.is_none() || engine != may_be)
+        {
+            let postgres = may_be.into_iter().flat_map(Engine::levels).map(EngineLevel::short);
+            let levels = listed(postgres.chain(IsolationLevel::of_papers().map(IsolationLevel::short)), "or");
             return refuse(format!("{level} is not a level that can be served"), &format!("use {levels}"));
         }
+        let of_weakness = [
+            ("--chooser", self.chooser != ChooserKind::Random),
+            ("--updates plain", self.updates == UpdatesArgument::Plain),
+            ("--bare", self.bare),
+            ("--horizon", self.horizon.is_some()),
+            ("--abort-rate", self.abort_rate > 0.0),
+        ];
+        let is_server = !is_weak && !self.analyze && (self.level.is_none() || engine.is_some());
+        match of_weakness.into_iter().find(|(_, is_given)| *is_given && is_server) {
+            Some((name, _)) => {
+                let what = format!("{name} is about weak reads, and a PostgreSQL server has none");
+                refuse(what, "give a --level of the papers, such as read-committed, causal or declared")
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn refuse_nonsense(&self) -> Result<(), Complaint> {
+        let refuse = |what: String, advice: &str| Err(Complaint::new("skew serve", what, advice));
+        self.refuse_level()?;
         let against = self.against.unwrap_or(IsolationLevel::Serializable);
         if self.predict && self.level.is_some_and(|level| level.implies(against)) {
             let what = format!("nothing could be predicted, because the database keeps {against} itself");

@@ -129,7 +129,7 @@ impl Reader for Shelf {
         Ok(Looked { found: found.collect(), read: Some(read) })
     }
 
-    fn claim(&mut self, key: &RowKey) -> Result<Option<Option<Row>>, ()> {
+    fn claim(&mut self, key: &RowKey, _: &mut Fits<'_>) -> Result<Option<Option<Row>>, ()> {
         Reader::read(self, key, true).map(Some)
     }
 }

@@ -1,0 +1,311 @@
+//! What statements do to rows.
+//!
+//! ```text
+//!   UPDATE kv SET v = 1 WHERE v = 0      the snapshot shows kv/1 = 0: wanted ── its lock is another's: wait
+//!                                        the other one commits kv/1 = 7 ── asked again: passed over, and locked all the same
+//! ```
+//!
+//! A statement sees the tuples of its snapshot (its own at read committed, that of the first statement above), then locks the last tuple
+//! of that life: after whoever holds it has ended, and if it is another tuple by then, at read committed the condition is asked again,
+//! above the transaction is refused. INSERT looks at what is there, not at the snapshot.
+
+use super::Engine;
+use super::queue::Want;
+use super::tuple::{Sight, Tuple};
+use crate::operation::ReadOrigin;
+use skew_check::Version;
+use skew_history::{KeyId, RowStrength, SessionId, StatementKind};
+use skew_sql::{Fit, Fits, Row, RowKey};
+use skew_value::{SqlError, SqlState};
+
+/// What is told of a look at a row.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct EngineRead {
+    pub(crate) kind: StatementKind,
+    pub(crate) key: KeyId,
+    pub(crate) source: ReadOrigin,
+    pub(crate) value: Option<Row>,
+    /// The row was there and did not qualify.
+    pub(crate) passed: bool,
+    /// The statement had to wait before it looked.
+    pub(crate) waited: bool,
+}
+
+/// What came of a row that a statement seeks, or of a key that has to be free.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Sought {
+    /// There is none, or it is left alone.
+    Passed(EngineRead),
+    /// It is locked; where a key had to be free, it is taken.
+    Locked(EngineRead, Row),
+}
+
+/// Why there is no answer.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum NotNow {
+    /// Somebody else has it.
+    Wait,
+    /// The server refuses.
+    Refused(SqlError),
+}
+
+/// How what is there is locked before a key is written.
+pub(super) fn strength_of(want: Want) -> Option<RowStrength> {
+    match want {
+        Want::Row { strength, .. } => Some(strength),
+        Want::Free { locks } => locks.then_some(RowStrength::NoKeyUpdate),
+        Want::Write => Some(RowStrength::Update),
+    }
+}
+
+/// Whether a statement of this kind only holds on to a row's key.
+fn is_key_share(kind: StatementKind) -> bool {
+    matches!(kind, StatementKind::ForKeyShare | StatementKind::ForeignKey)
+}
+
+fn concurrent(what: &str) -> NotNow {
+    let message = format!("could not serialize access due to concurrent {what}");
+    NotNow::Refused(SqlError::new(SqlState("40001"), message))
+}
+
+fn read_of(kind: StatementKind, key: KeyId, tuple: &Tuple) -> EngineRead {
+    let (source, value) = (ReadOrigin::Version(tuple.by.version), Some(tuple.row.clone()));
+    EngineRead { kind, key, source, value, passed: false, waited: false }
+}
+
+fn absent(kind: StatementKind, key: KeyId, version: Version) -> EngineRead {
+    let source = ReadOrigin::Version(version);
+    EngineRead { kind, key, source, value: None, passed: false, waited: false }
+}
+
+impl Engine {
+    /// A key is looked at for the first time, with its initial row.
+    pub(crate) fn meet(&mut self, key: KeyId, initial: Option<&Row>) {
+        self.tuples.meet(key, initial);
+    }
+
+    /// Whether a key was looked at.
+    pub(crate) fn knows(&self, key: KeyId) -> bool {
+        self.tuples.knows(key)
+    }
+
+    /// A plain read.
+    pub(crate) fn select(&mut self, session: SessionId, key: KeyId) -> EngineRead {
+        let sight = self.sight(session);
+        let visible = self.tuples.visible(sight, key);
+        match visible.last() {
+            Some(&place) => read_of(StatementKind::Select, key, &self.tuples.of(key)[place]),
+            None => absent(StatementKind::Select, key, self.tuples.absence(sight, key)),
+        }
+    }
+
+    /// The row as it stands, committed.
+    pub(crate) fn latest(&self, key: KeyId) -> Option<Row> {
+        self.tuples.latest(key).map(|tuple| tuple.row.clone())
+    }
+
+    /// The same, if it is not what the snapshot of a transaction above read committed shows.
+    pub(crate) fn unseen(&mut self, session: SessionId, key: KeyId) -> Option<Row> {
+        if !self.is_repeatable(session) {
+            return None;
+        }
+        let sight = self.sight(session);
+        let row = self.latest(key)?;
+        let seen = self.tuples.visible(sight, key);
+        (!seen.iter().any(|&place| self.tuples.of(key)[place].row == row)).then_some(row)
+    }
+
+    /// A change that a transaction may not see and would have to lock.
+    pub(crate) fn refusal_of_unseen() -> SqlError {
+        SqlError::new(SqlState("40001"), "could not serialize access due to concurrent update")
+    }
+
+    /// Looks whether a statement wants a row: what is told of it if it does not.
+    pub(crate) fn look(
+        &mut self,
+        session: SessionId,
+        kind: StatementKind,
+        (key, row_key): (KeyId, &RowKey),
+        fits: &mut Fits<'_>,
+    ) -> Option<EngineRead> {
+        let sight = self.sight(session);
+        let Some(first) = self.first(sight, key) else {
+            return Some(absent(kind, key, self.tuples.absence(sight, key)));
+        };
+        let tuple = &self.tuples.of(key)[first];
+        match fits(row_key, &tuple.row) {
+            Fit::Yes => None,
+            _ => Some(EngineRead { passed: true, ..read_of(kind, key, tuple) }),
+        }
+    }
+
+    /// The tuple that a statement which seeks looks at.
+    fn first(&self, sight: Sight, key: KeyId) -> Option<usize> {
+        self.tuples.visible(sight, key).last().copied()
+    }
+
+    /// Whether who seeks a row would have to wait for it.
+    pub(crate) fn seek_would_wait(&mut self, session: SessionId, kind: StatementKind, key: KeyId) -> bool {
+        let sight = self.sight(session);
+        let Some(first) = self.first(sight, key) else { return false };
+        let want = Want::Row { life: self.tuples.of(key)[first].life, strength: RowStrength::of(kind) };
+        self.would_wait(session, key, want)
+    }
+
+    /// Seeks a row and locks it if it fits.
+    pub(crate) fn seek(
+        &mut self,
+        session: SessionId,
+        kind: StatementKind,
+        (key, row_key): (KeyId, &RowKey),
+        fits: &mut Fits<'_>,
+    ) -> Result<Sought, NotNow> {
+        if let Some(passed) = self.look(session, kind, (key, row_key), fits) {
+            return Ok(Sought::Passed(passed));
+        }
+        let (sight, repeatable) = (self.sight(session), self.is_repeatable(session));
+        let first = self.first(sight, key).unwrap_or_default();
+        let tuple = &self.tuples.of(key)[first];
+        let life = tuple.life;
+        // What has changed since is refused at once, whoever has it now.
+        if let Some(end) = tuple.end.filter(|end| repeatable && !end.by.is_open())
+            && (!is_key_share(kind) || end.deletes)
+        {
+            return Err(concurrent(if end.deletes { "delete" } else { "update" }));
+        }
+        let strength = RowStrength::of(kind);
+        self.pass(session, key, Want::Row { life, strength })?;
+        let last = self.tuples.last_of(key, life).unwrap_or(first);
+        let found = self.found(session, kind, (key, row_key), (first, last), fits);
+        self.stop_waiting(session);
+        found
+    }
+
+    /// What is found of a row that nobody else has any more.
+    fn found(
+        &mut self,
+        session: SessionId,
+        kind: StatementKind,
+        (key, row_key): (KeyId, &RowKey),
+        (first, last): (usize, usize),
+        fits: &mut Fits<'_>,
+    ) -> Result<Sought, NotNow> {
+        let (repeatable, statement) = (self.is_repeatable(session), self.statement(session));
+        let tuple = self.tuples.of(key)[last].clone();
+        if let Some(end) = tuple.end.filter(|end| end.deletes) {
+            // Nobody looks for another row with its key.
+            if repeatable {
+                return Err(concurrent("delete"));
+            }
+            let gone = match end.by.version {
+                Version::Of(by) if self.tuples.left_another(key, end.by.version) => ReadOrigin::Gone(by),
+                version => ReadOrigin::Version(version),
+            };
+            return Ok(Sought::Passed(EngineRead { source: gone, ..absent(kind, key, end.by.version) }));
+        }
+        let is_changed = last != first && !is_key_share(kind);
+        if is_changed && repeatable {
+            return Err(concurrent("update"));
+        }
+        self.queues.hold(session, key, tuple.life, RowStrength::of(kind), statement);
+        // Who only holds on to the key waits for nobody who leaves it alone, and has the row that it sees.
+        let tuple = if is_key_share(kind) { self.tuples.of(key)[first].clone() } else { tuple };
+        let read = read_of(kind, key, &tuple);
+        if is_changed && fits(row_key, &tuple.row) != Fit::Yes {
+            return Ok(Sought::Passed(EngineRead { passed: true, waited: true, ..read }));
+        }
+        Ok(Sought::Locked(read, tuple.row))
+    }
+
+    /// The check that a key is free, after nobody is about to change what is there any more; with ON CONFLICT it may decide what becomes of a
+    /// row that is there.
+    pub(crate) fn check(&mut self, session: SessionId, key: KeyId, decides: bool) -> Result<Sought, NotNow> {
+        let repeatable = self.is_repeatable(session);
+        let Some(transaction) = self.open.get(&session) else { return Err(NotNow::Wait) };
+        let (id, statement) = (transaction.id, transaction.statement);
+        let is_upsert = decides && transaction.kind == StatementKind::Upsert;
+        let locks = is_upsert && !transaction.ignores;
+        let kind = if is_upsert { StatementKind::Upsert } else { StatementKind::Insert };
+        let sight = if repeatable { self.sight(session) } else { Sight { id, commits: self.commits } };
+        self.pass(session, key, Want::Free { locks })?;
+        let last = self.tuples.of(key).len().checked_sub(1);
+        let last = last.filter(|&last| !self.tuples.of(key)[last].is_deleted());
+        let found = match last {
+            None => {
+                let known = Sight { id, commits: self.commits };
+                let read = absent(kind, key, self.tuples.absence(known, key));
+                self.claim(session, key);
+                Ok(Sought::Passed(read))
+            }
+            Some(last) if is_upsert && repeatable && !self.tuples.visible(sight, key).contains(&last) => {
+                Err(concurrent("update"))
+            }
+            Some(last) => {
+                let tuple = self.tuples.of(key)[last].clone();
+                if is_upsert {
+                    self.give_up_claims(session);
+                }
+                if locks {
+                    self.queues.hold(session, key, tuple.life, RowStrength::NoKeyUpdate, statement);
+                }
+                Ok(Sought::Locked(read_of(kind, key, &tuple), tuple.row))
+            }
+        };
+        self.stop_waiting(session);
+        found
+    }
+
+    /// Waits until nobody is about to change a row that an entry of a unique index leads to.
+    pub(crate) fn await_change(&mut self, session: SessionId, key: KeyId) -> Result<(), NotNow> {
+        self.pass(session, key, Want::Free { locks: false })?;
+        self.stop_waiting(session);
+        Ok(())
+    }
+
+    /// A row is about to be inserted.
+    fn claim(&mut self, session: SessionId, key: KeyId) {
+        let Some(transaction) = self.open.get_mut(&session) else { return };
+        let life = self.tuples.claim(key, transaction.id, transaction.statement);
+        transaction.touch(key);
+        self.queues.hold(session, key, life, RowStrength::Update, transaction.statement);
+    }
+
+    /// The row is not inserted after all, since another of its keys is taken: the others are free again.
+    fn give_up_claims(&mut self, session: SessionId) {
+        let Some(transaction) = self.open.get(&session) else { return };
+        let given_up = self.tuples.give_up_claims(&transaction.touched, transaction.id, transaction.statement);
+        self.queues.give_up(session, &given_up);
+        self.wake_all(given_up.into_iter().map(|(key, _)| key).collect());
+    }
+
+    /// Writes under a key that nobody else has.
+    pub(crate) fn write(&mut self, session: SessionId, key: KeyId, value: Option<Row>) -> Result<(), NotNow> {
+        let is_held = self.queues.holds(session, key);
+        // What a statement changes it has locked, but for entries of indexes and keys that it moves.
+        if !is_held {
+            self.pass(session, key, Want::Write)?;
+        }
+        let Some(transaction) = self.open.get_mut(&session) else { return Ok(()) };
+        let (id, statement) = (transaction.id, transaction.statement);
+        transaction.touch(key);
+        match self.tuples.standing(key) {
+            // Whoever wants it waits for that.
+            Some(last) if !is_held => {
+                let life = last.life;
+                self.queues.hold(session, key, life, RowStrength::Update, statement);
+            }
+            None if value.is_some() => self.claim(session, key),
+            _ => {}
+        }
+        self.tuples.write(key, id, statement, value);
+        self.stop_waiting(session);
+        Ok(())
+    }
+
+    /// Whether the place of a row is taken by this transaction, and it is not written yet.
+    pub(crate) fn is_claimed(&self, session: SessionId, key: KeyId) -> bool {
+        let own = self.open.get(&session).map(|transaction| transaction.id);
+        let is_own = |tuple: &Tuple| own.is_some_and(|own| tuple.by.version == Version::Of(own)) && tuple.claimed;
+        self.tuples.of(key).iter().any(is_own)
+    }
+}
