@@ -18,7 +18,7 @@ from measure import ROOT, Session
 SHARED = Path(os.environ.get("SKEW_SHARED", ROOT.parent / "shared"))
 CLIENTS = Path(os.environ.get("SKEW_CLIENTS", ROOT / "target" / "clients"))
 PAPERS = "eventual,causal,prefix,psi,snapshot,serializable"
-POSTGRESQL = "rc,rr,lowest"
+POSTGRESQL = "rc,rr,lowest,postgres:read-committed,postgres:repeatable-read"
 RAISED = """snapshot(enroll)
 serializable(add_course, add_course)
 serializable(add_student, add_student)

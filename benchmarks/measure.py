@@ -180,11 +180,11 @@ class Session:
             (self.say if keeps(line) else self.note)(line.rstrip())
         return process.wait()
 
-    def test(self, package, binary, tests, environment, keeps):
+    def test(self, package, binary, tests, environment, keeps, threads=1):
         """Runs tests of a package in their long form, shows and archives the lines with one of the words of `keeps`, and gives their exit code."""
-        command = ["cargo", "test", "--quiet", "-p", package, "--test", binary, tests, "--", "--nocapture", "--test-threads=1"]
+        command = ["cargo", "test", "--quiet", "-p", package, "--test", binary, tests, "--", "--nocapture", f"--test-threads={threads}"]
         if "SKEW_TESTS" in os.environ:  # a folder with test binaries that are built
-            command = [str(Path(os.environ["SKEW_TESTS"]) / binary), tests, "--nocapture", "--test-threads=1"]
+            command = [str(Path(os.environ["SKEW_TESTS"]) / binary), tests, "--nocapture", f"--test-threads={threads}"]
         settings = " ".join(f"{name}={value}" for name, value in environment.items())
         self.say(f"$ {settings} {self.shown(command)}")
         return self.follow(command, environment, lambda line: any(word in line for word in keeps))

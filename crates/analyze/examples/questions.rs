@@ -4,14 +4,15 @@
 //! cargo run --release -p skew-analyze --example questions -- PROGRAM LEVEL,… LONGEST FOLDER
 //! ```
 //!
-//! A level is one of PostgreSQL's (`rc`, `rr`, `lowest` for the level that each procedure needs), one of the papers', or the file of a
-//! specification. At the papers' levels these are asked: cycles of 2, 3 and 4, the questions of the inductive proof, and paths of 2 up to LONGEST
+//! A level is one of PostgreSQL's (by templates `rc`, `rr`, `lowest` for the level that each procedure needs; by instances
+//! `postgres:read-committed`, `postgres:repeatable-read`), one of the papers', or the file of a specification. Of instances these are asked: cycles of 2, 3 and 4, the questions of the inductive proof, and paths of 2 up to LONGEST
 //! dependencies. Each question is a line: processor seconds, the level, what was asked, what was answered, and the file in FOLDER that has it as
 //! a text in SMT-LIB, or `-`.
 
 use skew_analyze::anode::{BoundedAnalysis, BoundedQuestion, QuestionOutcome, Specification};
 use skew_analyze::{Level, Robustness, RobustnessAnalysis, Transactions, UnfoldOptions};
 use skew_check::Budget;
+use skew_history::EngineLevel;
 use skew_program::Program;
 use std::error::Error;
 use std::io::Write;
@@ -20,6 +21,9 @@ use std::time::{Duration, Instant};
 
 /// Steps of the solver for one question.
 const STEPS: u64 = 2_000_000_000;
+
+/// Paths at PostgreSQL's levels are no longer than this: nothing is proved by them there that induction does not prove.
+const LONGEST_IN_TIME: usize = 3;
 
 /// A question is asked again until its answers have taken this long together.
 const LONG_ENOUGH: Duration = Duration::from_millis(100);
@@ -84,7 +88,9 @@ fn questions(analysis: &BoundedAnalysis, longest: usize) -> Vec<(String, Bounded
 
 /// The questions about a few instances.
 fn instances(transactions: &Transactions, level: &str, longest: usize, folder: &Path) -> Result<(), Box<dyn Error>> {
-    let (name, specification) = match Specification::level(level) {
+    let engine = EngineLevel::ALL.into_iter().find(|known| known.name() == level).and_then(Specification::of_engine);
+    let longest = if engine.is_some() { longest.min(LONGEST_IN_TIME) } else { longest };
+    let (name, specification) = match Specification::level(level).or(engine) {
         Some(known) => (level.to_owned(), known),
         None => {
             let name = Path::new(level).file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -100,7 +106,7 @@ fn instances(transactions: &Transactions, level: &str, longest: usize, folder: &
             QuestionOutcome::None => "none",
             QuestionOutcome::Unknown(_) | QuestionOutcome::Disputed(_) => "unknown",
         };
-        let file = folder.join(format!("{name}-{}.smt2", question.replace(' ', "-")));
+        let file = folder.join(format!("{name}-{question}.smt2").replace([' ', ':'], "-"));
         std::fs::write(&file, analysis.text(&asked))?;
         told(time, [&name, &question, answer, &file.to_string_lossy()])?;
     }

@@ -131,6 +131,23 @@ impl RowEffect {
         RowEffect { happens, looking: Looking::Latest, ..entry.writing(existence()) }
     }
 
+    /// Whether this is what a statement is told the count of: rows that it changes, not those of indexes, parents and children.
+    pub(crate) fn changes_rows(&self) -> bool {
+        let is_own = matches!(self.looking, Looking::Statement | Looking::Inserting) && !self.at_commit;
+        is_own && !self.writes.is_empty() && !self.table.contains('@')
+    }
+
+    /// Whether it is a look of the statement at other rows than those that it changes. A foreign key looks, too, and an error is all that it does.
+    pub(crate) fn decides(&self) -> bool {
+        let is_key = self.table.contains('@') || self.lock == LockStrength::KeyShare || self.at_commit;
+        self.looking == Looking::Statement && self.writes.is_empty() && !is_key
+    }
+
+    /// Whether it is a look that ON CONFLICT takes.
+    pub(crate) fn is_forgotten(&self) -> bool {
+        self.looking == Looking::Forgotten && self.writes.is_empty()
+    }
+
     fn writing(self, writes: BTreeSet<String>) -> RowEffect {
         RowEffect { writes, ..self }
     }
@@ -156,7 +173,7 @@ impl Effects<'_> {
             return vec![Vec::new()];
         };
         match &touch.kind {
-            TouchKind::Read => vec![self.found(touch, &table)],
+            TouchKind::Read => vec![self.read(touch, &table)],
             TouchKind::Share if purpose == Some(Purpose::ReadForKeyShare) => vec![self.key_share(touch, &table)],
             TouchKind::Share | TouchKind::Lock => {
                 let lock = if touch.kind == TouchKind::Share { LockStrength::Share } else { LockStrength::Update };
@@ -184,6 +201,20 @@ impl Effects<'_> {
         let several = found.iter().filter(|effect| effect.table == touch.table).count() > 1;
         let first = if several { found.clone() } else { Vec::new() };
         first.into_iter().chain(found.into_iter().map(locked)).collect()
+    }
+
+    /// The same where it only looks. Of a row that is found by a unique index, its entry tells whether it is there and what stands in the
+    /// columns of the index: whoever changes that changes the entry.
+    fn read(&self, touch: &TableTouch, table: &Table) -> Vec<RowEffect> {
+        let mut effects = self.found(touch, table);
+        if let RowsTouched::Keys { index: Some(index), .. } = &touch.rows {
+            let columns = columns_of(table, index);
+            for effect in effects.iter_mut().filter(|effect| effect.table == touch.table) {
+                effect.reads.retain(|column| column != EXISTENCE && !columns.contains(column));
+            }
+            effects.retain(|effect| !effect.reads.is_empty());
+        }
+        effects
     }
 
     /// The rows that a statement looks for, as reads; rows of the table itself come last.

@@ -63,6 +63,11 @@ impl LiveVariables {
         self.live.get(step).is_some_and(|live| live.contains(&slot))
     }
 
+    /// Whether a loop begins with a step.
+    pub(crate) fn begins_loop(&self, step: usize) -> bool {
+        self.loops.contains_key(&step)
+    }
+
     /// The variables that matter and may have any value when a step begins, because a loop begins with it.
     pub(crate) fn any_value(&self, step: usize) -> impl Iterator<Item = usize> + '_ {
         self.loops.get(&step).into_iter().flatten().copied()

@@ -455,6 +455,9 @@ impl SplitSearch<'_, '_> {
     }
 }
 
+/// What nobody watches at a node: a pair that a cycle can begin with, and one that it can end with.
+type UnwatchedEnds = (Option<(OperationAt, OperationAt)>, Option<(OperationAt, OperationAt)>);
+
 /// The graph of instances.
 impl SplitSearch<'_, '_> {
     /// Whether the levels of the first, a second and a last leave room for a cycle, or PostgreSQL does not know of what it begins or ends with.
@@ -555,18 +558,28 @@ impl SplitSearch<'_, '_> {
 
     /// The shortest way from a second to a last.
     fn walk(&self) -> Option<SplitFound> {
+        let unwatched: Vec<UnwatchedEnds> = self.nodes.iter().map(|node| self.unwatched(node)).collect();
         let starts: Vec<usize> =
             (0..self.nodes.len()).filter(|&number| !self.nodes[number].second.is_empty()).collect();
-        starts.into_iter().find_map(|start| self.walk_from(start))
+        starts.into_iter().find_map(|start| self.walk_from(start, &unwatched))
     }
 
-    fn walk_from(&self, start: usize) -> Option<SplitFound> {
+    /// What PostgreSQL does not watch among that which a cycle can begin and end with at a node.
+    fn unwatched(&self, node: &ChainNode) -> UnwatchedEnds {
+        let second = node.second.iter().find(|(b1, _)| !self.first.watches(*b1)).copied();
+        let is_watched = |(bm, a1): &(OperationAt, OperationAt)| {
+            self.first.is_watched(&self.templates[node.template], *bm, *a1)
+        };
+        (second, node.last.iter().find(|pair| !is_watched(pair)).copied())
+    }
+
+    fn walk_from(&self, start: usize, unwatched: &[UnwatchedEnds]) -> Option<SplitFound> {
         let mut before: Vec<Option<(usize, OperationAt, OperationAt)>> = vec![None; self.nodes.len()];
         let mut queue = VecDeque::from([start]);
         while let Some(number) = queue.pop_front() {
             for &(next, from, to) in &self.edges[number] {
                 let node = &self.nodes[next];
-                if let Some(ends) = self.ends(start, next) {
+                if let Some(ends) = self.ends(start, next, unwatched) {
                     return Some(self.told(start, number, (next, from, to), ends, &before));
                 }
                 if node.between && next != start && before[next].is_none() {
@@ -578,11 +591,22 @@ impl SplitSearch<'_, '_> {
         None
     }
 
-    /// What a cycle from a second to a last can begin and end with.
-    fn ends(&self, start: usize, end: usize) -> Option<[(OperationAt, OperationAt); 2]> {
-        let (start, end) = (&self.nodes[start], &self.nodes[end]);
-        let mut pairs = start.second.iter().flat_map(|second| end.last.iter().map(move |last| [*second, *last]));
-        pairs.find(|[second, last]| self.levels_allow(start, second.0, end, *last))
+    /// What a cycle from a second to a last can begin and end with: anything where their levels leave room, else what nobody watches.
+    fn ends(
+        &self,
+        start: usize,
+        end: usize,
+        unwatched: &[UnwatchedEnds],
+    ) -> Option<[(OperationAt, OperationAt); 2]> {
+        let (second, last) = (self.nodes[start].second.first()?, self.nodes[end].last.first()?);
+        if levels_allow(self.first.level, self.nodes[start].level, self.nodes[end].level) {
+            return Some([*second, *last]);
+        }
+        match (unwatched[start].0, unwatched[end].1) {
+            (Some(second), _) => Some([second, *last]),
+            (None, Some(last)) => Some([*second, last]),
+            (None, None) => None,
+        }
     }
 
     fn told(

@@ -5,6 +5,7 @@
 //!   WHILE, LOOP, REPEAT, FOR        0, 1 and 2 rounds; what a loop sets has any value where a round begins (`live`)
 //!   UPDATE … WHERE key AND more     it fits; or it does not: the read stays, the write goes
 //!   UPDATE … WHERE key              the same where rows come and go; where they do not, a row is there for all or for nobody, which `search` decides
+//!   IF ROW_COUNT() = 0, NOT FOUND   only where the change by key before it went so
 //!   SELECT … INTO c                 c is what was read; or, where no row was found, what c was before
 //!   INSERT … ON CONFLICT            both ways
 //!   a foreign key that is deferred  looks at its parent behind the last statement
@@ -202,6 +203,8 @@ struct OpenPath {
     template: Template,
     /// What the commit does.
     at_commit: Vec<Chunk>,
+    /// Variables that hold how many rows a change touched, and whether there was one; 0 is the last change.
+    counts: BTreeMap<usize, bool>,
 }
 
 struct Paths<'a> {
@@ -225,7 +228,8 @@ impl Paths<'_> {
             chunks: Vec::new(),
         };
         let (variables, rounds, at_commit) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-        let mut path = OpenPath { at: 0, variables, rounds, fresh: 0, template, at_commit };
+        let counts = BTreeMap::new();
+        let mut path = OpenPath { at: 0, variables, rounds, fresh: 0, template, at_commit, counts };
         for (slot, _) in &self.procedure.given {
             let term = path.free();
             path.variables.insert(*slot, term);
@@ -245,6 +249,9 @@ impl Paths<'_> {
                 return Err(TooMany(format!("{} has more than {MOST_PATHS} paths", self.procedure.name)));
             }
             self.live.any_value(path.at).for_each(|slot| path.set_to_any(slot));
+            if self.live.begins_loop(path.at) {
+                path.counts.clear();
+            }
             match self.procedure.steps.get(path.at) {
                 None => self.close(path),
                 Some(step) if step.action == FlowAction::End => self.close(path),
@@ -266,12 +273,16 @@ impl Paths<'_> {
         let mut paths = Vec::new();
         for way in &step.ways {
             let mut started = path.clone();
+            if !matches!(step.action, FlowAction::Branch(_)) && (!way.is_empty() || step.action == FlowAction::Run) {
+                started.counts.remove(&0);
+            }
             started.template.chunks.push(Chunk { step: path.at, operations: Vec::new(), at_commit: false });
             let mut variants = vec![(started, None)];
             for effect in way.iter().filter(|effect| !effect.at_commit) {
                 variants = variants.into_iter().flat_map(|(one, row)| self.effect(effect, one, row)).collect();
             }
             for (mut variant, row) in variants {
+                variant.counted(step, way);
                 variant.split_reads();
                 if !self.options.atomic {
                     variant.split_updates();
@@ -309,23 +320,33 @@ impl Paths<'_> {
         path.at += 1;
         match &step.action {
             FlowAction::Run | FlowAction::End => paths.push(path),
-            FlowAction::Into(slots) => self.into(step, slots, row, path, paths),
+            FlowAction::Into(slots) => {
+                path.count_into(step, slots);
+                self.into(step, slots, row, path, paths);
+            }
             FlowAction::Clear(slot) => {
                 path.variables.remove(slot);
+                path.counts.remove(slot);
                 paths.push(path);
             }
             FlowAction::Count(slot) => {
                 path.set_to_any(*slot);
+                match path.counts.get(&0).copied() {
+                    Some(count) => path.counts.insert(*slot, count),
+                    None => path.counts.remove(slot),
+                };
                 paths.push(path);
             }
             FlowAction::Branch(otherwise) => {
-                paths.extend(path.clone().jump(here, *otherwise));
-                paths.push(path);
+                let (may_hold, may_fail) = path.tests(step);
+                paths.extend(may_fail.then(|| path.clone().jump(here, *otherwise)).flatten());
+                paths.extend(may_hold.then_some(path));
             }
             FlowAction::Jump(to) => paths.extend(path.jump(here, *to)),
             FlowAction::Next(slots, done) => {
                 paths.extend(path.clone().jump(here, *done));
                 slots.clone().for_each(|slot| path.set_to_any(slot));
+                path.counts.retain(|slot, _| *slot != 0 && !slots.contains(slot));
                 paths.push(path);
             }
             FlowAction::Abort => {}
@@ -447,23 +468,31 @@ impl Paths<'_> {
 
     fn happening(&self, effect: &RowEffect, operation: RowOperation, path: OpenPath) -> Vec<OpenPath> {
         let does = operation.writes != 0 || operation.lock != LockStrength::None;
+        let touches = |path: OpenPath, count: Option<bool>| match effect.changes_rows() {
+            true => path.touching(count),
+            false => path,
+        };
         let Some(row) = operation.row.filter(|_| does && effect.happens != Happens::Always) else {
-            return vec![path.with(operation)];
+            let count = operation.row.map(|_| true);
+            return vec![touches(path.with(operation), count)];
         };
         let only_read = RowOperation { writes: 0, lock: LockStrength::None, ..operation.clone() };
         let mut paths = Vec::new();
         let by_other_key = matches!(path.template.terms[row], TermNode::Row(_, key, _) if key != 0);
         if by_other_key || self.vocabulary.unstable.contains(&effect.table) {
-            paths.push(path.clone().with(only_read));
-            paths.push(path.with(operation));
+            paths.push(touches(path.clone().with(only_read), Some(false)));
+            paths.push(touches(path.with(operation), Some(true)));
             return paths;
         }
         let mut there = path;
         self.is_optional(&effect.table, row, &mut there.template);
+        // Where nothing but its absence keeps a row from being touched, this is the path of both.
+        let mut is_touched = !there.template.optional.contains(&row);
         if effect.happens == Happens::IfFits {
-            paths.push(there.clone().with(only_read));
+            is_touched = true;
+            paths.push(touches(there.clone().with(only_read), Some(false)));
         }
-        paths.push(there.with(operation));
+        paths.push(touches(there.with(operation), is_touched.then_some(true)));
         paths
     }
 
@@ -535,6 +564,54 @@ impl OpenPath {
             chunk.operations.push(operation);
         }
         self
+    }
+
+    /// The last change touched a row, or none, or that is not known.
+    fn touching(mut self, count: Option<bool>) -> OpenPath {
+        match count {
+            Some(count) => self.counts.insert(0, count),
+            None => self.counts.remove(&0),
+        };
+        self
+    }
+
+    /// What is known of the count after a statement that went one of its ways: ON CONFLICT DO NOTHING has touched nothing. Of several rows, and where
+    /// rows of another table decide, nothing is known.
+    fn counted(&mut self, step: &TransactionStep, way: &[RowEffect]) {
+        if matches!(step.action, FlowAction::Branch(_)) {
+            return;
+        }
+        let changes = way.iter().filter(|effect| effect.changes_rows() || effect.decides()).count();
+        let is_skipped = step.ways.len() == 2 && !way.is_empty() && way.iter().all(RowEffect::is_forgotten);
+        if is_skipped {
+            self.counts.insert(0, false);
+        } else if changes != 1 && !way.is_empty() {
+            self.counts.remove(&0);
+        }
+    }
+
+    /// SET n = ROW_COUNT(), and whatever else goes into variables; a query may tell whether it found something.
+    fn count_into(&mut self, step: &TransactionStep, slots: &[usize]) {
+        let last = self.counts.get(&0).copied();
+        for (slot, output) in slots.iter().zip(&step.outputs) {
+            match last.filter(|_| *output == ValueOrigin::Variable(0)) {
+                Some(count) => self.counts.insert(*slot, count),
+                None => self.counts.remove(slot),
+            };
+        }
+        self.counts.remove(&0);
+    }
+
+    /// Whether a condition can be true, and whether it can be something else, by what is known of counts.
+    fn tests(&self, step: &TransactionStep) -> (bool, bool) {
+        let known = |slots: &[usize], wanted: bool| {
+            let said: Vec<bool> = slots.iter().filter_map(|slot| self.counts.get(slot)).map(|one| *one == wanted).collect();
+            (said.contains(&false), said.len() == slots.len() && said.iter().all(|one| *one))
+        };
+        let (zero, not_zero) = (known(&step.tested.zero, false), known(&step.tested.not_zero, true));
+        let is_about_counts = !step.tested.zero.is_empty() || !step.tested.not_zero.is_empty();
+        let always = is_about_counts && step.tested.exact && zero.1 && not_zero.1;
+        (!(zero.0 || not_zero.0), !always)
     }
 
     /// Goes on elsewhere; backwards only so often.

@@ -40,6 +40,8 @@ impl ProgramFile {
         clock: Moment,
         levels: &[IsolationLevel],
     ) -> Result<ProgramFile, Complaint> {
+        // Some editors begin files with a mark.
+        let text = text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned);
         let asks =
             |engine: Engine| levels.iter().filter_map(|level| level.of_engine()).any(|one| one.engine() == engine);
         let is_for_both = asks(Engine::Mysql) && asks(Engine::Postgres) && skew_program::dialect_of(&text).is_none();

@@ -8,6 +8,7 @@
 use skew_explore::{Beat, BeatKind, Place};
 use skew_history::Engine;
 use skew_program::{Heard, Spoken, TextRows};
+use skew_value::Place as TextPlace;
 use skew_view::Palette;
 use skew_view::terminals::{TerminalLine, TerminalText, terminals};
 use skew_view::words::enumeration;
@@ -38,6 +39,16 @@ pub(crate) struct TypedStatement {
     pub(crate) sql: String,
     /// What it is answered.
     pub(crate) heard: Heard,
+    /// Where it stands in the file; nothing for what begins and ends a transaction.
+    pub(crate) place: Option<TextPlace>,
+}
+
+/// Something that happens in a terminal.
+pub(crate) enum TypedMoment {
+    /// This statement is sent, by its number.
+    Sent(usize),
+    /// This is told of it: that it waits, or what comes back.
+    Told(usize, String),
 }
 
 /// What happens to a statement.
@@ -76,6 +87,21 @@ impl Typed {
         typed
     }
 
+    /// Transactions as a whole, one after the other: the session of each, and what it said, from BEGIN to its end.
+    pub(crate) fn whole(sessions: Vec<String>, transactions: &[(usize, &[Spoken])]) -> Typed {
+        let mut typed = Typed { engine: Engine::Postgres, sessions, statements: Vec::new(), happenings: Vec::new() };
+        for (session, spoken) in transactions {
+            let last = spoken.len().saturating_sub(1);
+            for (number, one) in spoken.iter().enumerate().skip(1) {
+                let (sql, heard, place) = (one.text.clone(), one.heard.clone(), (number < last).then_some(one.place));
+                typed.happenings.push((typed.statements.len(), TypedKind::Sent));
+                typed.happenings.push((typed.statements.len(), TypedKind::Answered));
+                typed.statements.push(TypedStatement { session: *session, sql, heard, place });
+            }
+        }
+        typed
+    }
+
     fn add(
         &mut self,
         beat: &Beat,
@@ -94,7 +120,7 @@ impl Typed {
         if is_new {
             known.insert((beat.place, 0), self.statements.len());
             for sql in &call.opening {
-                self.statements.push(TypedStatement { session, sql: sql.clone(), heard: Heard::Done });
+                self.statements.push(TypedStatement { session, sql: sql.clone(), heard: Heard::Done, place: None });
                 self.happenings.push((self.statements.len() - 1, TypedKind::Sent));
             }
         }
@@ -102,7 +128,8 @@ impl Typed {
         let place = *known.entry((beat.place, number)).or_insert(self.statements.len());
         if place == self.statements.len() {
             let (sql, heard) = (spoken.text.clone(), spoken.heard.clone());
-            self.statements.push(TypedStatement { session, sql, heard });
+            let place = beat.statement.map(|_| spoken.place);
+            self.statements.push(TypedStatement { session, sql, heard, place });
         }
         let kind = match &beat.kind {
             BeatKind::Sent => TypedKind::Sent,
@@ -121,28 +148,82 @@ impl Typed {
 
     /// The terminals side by side.
     pub(crate) fn shown(&self, palette: Palette) -> String {
-        let mut lines = Vec::new();
+        let line = |moment: TypedMoment| match moment {
+            TypedMoment::Sent(number) => {
+                let TypedStatement { session, sql, .. } = &self.statements[number];
+                TerminalLine { column: *session, text: TerminalText::Typed(sql.clone()) }
+            }
+            TypedMoment::Told(number, words) => {
+                TerminalLine { column: self.statements[number].session, text: TerminalText::Remark(words) }
+            }
+        };
+        let lines: Vec<TerminalLine> = self.moments().into_iter().map(line).collect();
+        terminals(&self.sessions, &lines, palette)
+    }
+
+    /// Everything that happens, in its order.
+    pub(crate) fn moments(&self) -> Vec<TypedMoment> {
+        let mut moments = Vec::new();
         let mut waiting = vec![false; self.statements.len()];
         for (place, kind) in &self.happenings {
-            let statement = &self.statements[*place];
-            let text = match kind {
-                TypedKind::Sent => TerminalText::Typed(statement.sql.clone()),
+            moments.extend(match kind {
+                TypedKind::Sent => Some(TypedMoment::Sent(*place)),
                 TypedKind::Waits(whom) => {
                     waiting[*place] = true;
                     let names: Vec<&str> = whom.iter().map(|it| self.sessions[*it].as_str()).collect();
-                    TerminalText::Remark(match names.is_empty() {
+                    let words = match names.is_empty() {
                         true => "is slow".to_owned(),
                         false => format!("waits for {}", enumeration(&names)),
-                    })
+                    };
+                    Some(TypedMoment::Told(*place, words))
                 }
-                TypedKind::Answered => match self.answer(&statement.heard, waiting[*place]) {
-                    Some(words) => TerminalText::Remark(words),
-                    None => continue,
-                },
-            };
-            lines.push(TerminalLine { column: statement.session, text });
+                TypedKind::Answered => {
+                    let words = self.answer(&self.statements[*place].heard, waiting[*place]);
+                    words.map(|words| TypedMoment::Told(*place, words))
+                }
+            });
         }
-        terminals(&self.sessions, &lines, palette)
+        moments
+    }
+
+    /// The place of a statement among all: a session, and which of its statements that do not begin a transaction.
+    fn numbered(&self, (session, number): (usize, usize)) -> Option<usize> {
+        let own = |place: &usize| self.statements[*place].session == session;
+        let opening = |place: &usize| {
+            self.statements[*place].place.is_none() && (place + 1..self.statements.len()).any(|later| own(&later))
+        };
+        (0..self.statements.len()).filter(own).filter(|place| !opening(place)).nth(number)
+    }
+
+    /// Lets a statement be sent before another one, for whose session it then waits; each is a session, and which of its statements that do not
+    /// begin a transaction. What begins the transaction comes with its first statement.
+    pub(crate) fn send_earlier(&mut self, one: (usize, usize), other: (usize, usize)) {
+        let (Some(from), Some(to)) = (self.numbered(one), self.numbered(other)) else { return };
+        if from <= to {
+            return;
+        }
+        let is_first = one.1 == 0;
+        let moves = |place: &usize| {
+            *place == from || (is_first && (to..from).contains(place) && self.statements[*place].session == one.0)
+        };
+        let moved: Vec<usize> = (0..self.statements.len()).filter(moves).collect();
+        let rest = |range: std::ops::Range<usize>| range.filter(|place| !moved.contains(place));
+        let order: Vec<usize> =
+            rest(0..to).chain(moved.iter().copied()).chain(rest(to..self.statements.len())).collect();
+        let new = |old: usize| order.iter().position(|place| *place == old).unwrap_or(old);
+        let is_moved = |(place, kind): &(usize, TypedKind)| moved.contains(place) && *kind == TypedKind::Sent;
+        let mut happenings: Vec<(usize, TypedKind)> = self.happenings.iter().filter(|one| !is_moved(one)).cloned().collect();
+        let at = happenings.iter().position(|(place, kind)| *place == to && *kind == TypedKind::Sent).unwrap_or(0);
+        let mut sent: Vec<(usize, TypedKind)> = moved.iter().map(|place| (*place, TypedKind::Sent)).collect();
+        sent.push((from, TypedKind::Waits(vec![self.statements[to].session])));
+        happenings.splice(at..at, sent);
+        self.happenings = happenings.into_iter().map(|(place, kind)| (new(place), kind)).collect();
+        self.statements = order.iter().map(|place| self.statements[*place].clone()).collect();
+    }
+
+    /// Whether some statement waits for another session.
+    pub(crate) fn waits(&self) -> bool {
+        self.happenings.iter().any(|(_, kind)| matches!(kind, TypedKind::Waits(whom) if !whom.is_empty()))
     }
 
     /// What comes back, where that is worth a line.

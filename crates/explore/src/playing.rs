@@ -30,6 +30,10 @@ pub struct Movable {
     pub session: usize,
     /// Whether it is in the middle of a transaction.
     pub is_under_way: bool,
+    /// Whether it is in the middle of a statement.
+    pub is_within_statement: bool,
+    /// How many statements its transaction has said that are answered, of a program that remembers them.
+    pub said: usize,
 }
 
 /// Says who takes the next step: a place in the list, which is never empty.
@@ -142,11 +146,13 @@ impl<'p, P: Explorable + ?Sized> Playing<'p, P> {
         let keys = &self.runner.keys;
         let within: Vec<Number> =
             able.iter().copied().filter(|&number| node.is_within_statement(number, keys)).collect();
-        if !within.is_empty() {
+        let is_within_statement = !within.is_empty();
+        if is_within_statement {
             able = within;
         }
         while !able.is_empty() {
-            let movable: Vec<Movable> = able.iter().map(|&number| self.movable(node, number)).collect();
+            let movable = |number: &Number| self.movable(node, *number, is_within_statement);
+            let movable: Vec<Movable> = able.iter().map(movable).collect();
             let number = able.remove(choose(&movable).min(able.len() - 1));
             if let Some((next, _)) = step_of_one_run(&mut self.runner, node, number)? {
                 *node = next;
@@ -157,9 +163,10 @@ impl<'p, P: Explorable + ?Sized> Playing<'p, P> {
         Err(ExploreError::Failed { transaction, message: "every session waits for another one".to_owned() })
     }
 
-    fn movable(&self, node: &ServerNode<P::Left>, number: Number) -> Movable {
+    fn movable(&self, node: &ServerNode<P::Left>, number: Number, is_within_statement: bool) -> Movable {
         let session = self.runner.outline.places[number as usize].session;
-        Movable { session, is_under_way: node.steps.contains(&number) }
+        let said = node.said(number);
+        Movable { session, is_under_way: node.steps.contains(&number), is_within_statement, said }
     }
 
     /// A transaction is over: its session tries again, or goes on with the next call.

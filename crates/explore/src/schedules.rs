@@ -41,6 +41,7 @@ use crate::requests::{Interrupt, Requests};
 use crate::runner::{Node, Runner};
 use crate::server::access::StepAccess;
 use crate::server::database::ServerState;
+use crate::server::gap::Gap;
 use crate::server::outcome::ServerRun;
 use crate::server::told::ToldEnd;
 use crate::server::turn::{Dialogue, Permit, ServerTurn, TurnPoint};
@@ -108,6 +109,11 @@ impl<L> ServerNode<L> {
         commits && self.stands[number as usize] == TurnPoint::End
     }
 
+    /// How many statements of a transaction are answered, of those that it remembers.
+    pub(crate) fn said(&self, number: Number) -> usize {
+        self.dialogues[number as usize].said
+    }
+
     /// Whether a transaction stands in the middle of a statement, and could go on.
     pub(crate) fn is_within_statement(&mut self, number: Number, keys: &Keys) -> bool {
         let has_begun = self.dialogues[number as usize].has_begun;
@@ -129,6 +135,12 @@ impl<L> ServerNode<L> {
         let space = keys.key(want.key).space;
         let matters = |&key: &KeyNumber| keys.key(key).space == space && !dialogue.has_looked_at(key);
         goes_along && !self.over.contains(number) && access.touches.iter().any(matters)
+    }
+
+    /// How much a transaction has heard, and what it has locked or waits for.
+    fn has_taken(&self, number: Number, keys: &Keys) -> ((usize, usize), Vec<KeyNumber>, Vec<Gap>) {
+        let progress = self.dialogues[number as usize].progress();
+        (progress, self.database.touched(number), self.database.touched_gaps(number, keys))
     }
 
     /// Whether the server has refused a transaction.

@@ -41,6 +41,19 @@ impl Collation {
         if name.to_ascii_lowercase().ends_with("_ci") { Collation::Folded } else { Collation::Bytes }
     }
 
+    /// Whether PostgreSQL may have a collation of this name: its own ones, and those of languages and countries, `de-x-icu`, `en_US.utf8`.
+    pub fn is_of_postgres(name: &str) -> bool {
+        let own = ["c", "posix", "default", "ucs_basic", "c.utf8", "c.utf-8"];
+        let is_language = |word: &str| (2..=3).contains(&word.len()) && word.chars().all(|one| one.is_ascii_lowercase());
+        let is_country = |word: &str| word.len() == 2 && word.chars().all(|one| one.is_ascii_uppercase());
+        let locale = name.split(['.', '@']).next().unwrap_or_default();
+        let is_locale = match locale.split_once('_') {
+            Some((language, country)) => is_language(language) && is_country(country),
+            None => false,
+        };
+        own.contains(&name.to_ascii_lowercase().as_str()) || is_locale || name.ends_with("-x-icu")
+    }
+
     /// A text whose bytes compare as this collation compares.
     pub(crate) fn key(self, text: &str) -> Cow<'_, str> {
         match self {
@@ -75,4 +88,19 @@ fn folded(text: &str) -> String {
         }
     }
     key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn postgresql_has_collations_of_its_own_and_of_languages() {
+        for name in ["C", "POSIX", "default", "ucs_basic", "en_US", "en_US.utf8", "de_AT@euro", "de-x-icu", "C.utf8"] {
+            assert!(Collation::is_of_postgres(name), "{name}");
+        }
+        for name in ["nocase", "utf8mb4_bin", "latin1_general_ci", "BINARY", "en_us_ci", ""] {
+            assert!(!Collation::is_of_postgres(name), "{name}");
+        }
+    }
 }

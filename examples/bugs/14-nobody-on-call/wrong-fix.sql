@@ -2,7 +2,7 @@
 -- and update that row. The lock comes with the same second look at one row as an UPDATE, so the search finds nobody.
 --
 -- postgres: read-committed fails, repeatable-read refuses, serializable refuses
--- mysql: read-committed passes, repeatable-read passes, snapshot-isolation passes, serializable passes
+-- mysql: read-committed fails, repeatable-read passes, snapshot-isolation passes, serializable passes
 CREATE TABLE doctor (id INT PRIMARY KEY, duty TEXT NOT NULL, calls INT NOT NULL);
 INSERT INTO doctor VALUES (1, 'home', 0), (2, 'on call', 0);
 

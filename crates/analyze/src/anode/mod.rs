@@ -21,7 +21,7 @@
 //! | `walk`, `statement` | how an instance goes through its procedure, and what it does there |
 //! | `ground`, `conflict` | who sees which rows; when two accesses are a dependency |
 //! | `counter` | numbers that only grow |
-//! | `moment` | levels of PostgreSQL: points in time, and who waits for whom |
+//! | `moment`, `turns` | levels of PostgreSQL: points in time, and who waits for whom |
 //! | `opinion` | another solver that is asked the same |
 //! | `specification` | levels, and a user's own |
 //! | `encoding`, `question`, `prove` | instances and edges; what is asked; what the answers prove |
@@ -41,6 +41,7 @@ mod smtlib;
 mod solve;
 mod specification;
 mod statement;
+mod turns;
 mod walk;
 
 pub use opinion::OtherSolver;

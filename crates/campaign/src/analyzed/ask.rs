@@ -7,18 +7,19 @@
 //! keys, foreign keys and ON CONFLICT look at the latest state, which nobody remembers.
 
 use super::concrete::concrete_programs;
-use super::confirm::{Confirmed, confirm};
+use super::confirm::{ConcreteRun, Confirmed, confirm};
 use super::fix::Fixing;
 use super::instances::specification;
 use super::rules::RuleAnswers;
 use super::text::AnalyzedText;
 use super::{AnalyzeSettings, Analyzed, AnsweredQuestion, KnownFinding, suppress, template_level};
 use skew_analyze::{
-    AnalysisEngine, AnalysisVerdict, Answer, Finding, FindingStatus, Level, Robustness, RobustnessAnalysis,
+    AnalysisEngine, AnalysisVerdict, Answer, DependencyKind, Finding, FindingStatus, Level, Robustness, RobustnessAnalysis,
     Transactions, Unsupported, Witness,
 };
 use skew_history::{Engine, EngineLevel, IsolationLevel};
 use skew_value::{Dialect, Place};
+use std::sync::Arc;
 
 const INDEPENDENT: &str =
     "transactions are independent: nothing is known of which ones a session runs one after the other";
@@ -66,6 +67,8 @@ pub(crate) fn everything(text: AnalyzedText, settings: AnalyzeSettings) -> Analy
     unsupported.sort_by_key(|one| (one.place.line, one.place.column));
     unsupported.dedup();
     let procedures = transactions.procedures.iter().map(|one| one.name.clone()).collect();
+    let steps = transactions.procedures.iter().flat_map(|one| &one.steps);
+    let statements = steps.map(|step| ((step.place.line, step.place.column), Arc::clone(&step.text))).collect();
     let (is_numbered, forgets) = (transactions.numbered, transactions.forgets);
     let analysis = RobustnessAnalysis::new(transactions, settings.options).map_err(|many| many.0);
     let asking = Asking { text: &text, settings: &settings, unsupported: &unsupported, analysis, is_numbered, forgets };
@@ -80,7 +83,7 @@ pub(crate) fn everything(text: AnalyzedText, settings: AnalyzeSettings) -> Analy
     let lowest = asking.lowest(&questions);
     let known = asking.analysis.as_ref().ok();
     let conflicts = known.map(RobustnessAnalysis::conflicts).unwrap_or_default();
-    Analyzed { text, settings, questions, lowest, unsupported, conflicts, procedures }
+    Analyzed { text, settings, questions, lowest, unsupported, conflicts, procedures, statements }
 }
 
 impl Asking<'_> {
@@ -282,18 +285,20 @@ impl Asking<'_> {
         locations.dedup();
         let mut each_once: Vec<Place> = Vec::new();
         locations.into_iter().for_each(|place| each_once.extend((!each_once.contains(&place)).then_some(place)));
+        let (fixes, changes) = fixing.fixes().into_iter().map(|made| (made.fix, made.change)).unzip();
         let finding = Finding {
             anomaly: named.to_owned(),
             status,
             transactions: witness.instances.iter().map(|instance| instance.name.clone()).collect(),
             locations: each_once,
             interleaving: witness.statements.clone(),
-            fixes: fixing.fixes(),
-            sentence: sentence(witness, reason),
+            fixes,
+            sentence: sentence(witness, shown.as_ref(), reason),
         };
         let known = KnownFinding {
             calls: calls(self.text, witness, shown.as_ref().map(|run| &run.calls[..])),
             run: shown,
+            changes,
             kept: None,
             safe_at: self.safe_at(analysis, level, witness),
             fingerprint: suppress::fingerprint(&finding),
@@ -348,23 +353,29 @@ impl Asking<'_> {
     }
 }
 
-/// What goes wrong, in a sentence; and why it is not known whether it does.
-fn sentence(witness: &Witness, reason: Option<String>) -> String {
-    use skew_analyze::DependencyKind::{Overwrites, ReadsFrom, Replaces};
+/// What goes wrong, in a sentence: in the run that shows it, if there is one; else why it is not known whether it does.
+fn sentence(witness: &Witness, run: Option<&ConcreteRun>, reason: Option<String>) -> String {
+    let names: Vec<&str> = match run.filter(|run| !run.cycle.is_empty()) {
+        Some(run) => run.calls.iter().map(|call| call.split('(').next().unwrap_or_default()).collect(),
+        None => witness.instances.iter().map(|one| one.name.as_str()).collect(),
+    };
     let name = |instance: usize| {
         let numbered = format!("t{}", instance + 1);
-        witness.instances.get(instance).map_or(numbered.clone(), |one| format!("{numbered} ({})", one.name))
+        names.get(instance).map_or(numbered.clone(), |name| format!("{numbered} ({name})"))
     };
-    let told = |one: &skew_analyze::Dependency| {
-        let (from, to) = (name(one.from.0), name(one.to.0));
-        let table = one.table.split('@').next().unwrap_or_default();
-        match one.kind {
-            Overwrites => format!("{from} reads {table} before {to} changes it"),
-            ReadsFrom => format!("{to} sees what {from} wrote to {table}"),
-            Replaces => format!("{to} overwrites what {from} wrote to {table}"),
+    let told = |from: usize, to: usize, kind: DependencyKind, table: &str| {
+        let (from, to) = (name(from), name(to));
+        let table = table.split('@').next().unwrap_or_default();
+        match kind {
+            DependencyKind::Overwrites => format!("{from} reads {table} before {to} changes it"),
+            DependencyKind::ReadsFrom => format!("{to} sees what {from} wrote to {table}"),
+            DependencyKind::Replaces => format!("{to} overwrites what {from} wrote to {table}"),
         }
     };
-    let parts: Vec<String> = witness.dependencies.iter().map(told).collect();
+    let parts: Vec<String> = match run.filter(|run| !run.cycle.is_empty()) {
+        Some(run) => run.cycle.iter().map(|one| told(one.from, one.to, one.kind, &one.table)).collect(),
+        None => witness.dependencies.iter().map(|one| told(one.from.0, one.to.0, one.kind, &one.table)).collect(),
+    };
     let doubt = reason.map(|reason| format!("; runs could not be tried to their end: {reason}"));
     format!("{}: no serial order has all of that{}", parts.join("; "), doubt.unwrap_or_default())
 }

@@ -12,13 +12,15 @@
 use super::concrete::{ConcreteProgram, rows_of};
 use crate::explored::compared;
 use crate::judge;
-use skew_analyze::FindingStatus;
-use skew_check::{Budget, Updates};
+use crate::said::SaidRun;
+use crate::typed::Typed;
+use skew_analyze::{DependencyKind, FindingStatus};
+use skew_check::{Budget, Counterexample, Told, Updates};
 use skew_explore::{
     ExploreError, Granularity, Movable, Options, Place as CallPlace, Playing, Run, RunAnswer, Search, SqlOptions,
     SqlProgram,
 };
-use skew_history::{EngineLevel, IsolationLevel};
+use skew_history::{EngineLevel, IsolationLevel, Writer};
 use skew_program::{CallOutcome, FlowAction, Heard, ParameterMode, Procedure, Spoken};
 use skew_value::{Datum, Place, output};
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,10 +72,30 @@ pub struct ConcreteRun {
     pub(crate) options: String,
     /// How to find the run again.
     pub(crate) schedule: String,
+    /// Its statements and what came back; nothing where a statement has no text.
+    pub(crate) typed: Option<Typed>,
+    /// What joins its transactions to a cycle: numbers of instances, what it is, and the table.
+    pub(crate) cycle: Vec<RunDependency>,
     /// What is at its end and at that of no serial order; or what all have in common.
     pub(crate) end: Vec<String>,
     /// What is at the end of serial orders instead: the order, and the lines.
     pub(crate) serial: Vec<(String, Vec<String>)>,
+}
+
+/// Why one instance comes before another in every order that explains a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct RunDependency {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) kind: DependencyKind,
+    pub(crate) table: String,
+}
+
+impl ConcreteRun {
+    /// The calls with the names of their instances: `t1 balance('ann')`.
+    pub(crate) fn numbered_calls(&self) -> Vec<String> {
+        self.calls.iter().enumerate().map(|(number, call)| format!("t{} {call}", number + 1)).collect()
+    }
 }
 
 /// Explores programs until one confirms the finding.
@@ -277,20 +299,68 @@ impl Tried {
             .history()
             .ok()
             .map(|history| judge::compare(&history, IsolationLevel::Serializable, Budget::steps(STEPS)));
-        let anomaly = match found {
-            Some((judge::Judgement::Fails(found), _) | (_, Some(found))) => Some(found.kind.name()),
-            _ => None,
+        let found = match found {
+            Some((judge::Judgement::Fails(found), _)) => Some(found),
+            Some((_, found)) => found,
+            None => None,
         };
         ConcreteRun {
-            anomaly,
+            anomaly: found.as_ref().map(|found| found.kind.name()),
             text: self.concrete.text.clone(),
             calls: self.concrete.calls.clone(),
             options: self.options(),
             schedule: run.subtree().to_string(),
+            typed: self.typed(run),
+            cycle: found.and_then(|found| cycle(&found)).unwrap_or_default(),
             end: differing(outcome),
             serial,
         }
     }
+
+    /// What is said in a run. At the papers' levels there is no order of statements, so each transaction is told as a whole.
+    fn typed(&self, run: &Run<'_, SqlProgram>) -> Option<Typed> {
+        let Some(level) = self.level.of_engine() else {
+            let scripts = self.concrete.program.scripts();
+            let names = scripts.iter().map(|script| script.name.clone()).collect();
+            let order = run.order();
+            let said = order.iter().map(|place| Some((place.session, run.left(*place)?.spoken.as_deref().ok()?)));
+            return Some(Typed::whole(names, &said.collect::<Option<Vec<_>>>()?));
+        };
+        let mut search = Search::nothing(&self.explorable, Options::new(self.level)).ok()?;
+        let beats = search.beats(&run.subtree()).ok()?;
+        SaidRun::new(run, &self.concrete.program, level, &beats, None).ok().map(|said| said.typed)
+    }
+}
+
+/// The cycle of a counterexample; nothing where it has several cases, or something else than reads and writes joins transactions.
+fn cycle(found: &Counterexample) -> Option<Vec<RunDependency>> {
+    let [case] = &found.cases[..] else { return None };
+    let history = &found.history;
+    let instance = |writer: Writer| match writer {
+        Writer::Transaction(transaction) => {
+            let name = history.session_name(history.session_of(transaction)).to_string();
+            name.strip_prefix('t')?.parse::<usize>().ok()?.checked_sub(1)
+        }
+        Writer::Initial => None,
+    };
+    let told = |edge: &Told| {
+        let key = history.key_name(edge.key?).to_string();
+        let table = key.split(['/', '@']).next().unwrap_or_default().to_owned();
+        // Who reads a row in order to change it is told by the change.
+        let changes = |writer: Writer| match writer {
+            Writer::Transaction(one) => history.events_of(one).iter().any(|it| !it.is_read() && Some(it.key) == edge.key),
+            Writer::Initial => false,
+        };
+        let kind = match edge.kind {
+            skew_check::DependencyKind::ReadsFrom if changes(edge.to) => DependencyKind::Replaces,
+            skew_check::DependencyKind::ReadsFrom => DependencyKind::ReadsFrom,
+            skew_check::DependencyKind::VersionOrder => DependencyKind::Replaces,
+            skew_check::DependencyKind::Overwrites => DependencyKind::Overwrites,
+            _ => return None,
+        };
+        Some(RunDependency { from: instance(edge.from)?, to: instance(edge.to)?, kind, table })
+    };
+    case.edges.iter().map(told).collect()
 }
 
 /// What a call tells its client besides parameters: the rows of queries that go neither into variables nor into a loop, what RETURNING returns, and

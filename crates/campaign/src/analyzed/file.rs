@@ -38,6 +38,7 @@ impl AnalyzedFile {
                 (String::from_utf8_lossy(error.as_bytes()).into_owned(), Some(line))
             }
         };
+        let text = without_mark(text);
         let log = logs::format_of(&text);
         let complain = |message: String, advice: &str| Err(Complaint::new(name, message, advice));
         match (log, broken) {
@@ -55,8 +56,9 @@ impl AnalyzedFile {
 
     /// A text that is there already.
     pub(super) fn of_text((name, text): &(String, String)) -> AnalyzedFile {
-        let log = logs::format_of(text);
-        AnalyzedFile { name: name.clone(), text: text.clone(), log, is_repaired: false }
+        let text = without_mark(text.clone());
+        let log = logs::format_of(&text);
+        AnalyzedFile { name: name.clone(), text, log, is_repaired: false }
     }
 
     /// The dialect of a log.
@@ -79,6 +81,14 @@ impl AnalyzedFile {
     }
 }
 
+/// A text without the mark that some editors begin files with.
+fn without_mark(text: String) -> String {
+    match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,6 +97,12 @@ mod tests {
     fn a_byte_that_is_no_utf8_is_named_with_its_line() {
         let complaint = AnalyzedFile::new("a.sql", b"SELECT 1;\n-- caf\xe9\n".to_vec()).expect_err("no UTF-8");
         assert_eq!((complaint.message.as_str(), complaint.file.as_str()), ("line 2: the file is not UTF-8", "a.sql"));
+    }
+
+    #[test]
+    fn a_mark_at_the_beginning_is_passed_over() {
+        let bytes = "\u{feff}SELECT 1;\n".as_bytes().to_vec();
+        assert_eq!(AnalyzedFile::new("a.sql", bytes).expect("a file").text, "SELECT 1;\n");
     }
 
     #[test]

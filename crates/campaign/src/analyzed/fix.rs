@@ -24,35 +24,55 @@ pub(crate) struct Fixing<'a> {
     pub(crate) witness: &'a Witness,
 }
 
+/// A fix with what it changes.
+pub(crate) struct FixMade {
+    pub(crate) fix: Fix,
+    pub(crate) change: FixChange,
+}
+
+/// What a fix changes.
+#[derive(Clone, Debug)]
+pub(crate) enum FixChange {
+    /// The text: all of it, and on which lines there are so many statements more or fewer.
+    Text(String, Vec<(u32, i32)>),
+    /// The levels of procedures.
+    Levels(Vec<(String, Level)>),
+}
+
 /// A change of the text.
+#[derive(Clone)]
 struct Edit {
     bytes: Range<usize>,
     by: String,
+    /// A line, and how many statements there are more.
+    more: Option<(u32, i32)>,
 }
 
 impl Fixing<'_> {
     /// All fixes that are verified, the smallest change of each kind.
-    pub(crate) fn fixes(&self) -> Vec<Fix> {
-        let mut fixes: Vec<Fix> = self.atomic_update().into_iter().collect();
+    pub(crate) fn fixes(&self) -> Vec<FixMade> {
+        let mut fixes: Vec<FixMade> = self.atomic_update().into_iter().collect();
         fixes.extend(self.of_reads(FixKind::ForUpdate));
         fixes.extend(self.of_reads(FixKind::IdentityUpdate));
         fixes.extend(self.higher_level());
         fixes
     }
 
-    /// Whether the procedures of the finding are robust once the text is changed.
-    fn helps(&self, mut edits: Vec<Edit>) -> bool {
+    /// The changed text, if the procedures of the finding are robust with it.
+    fn helps(&self, mut edits: Vec<Edit>) -> Option<FixChange> {
         edits.sort_by_key(|edit| std::cmp::Reverse(edit.bytes.start));
         let mut text = self.text.text.clone();
+        let more = edits.iter().filter_map(|edit| edit.more).collect();
         edits.into_iter().for_each(|edit| text.replace_range(edit.bytes, &edit.by));
-        let Some(changed) = self.text.changed(text) else { return false };
+        let changed = self.text.changed(text)?;
         let transactions = Transactions::of(&changed.program);
         if transactions.unsupported.len() > self.analysis.transactions().unsupported.len() {
-            return false;
+            return None;
         }
         let level = |name: &str| self.witness.instances.iter().any(|one| one.name == name).then_some(self.level);
         let levels: Vec<Option<Level>> = transactions.procedures.iter().map(|one| level(&one.name)).collect();
-        RobustnessAnalysis::new(transactions, self.options).is_ok_and(|analysis| analysis.ask(&levels).is_robust())
+        let analysis = RobustnessAnalysis::new(transactions, self.options).ok()?;
+        analysis.ask(&levels).is_robust().then_some(FixChange::Text(changed.text, more))
     }
 
     /// The plain SELECTs that take part, in the order of the text.
@@ -70,20 +90,23 @@ impl Fixing<'_> {
     }
 
     /// FOR UPDATE or an UPDATE that changes nothing, on one read if that is enough, else on all.
-    fn of_reads(&self, kind: FixKind) -> Option<Fix> {
+    fn of_reads(&self, kind: FixKind) -> Option<FixMade> {
         let reads = self.reads();
         let edit = |read: &StatementText| match kind {
-            FixKind::ForUpdate => Some(Edit { bytes: read.bytes.end..read.bytes.end, by: " FOR UPDATE".to_owned() }),
+            FixKind::ForUpdate => {
+                Some(Edit { bytes: read.bytes.end..read.bytes.end, by: " FOR UPDATE".to_owned(), more: None })
+            }
             _ => {
                 let update = self.identity_update(read)?;
-                Some(Edit { bytes: read.bytes.start..read.bytes.start, by: format!("{update}; ") })
+                let more = Some((read.place.line, 1));
+                Some(Edit { bytes: read.bytes.start..read.bytes.start, by: format!("{update}; "), more })
             }
         };
         let alone = reads.iter().map(std::slice::from_ref);
         let all = (reads.len() > 1).then_some(&reads[..]);
         for chosen in alone.chain(all) {
             let Some(edits) = chosen.iter().map(edit).collect::<Option<Vec<Edit>>>() else { continue };
-            if self.helps(edits) {
+            if let Some(change) = self.helps(edits) {
                 let places: Vec<String> = chosen.iter().map(|read| self.text.spot(read.place)).collect();
                 let at = places.join(" and ");
                 let sentence = match (kind, self.identity_update(&chosen[0])) {
@@ -92,7 +115,8 @@ impl Fixing<'_> {
                     }
                     _ => format!("add FOR UPDATE to the SELECT at {at}"),
                 };
-                return Some(Fix { kind, place: chosen[0].place, verified: true, sentence });
+                let fix = Fix { kind, place: chosen[0].place, verified: true, sentence };
+                return Some(FixMade { fix, change });
             }
         }
         None
@@ -115,11 +139,11 @@ impl Fixing<'_> {
     }
 
     /// `SELECT c INTO v FROM t WHERE …; … UPDATE t SET c = … v …`, where v is for nothing else, as one UPDATE.
-    fn atomic_update(&self) -> Option<Fix> {
+    fn atomic_update(&self) -> Option<FixMade> {
         self.reads().iter().find_map(|read| self.computed_in_place(read))
     }
 
-    fn computed_in_place(&self, read: &StatementText) -> Option<Fix> {
+    fn computed_in_place(&self, read: &StatementText) -> Option<FixMade> {
         let lower = read.lower();
         let (into, from) = (word_at(&lower, "into")?, word_at(&lower, "from")?);
         let column = lower.get("select".len()..into)?.trim();
@@ -145,18 +169,19 @@ impl Fixing<'_> {
         let mut edits: Vec<Edit> = words_at(&update.lower(), variable)
             .into_iter()
             .map(|at| at + update.bytes.start)
-            .map(|at| Edit { bytes: at..at + variable.len(), by: instead.clone() })
+            .map(|at| Edit { bytes: at..at + variable.len(), by: instead.clone(), more: None })
             .collect();
         let blank = self.text.text.get(read.bytes.start..read.bytes.end + 1)?.chars();
         let by = blank.map(|letter| if letter == '\n' { '\n' } else { ' ' }).collect();
-        edits.push(Edit { bytes: read.bytes.start..read.bytes.end + 1, by });
+        edits.push(Edit { bytes: read.bytes.start..read.bytes.end + 1, by, more: Some((read.place.line, -1)) });
         let place = update.place;
         let sentence = format!(
             "let the UPDATE at {} compute with {column} itself, and drop the SELECT at {}",
             self.text.spot(place),
             self.text.spot(read.place)
         );
-        self.helps(edits).then_some(Fix { kind: FixKind::AtomicUpdate, place, verified: true, sentence })
+        let change = self.helps(edits)?;
+        Some(FixMade { fix: Fix { kind: FixKind::AtomicUpdate, place, verified: true, sentence }, change })
     }
 
     /// The UPDATEs of a table that take part.
@@ -174,7 +199,7 @@ impl Fixing<'_> {
     }
 
     /// A higher level for one procedure if that is enough, else for all that take part.
-    fn higher_level(&self) -> Option<Fix> {
+    fn higher_level(&self) -> Option<FixMade> {
         let procedures = &self.analysis.transactions().procedures;
         let takes_part = |name: &str| self.witness.instances.iter().any(|one| one.name == name);
         let members: Vec<usize> = (0..procedures.len()).filter(|one| takes_part(&procedures[*one].name)).collect();
@@ -194,7 +219,9 @@ impl Fixing<'_> {
                     );
                     let place =
                         procedures[chosen[0]].steps.first().map_or(Place { line: 1, column: 1 }, |step| step.place);
-                    return Some(Fix { kind: FixKind::HigherLevel, place, verified: true, sentence });
+                    let fix = Fix { kind: FixKind::HigherLevel, place, verified: true, sentence };
+                    let change = FixChange::Levels(names.iter().map(|name| ((*name).to_owned(), level)).collect());
+                    return Some(FixMade { fix, change });
                 }
             }
         }

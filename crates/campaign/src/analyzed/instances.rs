@@ -121,6 +121,7 @@ impl Asking<'_> {
         KnownFinding {
             calls: calls.map(|(number, call)| format!("t{} {call}", number + 1)).collect(),
             run,
+            changes: Vec::new(),
             kept: None,
             safe_at: Vec::new(),
             fingerprint: suppress::fingerprint(finding),

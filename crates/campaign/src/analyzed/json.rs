@@ -1,5 +1,6 @@
 //! The report for programs.
 
+use super::course::CourseStatement;
 use super::{Analyzed, AnsweredQuestion, FileLocation, KnownFinding};
 use serde_json::{Map, Value, json};
 use skew_analyze::{AnalysisVerdict, Finding, Fix};
@@ -43,16 +44,17 @@ impl Analyzed {
     fn told(&self, finding: &Finding, known: &KnownFinding) -> Value {
         let locations: Vec<Value> = finding.locations.iter().map(|place| self.at(self.text.location(*place))).collect();
         let fixes: Vec<Value> = finding.fixes.iter().map(|fix| self.fix(fix)).collect();
-        let statement = |one: &skew_analyze::WitnessStatement| {
+        let statement = |one: CourseStatement| {
             let FileLocation { file, line, .. } = self.text.location(one.place);
-            json!({ "instance": one.instance + 1, "file": file, "line": line, "sql": self.text.shown(&one.text) })
+            let (instance, sql, answer) = (one.instance + 1, one.sql, one.answer);
+            json!({ "instance": instance, "file": file, "line": line, "sql": sql, "answer": answer })
         };
-        let interleaving: Vec<Value> = finding.interleaving.iter().map(statement).collect();
+        let interleaving: Vec<Value> = self.course(finding, known).into_iter().map(statement).collect();
         let end = known.run.as_ref().map(|run| json!({ "run": run.end, "serial": run.serial }));
         json!({
             "anomaly": finding.anomaly, "status": finding.status.name(), "transactions": finding.transactions,
             "locations": locations, "fixes": fixes, "replay": known.replay(),
-            "sentence": finding.sentence, "calls": known.calls, "interleaving": interleaving, "end": end,
+            "sentence": finding.sentence, "calls": self.titles(known), "interleaving": interleaving, "end": end,
             "program": known.run.as_ref().filter(|_| known.kept.is_none()).map(|run| &run.text),
             "fingerprint": known.fingerprint, "accepted": known.accepted,
         })

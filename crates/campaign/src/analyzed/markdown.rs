@@ -36,18 +36,36 @@ impl Analyzed {
             let _ = writeln!(out, "Accepted: {reason}");
             return;
         }
+        let titles = self.titles(known);
+        let columns = titles.len().max(1);
         let _ = writeln!(
             out,
             "{}.\n\n| | {} |\n|{}",
             finding.sentence,
-            known.calls.join(" | "),
-            "---|".repeat(known.calls.len() + 1)
+            titles.iter().map(|title| cell(title)).collect::<Vec<String>>().join(" | "),
+            "---|".repeat(columns + 1)
         );
-        for (number, statement) in finding.interleaving.iter().enumerate() {
-            let text = format!("`{}` ({})", cell(&self.text.shown(&statement.text)), self.text.spot(statement.place));
+        let mut numbered = 0;
+        for statement in self.course(finding, known) {
+            let told = statement.told.iter().map(|words| format!("; {}", cell(words))).collect::<String>();
+            let sql = cell(&statement.sql);
+            let (number, text) = match statement.is_end {
+                true => (String::new(), format!("`{sql}`{told}")),
+                false => {
+                    numbered += 1;
+                    (numbered.to_string(), format!("`{sql}` ({}{told})", self.text.spot(statement.place)))
+                }
+            };
             let before = "| ".repeat(statement.instance);
-            let after = " |".repeat(known.calls.len() - statement.instance.min(known.calls.len() - 1));
-            let _ = writeln!(out, "| {} | {before}{text}{after}", number + 1);
+            let after = " |".repeat(columns - statement.instance.min(columns - 1));
+            let _ = writeln!(out, "| {number} | {before}{text}{after}");
+        }
+        if let Some(run) = &known.run {
+            let told = |lines: &[String]| if lines.is_empty() { "nothing".to_owned() } else { lines.join("; ") };
+            let _ = writeln!(out, "\nIn the end: {}.", told(&run.end));
+            for (order, lines) in &run.serial {
+                let _ = writeln!(out, "One after the other ({order}): {}.", told(lines));
+            }
         }
         if !finding.fixes.is_empty() {
             let verified = finding.fixes.iter().all(|fix| fix.verified);

@@ -16,7 +16,9 @@
 //! | `ask`, `rules` | the questions and who answers them; when an answer must be "unknown" |
 //! | `instances` | answers about the papers' levels, and about a user's own |
 //! | `concrete`, `confirm` | programs that show a witness; explored, and held against the serial orders |
+//! | `course` | the statements of a run as the user wrote them, with what came back |
 //! | `fix` | changes that help, verified |
+//! | `rehearsal` | confirmed findings and their fixes on a real server |
 //! | `suppress` | what the author has accepted: in comments, in a baseline |
 //! | `verify` | what a change repairs |
 //! | `tell`, `json`, `markdown`, `sarif` | the report |
@@ -24,6 +26,7 @@
 mod ask;
 mod concrete;
 mod confirm;
+mod course;
 mod file;
 mod fix;
 mod instances;
@@ -31,6 +34,7 @@ mod json;
 mod logs;
 mod markdown;
 mod psql;
+mod rehearsal;
 mod rules;
 mod sarif;
 mod suppress;
@@ -41,7 +45,9 @@ mod text;
 mod verify;
 
 pub use confirm::ConcreteRun;
+use fix::FixChange;
 pub use file::AnalyzedFile;
+pub use rehearsal::{FindingRehearsal, FixEnding};
 pub use suppress::Baseline;
 pub use text::{AnalyzedText, FileLocation};
 
@@ -51,7 +57,9 @@ use skew_analyze::anode::{BoundedOptions, OtherSolver, Specification};
 use skew_analyze::{AnalysisVerdict, Answer, Conflict, Finding, FindingStatus, Level, UnfoldOptions, Unsupported};
 use skew_history::{Engine, EngineLevel, IsolationLevel};
 use skew_value::Dialect;
+use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -68,6 +76,8 @@ pub struct AnalyzeSettings {
     up_to: usize,
     /// A level of the user's own.
     specification: Option<Specification>,
+    /// Whether the user can have programs kept.
+    keeps_programs: bool,
     /// Another solver, for a second opinion.
     solver: Option<Rc<dyn OtherSolver>>,
 }
@@ -96,7 +106,8 @@ impl AnalyzeSettings {
     /// Some levels and how to look at them; without levels, those that are usual for a program.
     pub fn new(levels: Vec<IsolationLevel>, options: UnfoldOptions, sessions: bool, fails_on_potential: bool) -> Self {
         let up_to = BoundedOptions::default().up_to;
-        AnalyzeSettings { levels, options, sessions, fails_on_potential, up_to, specification: None, solver: None }
+        let (specification, solver, keeps_programs) = (None, None, true);
+        AnalyzeSettings { levels, options, sessions, fails_on_potential, up_to, specification, solver, keeps_programs }
     }
 
     /// The same with cycles of up to so many transactions at the papers' levels, and with a level of the user's own: its file, and the text.
@@ -109,6 +120,11 @@ impl AnalyzeSettings {
         });
         self.specification = read.transpose()?;
         self.refusal().map_or(Ok(self), Err)
+    }
+
+    /// The same where no programs can be kept, so that nobody is told how.
+    pub fn keeping_nothing(self) -> AnalyzeSettings {
+        AnalyzeSettings { keeps_programs: false, ..self }
     }
 
     /// The same with a second opinion on what is asked of instances.
@@ -145,6 +161,8 @@ pub struct Analyzed {
     unsupported: Vec<Unsupported>,
     conflicts: Vec<Conflict>,
     procedures: Vec<String>,
+    /// The statements as they stand in the text, by line and column.
+    statements: BTreeMap<(u32, u32), Arc<str>>,
 }
 
 /// A question with its answer.
@@ -158,6 +176,8 @@ pub(crate) struct AnsweredQuestion {
 pub(crate) struct KnownFinding {
     /// A run that shows it.
     pub(crate) run: Option<ConcreteRun>,
+    /// What each of its fixes changes.
+    pub(crate) changes: Vec<FixChange>,
     /// The file that its program was kept in.
     pub(crate) kept: Option<String>,
     /// The values of parameters, where no run has some: `t1 balance(n = v1)`.

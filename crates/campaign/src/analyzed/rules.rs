@@ -70,6 +70,7 @@ fn known(finding: &Finding) -> KnownFinding {
     let call = |(number, name): (usize, &String)| format!("t{} {name}", number + 1);
     KnownFinding {
         run: None,
+        changes: Vec::new(),
         kept: None,
         calls: finding.transactions.iter().enumerate().map(call).collect(),
         safe_at: Vec::new(),

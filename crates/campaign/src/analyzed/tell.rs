@@ -15,7 +15,7 @@ use super::{Analyzed, AnsweredQuestion, KnownFinding};
 use crate::counted;
 use skew_analyze::{AnalysisEngine, AnalysisVerdict, Conflict, Finding, FindingStatus};
 use skew_view::Palette;
-use skew_view::terminals::{TerminalLine, TerminalText, terminals};
+use skew_view::terminals::terminals;
 use skew_view::words::{clean, wrap};
 use std::fmt::Write;
 
@@ -75,23 +75,9 @@ impl Analyzed {
         }
         let _ = match known.replay() {
             Some(line) if known.kept.is_some() => writeln!(out, "  {faint}See it: {line}{end}"),
-            Some(_) => writeln!(out, "  {faint}To have the program that shows it: --keep DIR{end}"),
-            None => Ok(()),
+            Some(_) if self.settings.keeps_programs => writeln!(out, "  {faint}To have the program that shows it: --keep DIR{end}"),
+            _ => Ok(()),
         };
-    }
-
-    /// The interleaving: a terminal for each instance, the statements numbered, with their places.
-    fn columns(&self, finding: &Finding, known: &KnownFinding) -> (Vec<String>, Vec<TerminalLine>) {
-        let mut lines = Vec::new();
-        for (number, statement) in finding.interleaving.iter().enumerate() {
-            let column = statement.instance;
-            let text = self.text.shown(&statement.text);
-            lines.push(TerminalLine { column, text: TerminalText::Typed(text) });
-            let spot = self.text.spot(statement.place);
-            let place = format!("{}. {}", number + 1, spot.rsplit('/').next().unwrap_or_default());
-            lines.push(TerminalLine { column, text: TerminalText::Remark(place) });
-        }
-        (known.calls.clone(), lines)
     }
 
     fn tell_lowest(&self, Palette { heading, end, .. }: Palette, out: &mut String) {
@@ -154,9 +140,8 @@ fn paragraph(text: &str, out: &mut String) {
 fn tell_run(known: &KnownFinding, out: &mut String) {
     let Some(run) = &known.run else { return };
     let told = |lines: &[String]| if lines.is_empty() { "nothing".to_owned() } else { lines.join("; ") };
-    if run.calls.len() != known.calls.len() {
-        let numbered = run.calls.iter().enumerate().map(|(number, call)| format!("t{} {call}", number + 1));
-        paragraph(&format!("It takes more of them to see it: {}.", numbered.collect::<Vec<String>>().join(", ")), out);
+    if run.calls.len() != known.calls.len() && run.typed.is_none() {
+        paragraph(&format!("It takes more of them to see it: {}.", run.numbered_calls().join(", ")), out);
     }
     paragraph(&format!("In the end: {}.", told(&run.end)), out);
     for (order, lines) in &run.serial {

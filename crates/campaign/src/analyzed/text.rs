@@ -321,7 +321,7 @@ impl Joined {
         let name = files.get(file).map_or("", |file| file.name.as_str());
         let in_file = ProgramError { place: Place { line, ..error.place }, ..error.clone() };
         let complain = || Complaint { place: LinePlace::Whole, ..complaint(name, &in_file) };
-        let lost = self.lost_tables && error.state == SqlState::UNDEFINED_TABLE;
+        let lost = self.lost_tables && [SqlState::UNDEFINED_TABLE, SqlState::UNDEFINED_OBJECT].contains(&error.state);
         let construct = error.construct().or(lost.then(|| error.message.clone())).ok_or_else(complain)?;
         let parts = parts(&self.text, dialect).map_err(|_| complain())?;
         let holds = |bytes: &std::ops::Range<usize>| {

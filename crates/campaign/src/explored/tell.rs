@@ -99,6 +99,10 @@ impl ExploredProgram<'_> {
                 0 if !level.left.is_empty() || level.tally.open > 0 || level.tally.unknown > 0 => {
                     writeln!(text, "    {doubtful}inconclusive{end}  {name}: fails in none that was seen")
                 }
+                0 if self.is_coarse(level) => {
+                    let why = "a server lets writers pass whose rows do not exclude each other, which is not tried";
+                    writeln!(text, "    {doubtful}inconclusive{end}  {name}: fails in none that was seen; {why}")
+                }
                 0 => writeln!(text, "    {good}holds{end}  {name}"),
                 runs => {
                     let why = error.map(|error| cannot(error, 11)).unwrap_or_default();
@@ -153,7 +157,7 @@ impl ExploredProgram<'_> {
             "explored": tally.explored,
             "against": self.terms.against.name(),
             "violating": tally.violating.runs,
-            "complete": level.left.is_empty() && !tally.is_open(),
+            "complete": level.left.is_empty() && !tally.is_open() && !self.is_coarse(level),
             "undecided": {"level": tally.unknown, "final_states": tally.open, "against": tally.undecided},
             "aborts": tally.aborts,
             "assertions": assertions,

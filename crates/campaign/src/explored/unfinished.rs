@@ -197,9 +197,16 @@ impl ExploredProgram<'_> {
             level.tally.assertions.iter().any(|found| found.runs > 0)
                 || (self.terms.fails_against && level.tally.violating.runs > 0)
         };
-        let open = |level: &UnfinishedLevel| !level.left.is_empty() || level.tally.is_open();
+        let open = |level: &UnfinishedLevel| !level.left.is_empty() || level.tally.is_open() || self.is_coarse(level);
         let levels = &explored.levels;
         Conclusion::judged(levels.iter().any(failed), self.has_unasked() || levels.iter().any(open))
+    }
+
+    /// Whether a level of an engine is explored with larger steps than a server's: with EXCLUDE a writer waits for all others here.
+    pub(super) fn is_coarse(&self, level: &UnfinishedLevel) -> bool {
+        let is_of_engine = self.isolation(level).is_ok_and(|level| level.of_engine().is_some());
+        let calls: usize = self.program().scripts().iter().map(|script| script.calls.len()).sum();
+        is_of_engine && calls > 1 && self.program().initial().0.tables.values().any(|table| table.excludes())
     }
 
     fn identity(&self) -> ExplorationIdentity {

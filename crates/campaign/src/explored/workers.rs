@@ -6,16 +6,21 @@
 //!         └───────────────────┘
 //! ```
 //!
+//! At the levels of engines a search knows which histories it has met, and is not split: there a thread explores a whole level.
+//!
 //! Each worker parses the program for itself and counts for itself; tallies are added in the end. When the exploration is stopped, what is
 //! left of every search goes back to the pool, where a later run can take it up.
 
 use super::tally::LevelTally;
-use super::unfinished::Unfinished;
+use super::unfinished::{Unfinished, UnfinishedLevel};
 use super::{ExploredProgram, baseline, told_estimate};
 use crate::Complaint;
 use skew_explore::{ExploreError, Options, Progress, Search, SqlProgram, Subtree};
 use skew_program::Program;
+use std::panic::resume_unwind;
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 /// How often somebody is told how far it is.
@@ -35,7 +40,7 @@ pub struct Pace {
 pub enum Algorithm {
     /// Each history once, by swaps.
     Swaps {
-        /// So many threads; who wants to stop early takes one, because which of several is first would be chance.
+        /// So many threads; at levels of engines each explores a level of its own. Who wants to stop early takes one, because which of several is first would be chance.
         jobs: usize,
     },
     /// Every order of transactions.
@@ -51,15 +56,66 @@ impl ExploredProgram<'_> {
         pace: Pace,
         progress: &mut dyn FnMut(&str),
     ) -> Result<(), Complaint> {
-        for level in &mut unfinished.levels {
-            let options = self.terms.options(self.isolation(level)?);
-            let (start, tally) = (std::mem::take(&mut level.left), std::mem::take(&mut level.tally));
-            (level.tally, level.left) = match algorithm {
-                Algorithm::Swaps { jobs } => explore(self, options, pace, jobs, start, tally, progress)?,
-                Algorithm::EveryOrder => baseline::explore(self, options, pace, tally)?,
-            };
+        let is_of_engine =
+            |level: &UnfinishedLevel| self.isolation(level).is_ok_and(|level| level.of_engine().is_some());
+        if let Algorithm::Swaps { jobs: 2.. } = algorithm
+            && unfinished.levels.iter().all(is_of_engine)
+        {
+            return self.explore_side_by_side(unfinished, algorithm, pace, progress);
         }
+        unfinished.levels.iter_mut().try_for_each(|level| self.explore_level(level, algorithm, pace, progress))
+    }
+
+    fn explore_level(
+        &self,
+        level: &mut UnfinishedLevel,
+        algorithm: Algorithm,
+        pace: Pace,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<(), Complaint> {
+        let options = self.terms.options(self.isolation(level)?);
+        let (start, tally) = (std::mem::take(&mut level.left), std::mem::take(&mut level.tally));
+        (level.tally, level.left) = match algorithm {
+            Algorithm::Swaps { jobs } => explore(self, options, pace, jobs, start, tally, progress)?,
+            Algorithm::EveryOrder => baseline::explore(self, options, pace, tally)?,
+        };
         Ok(())
+    }
+
+    /// The same where an exploration is not split, because it knows which histories it has met: several levels at a time.
+    fn explore_side_by_side(
+        &self,
+        unfinished: &mut Unfinished,
+        algorithm: Algorithm,
+        pace: Pace,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<(), Complaint> {
+        let Algorithm::Swaps { jobs } = algorithm else { return Ok(()) };
+        let alone = Algorithm::Swaps { jobs: 1 };
+        let waiting = Mutex::new(unfinished.levels.iter_mut());
+        let (lines, told) = channel::<String>();
+        let work = |lines: Sender<String>| -> Result<(), Complaint> {
+            let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
+            while let Some(level) = next() {
+                // Who tells has gone only when everything is over.
+                self.explore_level(level, alone, pace, &mut |line| drop(lines.send(line.to_owned())))?;
+            }
+            Ok(())
+        };
+        std::thread::scope(|scope| {
+            let work = &work;
+            let spawn = |_| {
+                let lines = lines.clone();
+                scope.spawn(move || work(lines))
+            };
+            let workers: Vec<_> = (0..jobs).map(spawn).collect();
+            drop(lines);
+            told.iter().for_each(|line| progress(&line));
+            let join = |worker: ScopedJoinHandle<'_, Result<(), Complaint>>| {
+                worker.join().unwrap_or_else(|panic| resume_unwind(panic))
+            };
+            workers.into_iter().map(join).collect::<Vec<_>>().into_iter().collect()
+        })
     }
 }
 

@@ -20,12 +20,14 @@ use skew_testing::say;
 use skew_workload::Url;
 use skew_workload::screenplay::Screenplay;
 use skew_workload::servers::{MariaDbServer, PostgresServer};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many programs at every level without being told.
 const PROGRAMS: u64 = 7;
 
-/// A program of more runs, or of more outcomes, is not small.
+/// A program of more steps, of more runs, or of more outcomes is not small.
+const MOST_STEPS: u64 = 50_000;
 const MOST_RUNS: u64 = 1_000;
 const MOST_OUTCOMES: usize = 40;
 
@@ -70,7 +72,12 @@ impl Small<'_> {
         let program = self.program();
         let mut search = Search::new(&program, Options::new(self.level)).unwrap_or_else(|error| panic!("{error}"));
         let (mut found, mut count): (BTreeMap<StormOutcome, Vec<Subtree>>, u64) = Default::default();
-        while let Some(run) = search.next_run().unwrap_or_else(|error| panic!("{error}")) {
+        let steps = Cell::new(0);
+        let is_stopped = || {
+            steps.set(steps.get() + 1);
+            steps.get() > MOST_STEPS
+        };
+        while let Some(run) = search.next_run_unless(&is_stopped).unwrap_or_else(|error| panic!("{error}")) {
             if run.answer(Budget::steps(1_000_000)) == RunAnswer::Holds {
                 let runs = found.entry(outcome(&run, self.sessions.len())).or_default();
                 if runs.len() < TRIES {
@@ -82,7 +89,7 @@ impl Small<'_> {
                 return None;
             }
         }
-        Some(found)
+        (steps.get() <= MOST_STEPS).then_some(found)
     }
 
     /// The statements of a run in the order in which they are sent; what it does not come to is sent at the end.
@@ -116,7 +123,7 @@ impl Small<'_> {
         }
         let mut random = Random::of_operation(self.seed, 0, 3);
         for _ in 0..GUSTS {
-            if seen.len() == runs.len() || runs.keys().all(|outcome| seen.contains(outcome) || is_deadlock(outcome)) {
+            if seen.len() == runs.len() {
                 break;
             }
             let turn = || random.index(self.sessions.len());

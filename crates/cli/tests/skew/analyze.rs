@@ -90,12 +90,9 @@ const BUGS: [(&str, &str); 39] = [
     ("13-vote-limit/buggy", "write-skew confirmed / write-skew confirmed"),
     ("13-vote-limit/fixed", "robust / robust"),
     ("13-vote-limit/wrong-fix", "write-skew confirmed / write-skew confirmed"),
-    (
-        "14-nobody-on-call/buggy",
-        "write-skew potential + write-skew potential + fractured-read confirmed / write-skew potential + write-skew potential",
-    ),
-    ("14-nobody-on-call/fixed", "robust / write-skew potential + write-skew potential"),
-    ("14-nobody-on-call/wrong-fix", "write-skew potential + fractured-read confirmed / write-skew potential"),
+    ("14-nobody-on-call/buggy", "write-skew potential + write-skew potential + fractured-read confirmed / robust"),
+    ("14-nobody-on-call/fixed", "robust / robust"),
+    ("14-nobody-on-call/wrong-fix", "write-skew potential + fractured-read confirmed / robust"),
 ];
 
 #[test]
@@ -240,12 +237,14 @@ fn a_parent_that_is_locked_is_enough_where_it_is_certain_to_be_there() {
         "the snapshot is older than the wait for the lock"
     );
     let text_of_it = std::fs::read_to_string(file).unwrap();
-    for other in ["DELETE FROM voucher WHERE id = v", "UPDATE voucher SET id = v + 1 WHERE id = v"] {
+    let with = |other: &str| {
         let more = format!("CREATE PROCEDURE other(IN v INT)\nBEGIN\n  {other};\nEND;\n\nSESSION ann");
         folder.write("other.sql", text_of_it.replacen("SESSION ann", &more, 1));
-        let ran = folder.skew(&["analyze", "other.sql", "--format", "json"]);
-        assert!(in_short(&json(&ran)).starts_with("write-skew"), "{other}: {}", ran.out);
-    }
+        in_short(&json(&folder.skew(&["analyze", "other.sql", "--format", "json"])))
+    };
+    // Who finds no voucher inserts nothing; who has one that comes and goes may have a lock on nothing.
+    assert!(with("DELETE FROM voucher WHERE id = v").starts_with("robust"));
+    assert!(with("UPDATE voucher SET id = v + 1 WHERE id = v").starts_with("write-skew"));
 }
 
 #[test]

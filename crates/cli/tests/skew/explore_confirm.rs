@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 
 const WITHDRAW: &str = include_str!("../../../../examples/withdraw.sql");
 
+/// The counterexamples in which somebody comes between two rows of a scan that waits for nobody: a server does that, and nobody can make it.
+const NOT_TO_BE_FORCED: [(&str, &str); 1] = [("mysql", "14-nobody-on-call/wrong-fix.sql")];
+
 /// The programs of a folder under `examples`, and of the folders in it.
 pub(crate) fn programs(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(folder);
@@ -51,7 +54,8 @@ fn all_are_confirmed(programs: &[PathBuf], (engine, levels): (&str, &str), url: 
         let path = path.to_string_lossy();
         let ran = folder.skew(&["explore", &path, "--level", levels, "--confirm", &url, "--format", "json"]);
         assert!([Some(0), Some(1)].contains(&ran.code), "{path}: {}", ran.err);
-        for (name, confirmed) in counterexamples(&ran) {
+        let can_be_forced = !NOT_TO_BE_FORCED.iter().any(|(other, file)| *other == engine && path.ends_with(file));
+        for (name, confirmed) in counterexamples(&ran).into_iter().filter(|_| can_be_forced) {
             assert_eq!(confirmed["verdict"], "confirmed", "{path}, {name}: {confirmed:#}");
             count += 1;
         }

@@ -162,7 +162,9 @@ fn score<P: Explorable + ?Sized>(runner: &mut Runner<'_, P>, steps: &[Number]) -
         let is_serializable =
             runner.outline.levels[number as usize].of_engine() == Some(EngineLevel::PostgresSerializable);
         let matters_to_others = access.leaves_something() || is_serializable;
-        if !node.database.looks_before_it_locks() {
+        // Who stands before its first record has taken nothing yet.
+        let has_taken = node.has_taken(number, &runner.keys) != next.has_taken(number, &runner.keys);
+        if !node.database.looks_before_it_locks() && has_taken {
             score.takes((number, said), place, access, &runner.keys);
         }
         let is_over = next.over.contains(number);

@@ -16,7 +16,7 @@
 
 pub(crate) mod access;
 pub(crate) mod database;
-mod gap;
+pub(crate) mod gap;
 mod innodb;
 pub(crate) mod outcome;
 mod postgres;

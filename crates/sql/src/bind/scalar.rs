@@ -487,6 +487,10 @@ impl Binder<'_> {
     ) -> Result<Expression, SqlError> {
         let name =
             collation.0.last().and_then(|part| part.as_ident()).map_or(String::new(), |ident| ident.value.clone());
+        if self.dialect == Dialect::Postgres && !skew_value::Collation::is_of_postgres(&name) {
+            let message = format!("collation \"{name}\" for encoding \"UTF8\" does not exist");
+            return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message));
+        }
         let known = skew_value::Collation::from_name(&name) == skew_value::Collation::of(self.dialect);
         match known {
             true => self.expression(operand, scope),

@@ -14,7 +14,7 @@ use super::constraint::base_name;
 use crate::catalog::name::identifier;
 use crate::catalog::{Column, ColumnDefault, Enumeration, Table};
 use crate::storage::{SequenceId, SequenceRule};
-use skew_value::{Datum, Dialect, EnumerationId, IntegerWidth, SqlError, SqlState, SqlType};
+use skew_value::{Collation, Datum, Dialect, EnumerationId, IntegerWidth, SqlError, SqlState, SqlType};
 use sqlparser::ast::{
     CheckConstraint, ColumnDef, ColumnOption, ColumnOptionDef, DataType, EnumMember, Expr, ForeignKeyConstraint,
     GeneratedAs, GeneratedExpressionMode, Ident, IdentityPropertyKind, PrimaryKeyConstraint, SequenceOptions,
@@ -217,7 +217,12 @@ impl Definition<'_> {
             ColumnOption::DialectSpecific(tokens) => self.apply_words(table, place, tokens)?,
             ColumnOption::CharacterSet(_) | ColumnOption::Invisible => {}
             ColumnOption::Collation(collation) => {
-                table.columns[place].collation = Some(unquoted(&collation.to_string()))
+                let last = collation.0.last().map_or_else(String::new, |part| unquoted(&part.to_string()));
+                if self.dialect == Dialect::Postgres && !Collation::is_of_postgres(&last) {
+                    let message = format!("collation \"{last}\" for encoding \"UTF8\" does not exist");
+                    return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message));
+                }
+                table.columns[place].collation = Some(unquoted(&collation.to_string()));
             }
             ColumnOption::Comment(comment) => table.columns[place].comment = Some(comment.clone()),
             ColumnOption::OnUpdate(expression) => {

@@ -76,7 +76,7 @@ pub(crate) struct Arguments {
     /// Stop after this time, like 60s, 10m
     #[arg(long, value_parser = clock::parse_duration, value_name = "TIME")]
     timeout: Option<Duration>,
-    /// How many threads; the report is the same for every number. For programs only: a command runs once at a time
+    /// How many threads, at levels of engines one per level; the report is the same for every number. For programs only: a command runs once at a time
     #[arg(short, long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     jobs: u64,
     /// Print every history

@@ -34,6 +34,7 @@ pub(super) fn serve(arguments: &Arguments, console: &mut Console) -> Result<Exit
     }
     let files: Vec<(String, String)> = settings.database.initial.into_iter().chain([(name, run.statements)]).collect();
     let usual = AnalyzeSettings::new(AnalyzeSettings::USUAL.to_vec(), UnfoldOptions::default(), false, false);
+    let usual = usual.keeping_nothing();
     let analyzed = Analyzed::new(AnalyzedText::new(&files)?, usual, &Baseline::default())?;
     console.say(&analyzed.human(console.palette));
     Ok(analyzed.conclusion().into())

@@ -1,0 +1,74 @@
+//! Every fix that `skew analyze` calls verified, on a live PostgreSQL: the interleaving that goes wrong is forced there, as it is and with the fix.
+//!
+//! As it is the server has to show what the analysis confirmed, statement by statement; with the fix somebody is refused or waits, or what comes of it is
+//! serializable. `SKEW_FIXES=all` adds the wrong fixes of the bugs and the applications.
+
+use skew_analyze::UnfoldOptions;
+use skew_campaign::analyzed::{AnalyzeSettings, Analyzed, AnalyzedText, Baseline, FixEnding};
+use skew_campaign::confirmed::{ConfirmOn, LiveServers};
+use skew_testing::{say, skipped};
+use skew_workload::servers::{PostgresServer, ServerError};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
+}
+
+/// The bugs, then what else goes wrong. One is for MySQL only.
+fn programs(with_all: bool) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(examples().join("bugs")).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let mut folders: Vec<PathBuf> = entries.filter(|path| path.is_dir() && !path.ends_with("10-get-or-create")).collect();
+    folders.sort();
+    let mut files: Vec<PathBuf> = folders.iter().map(|folder| folder.join("buggy.sql")).collect();
+    files.extend(["withdraw.sql", "analyze/smallbank.sql", "coupon.sql"].map(|name| examples().join(name)));
+    if with_all {
+        files.extend(folders.iter().map(|folder| folder.join("wrong-fix.sql")));
+        let applications = ["shopping-cart", "courseware", "twitter", "wikipedia", "tpcc"];
+        files.extend(applications.map(|name| examples().join(format!("applications/{name}.sql"))));
+    }
+    files.retain(|file| file.is_file());
+    files
+}
+
+fn analyzed(file: &Path) -> Analyzed {
+    let name = file.strip_prefix(examples()).unwrap_or(file).display().to_string();
+    let text = std::fs::read_to_string(file).expect("a program");
+    let text = AnalyzedText::new(&[(name.clone(), text)]).unwrap_or_else(|complaint| panic!("{name}: {complaint:?}"));
+    let levels = ["postgres:read-committed", "postgres:repeatable-read"].map(|level| level.parse().expect("a level"));
+    let settings = AnalyzeSettings::new(levels.to_vec(), UnfoldOptions::default(), false, false);
+    Analyzed::new(text, settings, &Baseline::default()).unwrap_or_else(|complaint| panic!("{name}: {complaint:?}"))
+}
+
+#[test]
+fn verified_fixes_are_refused_wait_or_are_serializable_on_postgresql() {
+    let was_set_up = std::env::var_os("SKEW_CLIENTS").is_some_and(|folder| folder != "no");
+    let server = match PostgresServer::start() {
+        Ok(server) => server,
+        Err(error @ ServerError::Missing { .. }) if !was_set_up => return skipped(&error.to_string()),
+        Err(error) => panic!("{error}"),
+    };
+    let mut servers = LiveServers::new(&ConfirmOn::Server(server.url().clone()), "live_fixes", &[])
+        .unwrap_or_else(|complaint| panic!("{complaint:?}"));
+    let with_all = std::env::var("SKEW_FIXES").is_ok_and(|value| value == "all");
+    let (mut wrong, mut endings, mut findings) = (Vec::new(), BTreeMap::<&str, usize>::new(), 0);
+    for file in programs(with_all) {
+        let name = file.strip_prefix(examples()).unwrap_or(&file).display().to_string();
+        let rehearsed = analyzed(&file).rehearse(&mut servers).unwrap_or_else(|complaint| panic!("{name}: {complaint:?}"));
+        for rehearsal in rehearsed {
+            findings += 1;
+            let at = format!("{name}: {} at {}", rehearsal.anomaly, rehearsal.level);
+            wrong.extend(rehearsal.wrong.iter().map(|what| format!("{at}: {what}")));
+            for (sentence, ending) in &rehearsal.fixes {
+                *endings.entry(ending.name()).or_default() += 1;
+                say(&format!("{at}: {sentence}: {}", ending.name()));
+                if let FixEnding::Wrong(why) = ending {
+                    wrong.push(format!("{at}: {sentence}: {}", why.join("; ")));
+                }
+            }
+        }
+    }
+    say(&format!("{findings} findings on a live server, their fixes: {endings:?}"));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(findings >= 16 && endings.get("refused").is_some() && endings.get("waits").is_some(), "{findings} {endings:?}");
+}
