@@ -262,9 +262,4 @@ impl LockHolder {
     pub(super) fn begins_with_insertion(&self) -> bool {
         self.locks.first().is_some_and(|lock| lock.strength.mode == EngineLock::Insertion)
     }
-
-    /// Whether it holds a gap, which not everybody who changes the key has to mind.
-    pub(super) fn has_gap(&self) -> bool {
-        self.locks.iter().any(|lock| lock.strength.mode == EngineLock::Gap)
-    }
 }

@@ -20,7 +20,7 @@ use super::looks::{Deed, EngineLook, Looks, Moment};
 use super::nodes::{Marks, Nodes, ServerReach};
 use super::noticed::Noticed;
 use super::reads::{EngineRead, ReadWay, Reader, Reads, own_reads};
-use super::told_order::LockedVersions;
+use super::told_order::{LockedVersions, is_minded_by_changes};
 use crate::graph::{Cycle, Graph, Node};
 use crate::resolve::{PackedWriter, Resolved};
 use crate::spec::Attention;
@@ -542,7 +542,7 @@ fn marks(resolved: &Resolved<'_>, levels: &[EngineLevel], looks: &Looks, holders
     }
     for read in &reads.all {
         marks.enter(read.at);
-        let is_kept_off = read.holder.is_some_and(|holder| !holders.get(holder).has_gap());
+        let is_kept_off = read.holder.is_some_and(|holder| is_minded_by_changes(holders.get(holder)));
         if !is_kept_off {
             marks.leave(read.at);
         }

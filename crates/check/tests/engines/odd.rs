@@ -74,6 +74,22 @@ fn gaps_that_a_write_of_another_kind_does_not_mind_are_read_before_it() {
     assert_eq!(shown_at(&history), EngineLevel::ALL);
 }
 
+/// Seen on PostgreSQL: FOR KEY SHARE lets an UPDATE of other columns pass, and the next statement sees what that has committed.
+#[test]
+fn who_holds_on_to_a_key_sees_what_others_change_in_its_row_meanwhile() {
+    for kind in ["update", "upsert"] {
+        let change = format!(
+            r#"{{"session":"a","id":"t1","ops":[{{"r":"x","v":10,"from":null,"s":1,"kind":"{kind}"}},{{"w":"x","v":11,"s":1,"kind":"{kind}"}}]}}"#
+        );
+        let history = history(&[
+            r#"{"skew":1,"initial":{"x":10}}"#,
+            &change,
+            r#"{"session":"b","id":"t2","ops":[{"r":"x","v":10,"from":null,"s":1,"kind":"for-key-share"},{"r":"x","v":11,"from":"t1","s":2}]}"#,
+        ]);
+        assert_eq!(shown_at(&history), [EngineLevel::PostgresReadCommitted], "{kind}");
+    }
+}
+
 fn named(history: &History, level: EngineLevel) -> AnomalyKind {
     let level = IsolationLevel::Engine(level);
     match check(history, level, Budget::UNLIMITED) {
