@@ -10,7 +10,7 @@
 //! A statement that waits is run again from its start. It has kept its snapshot, its number and its locks, its [`Memory`] answers as before
 //! what it has read, and what it wrote is still there for others to wait for: so the second run goes on where the first one stopped.
 
-use crate::engine::{Engine, EngineRead, NotNow, Sought};
+use crate::engine::{EngineRead, NotNow, ServerEngine, Sought};
 use crate::lock::waits_for_itself;
 use crate::operation::RecordedAction;
 use crate::scan::RangeScan;
@@ -373,7 +373,7 @@ impl Reader for EngineReader<'_> {
                     None => self.lock(key, kind),
                     Some(row) if kind == StatementKind::ForeignKey => Ok(Some(row)),
                     Some(_) => {
-                        let refused = NotNow::Refused(Engine::refusal_of_unseen());
+                        let refused = NotNow::Refused(ServerEngine::refusal_of_unseen());
                         Err(self.store.stop_for(session, refused))
                     }
                 }
@@ -431,7 +431,7 @@ fn engine_statement(store: &Store, session: SessionId) -> u32 {
 /// What the engine does, for the store around it.
 impl Store {
     /// The engine, and the number of a key in it; something is asked.
-    pub(crate) fn engine_at(&mut self, session: SessionId, key: &RowKey) -> Result<(&mut Engine, KeyId), Stop> {
+    pub(crate) fn engine_at(&mut self, session: SessionId, key: &RowKey) -> Result<(&mut ServerEngine, KeyId), Stop> {
         let number = self.past_mut().keys_mut().number(key);
         let initial = self.past().initial(number).cloned();
         let engine = self.engine_mut().ok_or_else(no_engine)?;

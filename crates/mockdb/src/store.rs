@@ -14,7 +14,7 @@
 use crate::chooser::{Chooser, ChooserKind, LockedRead, VersionReader};
 use crate::choosers::Choosers;
 use crate::chronicle::{Chronicle, Counts};
-use crate::engine::{Engine, Footprint};
+use crate::engine::{Footprint, ServerEngine};
 use crate::life::Life;
 use crate::lock::{LockAnswer, LockMode, waits_for_itself};
 use crate::log::{self, Choice};
@@ -65,7 +65,7 @@ pub struct Store {
     sessions: Sessions,
     past: Past,
     /// What decides about rows, where the level is one of a server's.
-    engine: Option<Engine>,
+    engine: Option<ServerEngine>,
     waits: Waits,
     choosers: Choosers,
     sequences: Sequences,
@@ -81,7 +81,7 @@ impl Store {
         Store {
             sessions: Sessions::new(options.turns),
             past: Past::new(&options),
-            engine: options.level.of_engine().map(|_| Engine::default()),
+            engine: options.level.of_engine().map(|_| ServerEngine::default()),
             waits: Waits::default(),
             choosers: Choosers::new(chooser, options.seed, options.abort_rate),
             sequences: Sequences::new(options.seed),
@@ -110,12 +110,12 @@ impl Store {
 
     /// How many versions are kept.
     pub fn version_count(&self) -> usize {
-        self.past.version_count() + self.engine.as_ref().map_or(0, Engine::tuple_count)
+        self.past.version_count() + self.engine.as_ref().map_or(0, ServerEngine::tuple_count)
     }
 
     /// How many transactions matter to those that go on: what is open, and what has ended and is not yet sealed.
     pub fn transaction_count(&self) -> usize {
-        self.past.transaction_count() + self.engine.as_ref().map_or(0, Engine::transaction_count)
+        self.past.transaction_count() + self.engine.as_ref().map_or(0, ServerEngine::transaction_count)
     }
 
     /// How many rows and index entries scans look at: those that somebody wrote and nobody has made as if they had never been.
@@ -235,7 +235,7 @@ impl Store {
     /// The sessions whose wait for a lock is over since this was last asked.
     pub fn take_woken(&mut self) -> Vec<SessionId> {
         let mut woken = self.waits.take_woken();
-        woken.extend(self.engine.as_mut().map(Engine::take_woken).unwrap_or_default());
+        woken.extend(self.engine.as_mut().map(ServerEngine::take_woken).unwrap_or_default());
         woken
     }
 
@@ -301,7 +301,7 @@ impl Store {
 
     pub(crate) fn refuse_level(&self, level: IsolationLevel) -> Result<(), SqlError> {
         if self.engine.is_some() {
-            let levels = || Engine::levels().map(IsolationLevel::Engine);
+            let levels = || ServerEngine::levels().map(IsolationLevel::Engine);
             return match levels().any(|known| known == level) {
                 true => Ok(()),
                 false => {
@@ -506,11 +506,11 @@ impl Store {
     }
 
     /// What decides about rows, where the level is one of a server's.
-    pub(crate) fn engine(&self) -> Option<&Engine> {
+    pub(crate) fn engine(&self) -> Option<&ServerEngine> {
         self.engine.as_ref()
     }
 
-    pub(crate) fn engine_mut(&mut self) -> Option<&mut Engine> {
+    pub(crate) fn engine_mut(&mut self) -> Option<&mut ServerEngine> {
         self.engine.as_mut()
     }
 

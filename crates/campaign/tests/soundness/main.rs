@@ -190,7 +190,7 @@ fn compare(name: &str, levels: &[&str], programs: u64, wealth: impl Fn(u64) -> W
 
 #[test]
 fn answers_about_postgresql_are_not_contradicted() {
-    let wealth = |seed: u64| if seed % 2 == 0 { Wealth::Rich } else { Wealth::Common };
+    let wealth = |seed: u64| if seed.is_multiple_of(2) { Wealth::Rich } else { Wealth::Common };
     let account = compare("PostgreSQL's levels", &POSTGRES, from_environment("SKEW_PROGRAMS", PROGRAMS), wealth);
     assert!(account.contradictions.is_empty(), "{}", account.contradictions[0]);
     let is_enough = account.of("robust") > 10 && account.of("confirmed and replayed") > 0;

@@ -171,7 +171,7 @@ fn what_is_found_at_the_papers_levels_is_tried() {
 fn what_templates_do_not_know_a_few_transactions_may() {
     let folder = Folder::new("analyze-instances");
     let example = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/analyze/tpcc-full.sql");
-    folder.write("tpcc.sql", &std::fs::read_to_string(example).expect("an example"));
+    folder.write("tpcc.sql", std::fs::read_to_string(example).expect("an example"));
     let ran = folder.skew(&["analyze", "tpcc.sql", "--level", "postgres:repeatable-read", "--format", "json"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     let json: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");

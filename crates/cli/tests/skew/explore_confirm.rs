@@ -53,7 +53,9 @@ fn all_are_confirmed(programs: &[PathBuf], (engine, levels): (&str, &str), url: 
     for path in programs.iter().filter(|path| !is_for_another(path, engine)) {
         let path = path.to_string_lossy();
         let ran = folder.skew(&["explore", &path, "--level", levels, "--confirm", &url, "--format", "json"]);
-        assert!([Some(0), Some(1)].contains(&ran.code), "{path}: {}", ran.err);
+        // Not every order is tried of those who write to a table with EXCLUDE.
+        let is_open = ran.err.contains("a table has EXCLUDE") && ran.code == Some(3);
+        assert!(is_open || [Some(0), Some(1)].contains(&ran.code), "{path}: {}", ran.err);
         let can_be_forced = !NOT_TO_BE_FORCED.iter().any(|(other, file)| *other == engine && path.ends_with(file));
         for (name, confirmed) in counterexamples(&ran).into_iter().filter(|_| can_be_forced) {
             assert_eq!(confirmed["verdict"], "confirmed", "{path}, {name}: {confirmed:#}");

@@ -62,7 +62,7 @@ pub struct SqlProgram {
     /// Whether calls remember what they said to the database.
     remembers: bool,
     /// Which answers are wanted, where that is not all of them.
-    wanted: Option<Wanted>,
+    wanted: Option<WantedAnswers>,
     /// Whether a call that takes too many steps is aborted, which else ends the exploration.
     ends_loops: bool,
 }
@@ -72,11 +72,11 @@ type IsWanted = dyn Fn(Place, &[Spoken]) -> bool + Send + Sync;
 
 /// Whether what a call has heard so far is wanted.
 #[derive(Clone)]
-struct Wanted(Arc<IsWanted>);
+struct WantedAnswers(Arc<IsWanted>);
 
-impl fmt::Debug for Wanted {
+impl fmt::Debug for WantedAnswers {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Wanted")
+        out.write_str("WantedAnswers")
     }
 }
 
@@ -157,7 +157,7 @@ impl SqlProgram {
     /// has heard something else, so that it is soon known whether there is a run with these answers. Asked is with what a call has said and
     /// heard so far, from its first statement on; who says no to a part says no to the whole.
     pub fn hearing_only(self, is_wanted: impl Fn(Place, &[Spoken]) -> bool + Send + Sync + 'static) -> SqlProgram {
-        SqlProgram { wanted: Some(Wanted(Arc::new(is_wanted))), ..self.remembering() }
+        SqlProgram { wanted: Some(WantedAnswers(Arc::new(is_wanted))), ..self.remembering() }
     }
 
     /// The program whose calls are aborted when they take too many steps, instead of ending everything.

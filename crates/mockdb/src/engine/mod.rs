@@ -33,7 +33,7 @@ use rustc_hash::FxHashMap;
 use serial::{Committer, SerialOrder};
 use skew_check::GrowingId;
 use skew_history::{EngineLevel, KeyId, SessionId, StatementKind};
-use tuple::{Sight, TupleTable};
+use tuple::{TupleSight, TupleTable};
 
 /// A transaction that is open.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl EngineTransaction {
 
 /// The state of a server.
 #[derive(Default, Debug)]
-pub(crate) struct Engine {
+pub(crate) struct ServerEngine {
     tuples: TupleTable,
     queues: RowQueues,
     open: FxHashMap<SessionId, EngineTransaction>,
@@ -88,7 +88,7 @@ pub(crate) struct Engine {
 }
 
 /// Transactions and statements.
-impl Engine {
+impl ServerEngine {
     /// The levels that it has.
     pub(crate) fn levels() -> impl Iterator<Item = EngineLevel> + Clone {
         skew_history::Engine::Postgres.levels()
@@ -169,14 +169,14 @@ impl Engine {
         }
     }
 
-    fn sight(&mut self, session: SessionId) -> Sight {
+    fn sight(&mut self, session: SessionId) -> TupleSight {
         self.take_snapshot(session);
         let transaction = self.open.get(&session);
-        let seen = |transaction: &EngineTransaction| Sight {
+        let seen = |transaction: &EngineTransaction| TupleSight {
             id: transaction.id,
             commits: transaction.snapshot.map_or(0, |(_, commits)| commits),
         };
-        transaction.map_or(Sight { id: GrowingId(u32::MAX), commits: self.commits }, seen)
+        transaction.map_or(TupleSight { id: GrowingId(u32::MAX), commits: self.commits }, seen)
     }
 
     /// Whether one snapshot serves the whole transaction of a session.
@@ -196,7 +196,7 @@ impl Engine {
 }
 
 /// Ends.
-impl Engine {
+impl ServerEngine {
     /// Whether a transaction may commit: at serializable those that did could still have run one after the other.
     pub(crate) fn may_commit(&mut self, session: SessionId, footprint: impl FnOnce() -> Footprint) -> bool {
         let Some(transaction) = self.open.get(&session) else { return true };
@@ -264,7 +264,7 @@ impl Engine {
 }
 
 /// Waits.
-impl Engine {
+impl ServerEngine {
     /// The sessions that keep another one from what it wants.
     fn blockers(&self, session: SessionId, key: KeyId, want: Want) -> Vec<SessionId> {
         let mut all: Vec<SessionId> = match want {

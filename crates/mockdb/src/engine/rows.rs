@@ -9,9 +9,9 @@
 //! of that life: after whoever holds it has ended, and if it is another tuple by then, at read committed the condition is asked again,
 //! above the transaction is refused. INSERT looks at what is there, not at the snapshot.
 
-use super::Engine;
+use super::ServerEngine;
 use super::queue::Want;
-use super::tuple::{Sight, Tuple};
+use super::tuple::{Tuple, TupleSight};
 use crate::operation::ReadOrigin;
 use skew_check::Version;
 use skew_history::{KeyId, RowStrength, SessionId, StatementKind};
@@ -78,7 +78,7 @@ fn absent(kind: StatementKind, key: KeyId, version: Version) -> EngineRead {
     EngineRead { kind, key, source, value: None, passed: false, waited: false }
 }
 
-impl Engine {
+impl ServerEngine {
     /// A key is looked at for the first time, with its initial row.
     pub(crate) fn meet(&mut self, key: KeyId, initial: Option<&Row>) {
         self.tuples.meet(key, initial);
@@ -140,7 +140,7 @@ impl Engine {
     }
 
     /// The tuple that a statement which seeks looks at.
-    fn first(&self, sight: Sight, key: KeyId) -> Option<usize> {
+    fn first(&self, sight: TupleSight, key: KeyId) -> Option<usize> {
         self.tuples.visible(sight, key).last().copied()
     }
 
@@ -226,13 +226,13 @@ impl Engine {
         let is_upsert = decides && transaction.kind == StatementKind::Upsert;
         let locks = is_upsert && !transaction.ignores;
         let kind = if is_upsert { StatementKind::Upsert } else { StatementKind::Insert };
-        let sight = if repeatable { self.sight(session) } else { Sight { id, commits: self.commits } };
+        let sight = if repeatable { self.sight(session) } else { TupleSight { id, commits: self.commits } };
         self.pass(session, key, Want::Free { locks })?;
         let last = self.tuples.of(key).len().checked_sub(1);
         let last = last.filter(|&last| !self.tuples.of(key)[last].is_deleted());
         let found = match last {
             None => {
-                let known = Sight { id, commits: self.commits };
+                let known = TupleSight { id, commits: self.commits };
                 let read = absent(kind, key, self.tuples.absence(known, key));
                 self.claim(session, key);
                 Ok(Sought::Passed(read))

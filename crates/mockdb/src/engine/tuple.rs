@@ -34,12 +34,12 @@ impl Stamp {
 
 /// What a transaction sees: commits up to a number, and what it did itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Sight {
+pub(super) struct TupleSight {
     pub(super) id: GrowingId,
     pub(super) commits: u64,
 }
 
-impl Sight {
+impl TupleSight {
     fn knows(&self, stamp: &Stamp) -> bool {
         stamp.version == Version::Of(self.id) || stamp.commit.is_some_and(|commit| commit <= self.commits)
     }
@@ -77,7 +77,7 @@ impl Tuple {
 
 /// A commit that changed a key, and whether it left a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Change {
+struct TupleChange {
     by: GrowingId,
     commit: u64,
     left: bool,
@@ -88,7 +88,7 @@ struct Change {
 struct Chain {
     tuples: Vec<Tuple>,
     /// In the order of commits; those before the oldest snapshot are dropped, but for the last one.
-    changes: Vec<Change>,
+    changes: Vec<TupleChange>,
     /// The life that the next INSERT begins.
     next_life: u32,
 }
@@ -120,7 +120,7 @@ impl TupleTable {
     }
 
     /// The places of the tuples that a snapshot shows: at most one of others, and one of its own.
-    pub(super) fn visible(&self, sight: Sight, key: KeyId) -> Vec<usize> {
+    pub(super) fn visible(&self, sight: TupleSight, key: KeyId) -> Vec<usize> {
         let there = |tuple: &Tuple| {
             !tuple.claimed && sight.knows(&tuple.by) && !tuple.end.is_some_and(|end| sight.knows(&end.by))
         };
@@ -129,8 +129,8 @@ impl TupleTable {
     }
 
     /// Whose version it is that a snapshot shows no row.
-    pub(super) fn absence(&self, sight: Sight, key: KeyId) -> Version {
-        let known = |change: &&Change| change.commit <= sight.commits;
+    pub(super) fn absence(&self, sight: TupleSight, key: KeyId) -> Version {
+        let known = |change: &&TupleChange| change.commit <= sight.commits;
         let changes = self.chains.get(&key).map_or(&[][..], |chain| &chain.changes);
         changes.iter().rev().find(known).map_or(Version::Initial, |change| Version::Of(change.by))
     }
@@ -237,7 +237,7 @@ impl TupleTable {
             }
             if has_changed {
                 let left = chain.tuples.last().is_some_and(|tuple| tuple.end.is_none());
-                chain.changes.push(Change { by: id, commit, left });
+                chain.changes.push(TupleChange { by: id, commit, left });
                 self.litter.push(key);
             }
         }
@@ -273,7 +273,7 @@ impl TupleTable {
             let kept = chain.changes.iter().rposition(|change| change.commit <= oldest).unwrap_or(0);
             chain.changes.drain(..kept);
             match (&chain.tuples[..], &chain.changes[..]) {
-                ([], [Change { by, commit, left: false }]) if *commit <= oldest => {
+                ([], [TupleChange { by, commit, left: false }]) if *commit <= oldest => {
                     gone.push((key, *by));
                 }
                 ([one], [change]) if one.end.is_none() && change.commit <= oldest => {}

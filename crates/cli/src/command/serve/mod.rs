@@ -360,7 +360,7 @@ impl Arguments {
         let is_weak = self.http || self.predict || self.foretold.is_some();
         let may_be = if is_weak { None } else { Some(Engine::Postgres) };
         if let Some(level) = self.level.filter(|level| !level.is_of_papers())
-            && !(is_declared && !self.http)
+            && (!is_declared || self.http)
             && (engine.is_none() || engine != may_be)
         {
             let postgres = may_be.into_iter().flat_map(Engine::levels).map(EngineLevel::short);
