@@ -456,7 +456,7 @@ impl Store {
         Ok(())
     }
 
-    /// What a statement that cannot go on is told. Who closes a circle of waits is refused.
+    /// What a statement that cannot go on is told. Who closes a cycle of waits is refused.
     pub(crate) fn stop_for(&mut self, session: SessionId, not_now: NotNow) -> Stop {
         match not_now {
             NotNow::Refused(error) => self.refuse(session, error),
@@ -465,7 +465,7 @@ impl Store {
         }
     }
 
-    /// Who closes a circle of waits is refused.
+    /// Who closes a cycle of waits is refused.
     pub(crate) fn refuse_deadlock(&mut self, session: SessionId) -> Stop {
         self.stop_for_good(session);
         self.refuse(session, deadlock())
@@ -531,7 +531,7 @@ fn dependencies() -> SqlError {
     SqlError::new(SqlState("40001"), message).with_hint("The transaction might succeed if retried.")
 }
 
-/// What the one is told that closes a circle of waits.
+/// What the one is told that closes a cycle of waits.
 fn deadlock() -> SqlError {
     SqlError::new(SqlState("40P01"), "deadlock detected").with_hint("See server log for query details.")
 }

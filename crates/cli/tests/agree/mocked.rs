@@ -33,7 +33,7 @@ use std::time::Duration;
 const TRIES: u64 = 6;
 
 /// The server looks for a deadlock when a wait has lasted so long: less than it takes until the next statement is sent, so that whoever closes a
-/// circle is the one who finds it.
+/// cycle is the one who finds it.
 const ALERT: &str = "SET deadlock_timeout = '1ms'";
 
 /// How many programs at every level without being told, and how many interleavings of each.
