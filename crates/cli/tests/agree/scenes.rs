@@ -10,6 +10,7 @@ use crate::terrain::Sessions;
 use skew_explore::IsolationLevel;
 use skew_history::Engine;
 use skew_workload::Url;
+use skew_workload::screenplay::Cue;
 use skew_workload::servers::{MariaDbServer, PostgresServer};
 
 /// Statements of sessions, their order on a server, and what each session is answered then.
@@ -28,7 +29,7 @@ const ROWS: [&str; 2] = [
 ];
 
 /// What MariaDB does.
-const ON_MARIADB: [Scene; 13] = [
+const ON_MARIADB: [Scene; 16] = [
     // A scan that waits for row 3 has come past row 2, which is inserted meanwhile.
     Scene {
         level: "mysql:rc",
@@ -177,6 +178,40 @@ const ON_MARIADB: [Scene; 13] = [
         turns: &[0, 1, 0, 0, 1],
         answers: &[&["", "1"], &["1 changed"]],
     },
+    // The check of a foreign key locks the parent's row, whatever of it is changed: here it waits for row 1,
+    Scene {
+        level: "mysql:rc",
+        tables: &REFERRING,
+        sessions: &[
+            &["UPDATE t SET v = 11 WHERE id = 1", "UPDATE c SET t = 2 WHERE id = 1"],
+            &["UPDATE c SET t = 1 WHERE id = 1"],
+        ],
+        turns: &[0, 1, 1, 0, 0],
+        answers: &[&["1 changed", "1 changed"], &["0 changed"]],
+    },
+    // here it does so with a row of its own that others wait for,
+    Scene {
+        level: "mysql:ser",
+        tables: &REFERRING,
+        sessions: &[
+            &["UPDATE t SET v = 11 WHERE id = 1", "SELECT id, t FROM c WHERE id = 7"],
+            &["INSERT INTO c VALUES (7, 1)"],
+        ],
+        turns: &[0, 1, 0, 0, 1],
+        answers: &[&["1 changed", "refused 1213"], &["1 changed"]],
+    },
+    // and here it is one of three in a cycle.
+    Scene {
+        level: "mysql:ser",
+        tables: &REFERRING,
+        sessions: &[
+            &["UPDATE t SET v = v + 1 WHERE v = 40"],
+            &["INSERT INTO c VALUES (7, 1)"],
+            &["INSERT INTO t VALUES (5, 50)", "SELECT id, t FROM c ORDER BY id"],
+        ],
+        turns: &[2, 0, 1, 2, 0, 1, 2],
+        answers: &[&["refused 1213"], &["1 changed"], &["1 changed", "1 1, 7 1"]],
+    },
 ];
 
 const JOINED: [&str; 4] = [
@@ -200,8 +235,13 @@ const PAIRED: [&str; 4] = [
     "INSERT INTO c VALUES (1, 10), (2, 20)",
 ];
 
+const UNIQUE: [&str; 2] = [
+    "CREATE TABLE t (id INT PRIMARY KEY, v INT NOT NULL, w INT NOT NULL, UNIQUE (w))",
+    "INSERT INTO t VALUES (1, 10, 1), (3, 30, 3)",
+];
+
 /// What PostgreSQL does.
-const ON_POSTGRESQL: [Scene; 26] = [
+const ON_POSTGRESQL: [Scene; 39] = [
     // The join has no row, so nothing is locked: row 1 of t is free.
     Scene {
         level: "pg:rc",
@@ -492,6 +532,157 @@ const ON_POSTGRESQL: [Scene; 26] = [
         turns: &[0, 1, 1, 0, 0],
         answers: &[&["10", "refused 23503"], &["1 changed"]],
     },
+    // Whoever meets an entry of a unique index waits for who is about to change its row, and is refused where that is not what it sees,
+    Scene {
+        level: "pg:rr",
+        tables: &UNIQUE,
+        sessions: &[
+            &["UPDATE t SET v = 11 WHERE id = 1"],
+            &["SELECT v FROM t WHERE id = 3", "INSERT INTO t VALUES (2, 20, 1) ON CONFLICT DO NOTHING"],
+        ],
+        turns: &[1, 0, 1, 0, 1],
+        answers: &[&["1 changed"], &["30", "refused 40001"]],
+    },
+    // also where there was nobody to wait for,
+    Scene {
+        level: "pg:rr",
+        tables: &UNIQUE,
+        sessions: &[
+            &["UPDATE t SET v = 11 WHERE id = 1"],
+            &["SELECT v FROM t WHERE id = 3", "INSERT INTO t VALUES (2, 20, 1) ON CONFLICT DO NOTHING"],
+        ],
+        turns: &[1, 0, 0, 1, 1],
+        answers: &[&["1 changed"], &["30", "refused 40001"]],
+    },
+    // at serializable, too,
+    Scene {
+        level: "pg:ser",
+        tables: &UNIQUE,
+        sessions: &[
+            &["UPDATE t SET v = 11 WHERE id = 1"],
+            &["SELECT v FROM t WHERE id = 3", "INSERT INTO t VALUES (2, 20, 1) ON CONFLICT DO NOTHING"],
+        ],
+        turns: &[1, 0, 1, 0, 1],
+        answers: &[&["1 changed"], &["30", "refused 40001"]],
+    },
+    // if it would update the row,
+    Scene {
+        level: "pg:rr",
+        tables: &UNIQUE,
+        sessions: &[
+            &["UPDATE t SET v = 11 WHERE id = 1"],
+            &[
+                "SELECT v FROM t WHERE id = 3",
+                "INSERT INTO t VALUES (2, 20, 1) ON CONFLICT (w) DO UPDATE SET v = t.v + 100",
+            ],
+        ],
+        turns: &[1, 0, 1, 0, 1],
+        answers: &[&["1 changed"], &["30", "refused 40001"]],
+    },
+    // or has met its primary key.
+    Scene {
+        level: "pg:rr",
+        tables: &UNIQUE,
+        sessions: &[
+            &["UPDATE t SET v = 11 WHERE id = 1"],
+            &["SELECT v FROM t WHERE id = 3", "INSERT INTO t VALUES (1, 20, 7) ON CONFLICT DO NOTHING"],
+        ],
+        turns: &[1, 0, 1, 0, 1],
+        answers: &[&["1 changed"], &["30", "refused 40001"]],
+    },
+    // A lock is no change, and nobody waits for it.
+    Scene {
+        level: "pg:rr",
+        tables: &UNIQUE,
+        sessions: &[
+            &["SELECT v FROM t WHERE id = 1 FOR UPDATE"],
+            &["SELECT v FROM t WHERE id = 3", "INSERT INTO t VALUES (2, 20, 1) ON CONFLICT DO NOTHING"],
+        ],
+        turns: &[1, 0, 1, 1, 0],
+        answers: &[&["10"], &["30", "0 changed"]],
+    },
+    // What has gone is not in the way,
+    Scene {
+        level: "pg:rr",
+        tables: &UNIQUE,
+        sessions: &[
+            &["DELETE FROM t WHERE id = 1"],
+            &["SELECT v FROM t WHERE id = 3", "INSERT INTO t VALUES (2, 20, 1) ON CONFLICT DO NOTHING"],
+        ],
+        turns: &[1, 0, 1, 0, 1],
+        answers: &[&["1 changed"], &["30", "1 changed"]],
+    },
+    // and a key that decides nothing is a duplicate.
+    Scene {
+        level: "pg:rr",
+        tables: &UNIQUE,
+        sessions: &[
+            &["UPDATE t SET v = 11 WHERE id = 1"],
+            &["SELECT v FROM t WHERE id = 3", "INSERT INTO t VALUES (2, 20, 1) ON CONFLICT (id) DO NOTHING"],
+        ],
+        turns: &[1, 0, 1, 0, 1],
+        answers: &[&["1 changed"], &["30", "refused 23505"]],
+    },
+    // At read committed it waits as well, and goes on.
+    Scene {
+        level: "pg:rc",
+        tables: &UNIQUE,
+        sessions: &[
+            &["UPDATE t SET v = 11 WHERE id = 1"],
+            &["INSERT INTO t VALUES (2, 20, 1) ON CONFLICT DO NOTHING", "SELECT v FROM t WHERE id = 1"],
+        ],
+        turns: &[0, 1, 0, 1, 1],
+        answers: &[&["1 changed"], &["0 changed", "11"]],
+    },
+    // What a subquery gives is locked in its tables, and nothing else is,
+    Scene {
+        level: "pg:rc",
+        tables: &UNIQUE,
+        sessions: &[
+            &["SELECT s.v FROM (SELECT id, v FROM t WHERE id = 1) s FOR UPDATE", "SELECT v FROM t WHERE id = 3"],
+            &["UPDATE t SET v = 31 WHERE id = 3"],
+            &["UPDATE t SET v = 11 WHERE id = 1"],
+        ],
+        turns: &[0, 1, 1, 2, 0, 0, 2],
+        answers: &[&["10", "31"], &["1 changed"], &["1 changed"]],
+    },
+    // as it is after a wait;
+    Scene {
+        level: "pg:rc",
+        tables: &UNIQUE,
+        sessions: &[
+            &["UPDATE t SET v = 11 WHERE id = 1"],
+            &["SELECT s.v FROM (SELECT id, v FROM t WHERE id = 1) s FOR UPDATE", "UPDATE t SET v = v + 1 WHERE id = 1"],
+        ],
+        turns: &[0, 1, 0, 1, 1],
+        answers: &[&["1 changed"], &["11", "1 changed"]],
+    },
+    // one that has an order of its own locks what it gives, whatever is made of it,
+    Scene {
+        level: "pg:rc",
+        tables: &JOINED,
+        sessions: &[
+            &[
+                "SELECT s.id FROM (SELECT id FROM t ORDER BY id DESC) s WHERE s.id < 4 ORDER BY s.id LIMIT 1 FOR UPDATE",
+                "SELECT v FROM t WHERE id = 5",
+            ],
+            &["UPDATE t SET v = 51 WHERE id = 5"],
+            &["UPDATE t SET v = 31 WHERE id = 3"],
+        ],
+        turns: &[0, 1, 1, 2, 0, 0, 2],
+        answers: &[&["1", "51"], &["1 changed"], &["1 changed"]],
+    },
+    // and no more than its limit wants.
+    Scene {
+        level: "pg:rc",
+        tables: &UNIQUE,
+        sessions: &[
+            &["SELECT s.id FROM (SELECT id FROM t ORDER BY id LIMIT 1) s FOR UPDATE", "SELECT v FROM t WHERE id = 3"],
+            &["UPDATE t SET v = 31 WHERE id = 3"],
+        ],
+        turns: &[0, 1, 1, 0, 0],
+        answers: &[&["1", "31"], &["1 changed"]],
+    },
 ];
 
 fn play(url: &Url, engine: Engine, scene: &Scene) {
@@ -521,4 +712,30 @@ fn what_mariadb_does_while_somebody_waits_the_explorer_has() {
 fn what_postgresql_locks_of_joins_and_limits_the_explorer_has() {
     let Some(server) = installed(PostgresServer::start()) else { return };
     ON_POSTGRESQL.iter().for_each(|scene| play(server.url(), Engine::Postgres, scene));
+}
+
+/// Who waits for a row keeps those behind it that come later, whoever has the row. So session 0 is in a cycle of which it holds nothing; where it is
+/// refused, because its patience ends first, the other two are in another one, and one of them is refused, too.
+#[test]
+fn a_queue_for_a_row_is_a_part_of_a_deadlock_on_postgresql() {
+    let Some(server) = installed(PostgresServer::start()) else { return };
+    let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<String>>();
+    let sessions: Sessions = vec![
+        owned(&["SELECT v FROM t WHERE id = 3 FOR NO KEY UPDATE"]),
+        owned(&["UPDATE t SET v = 102 WHERE id >= 3", "SELECT id FROM t WHERE v = 10 FOR UPDATE"]),
+        owned(&["UPDATE t SET w = w + 104 WHERE v = 10", "UPDATE t SET v = 105 WHERE id >= 1"]),
+    ];
+    let (tables, level) = (owned(&ROWS), "pg:rc".parse().expect("a level"));
+    let mut turns = [0, 1, 2, 1, 0, 2, 1, 2, 0, 1, 2].into_iter();
+    let turn = || turns.next().expect("a turn for every statement");
+    let mut screenplay = interleaved(&sessions, level, Engine::Postgres, turn);
+    for (session, patience) in ["2s", "4s", "6s"].into_iter().enumerate() {
+        let sql = format!("SET deadlock_timeout = '{patience}'");
+        screenplay.cues.insert(session, Cue { session, name: None, sql });
+    }
+    let outcome = performed(server.url(), &screenplay, &tables).expect("the server came to an end with it");
+    let expected = [&["refused 40P01"][..], &["1 changed", "refused 40P01"], &["1 changed", "2 changed"]];
+    assert_eq!(outcome, expected.map(owned));
+    let possible = possible(&program(&sessions, Engine::Postgres, &tables), level, sessions.len()).expect("few runs");
+    assert!(possible.contains(&outcome), "{possible:?}");
 }

@@ -100,6 +100,14 @@ impl ServerState {
         }
     }
 
+    /// What is committed under a key, or own, of whose row a lock is held.
+    pub(crate) fn read_latest(&mut self, asking: &mut Asking<'_>, key: KeyNumber) -> RowAnswer {
+        match self {
+            ServerState::Postgres(_) => RowAnswer::Passed(None),
+            ServerState::Innodb(innodb) => innodb.read_latest(asking, key),
+        }
+    }
+
     /// Whether statements that lock look at a snapshot first.
     pub(crate) fn looks_before_it_locks(&self) -> bool {
         matches!(self, ServerState::Postgres(_))
@@ -149,6 +157,11 @@ impl ServerState {
             ServerState::Postgres(postgres) => postgres.blockers(one, want, keys),
             ServerState::Innodb(innodb) => innodb.blockers(one, want, keys),
         }
+    }
+
+    /// Whether one of two who wait may have to wait for the other one, which has asked before. InnoDB's queues are among its locks.
+    pub(crate) fn may_queue(&self, one: (Number, &Want), before: (Number, &Want)) -> bool {
+        matches!(self, ServerState::Postgres(postgres) if postgres.may_queue(one, before))
     }
 
     /// Whether it is told that somebody waits. PostgreSQL lets anybody overtake, so who cannot go on waits.

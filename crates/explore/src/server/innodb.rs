@@ -198,6 +198,14 @@ impl Innodb {
         self.versions[place].seen_by(one, |_| true).1
     }
 
+    /// What is committed under a key, or own, of whose row a lock is held.
+    pub(crate) fn read_latest(&mut self, asking: &mut Asking<'_>, key: KeyNumber) -> RowAnswer {
+        let place = self.of(key, asking.keys);
+        let (source, row) = self.versions[place].seen_by(asking.one, |_| true);
+        asking.saw(asking.kind, key, ToldDeed::Read(source, row.clone()));
+        row.map_or(RowAnswer::Passed(None), RowAnswer::Locked)
+    }
+
     /// Whether there is a record under a key, though somebody may be about to insert or to delete it.
     pub(crate) fn is_there(&self, key: KeyNumber, keys: &Keys) -> bool {
         match self.versions.iter().find(|versions| versions.key == key) {

@@ -14,6 +14,7 @@
 //!
 //! What is read between two points is read in a snapshot, or is the transaction's own, and does not depend on when that is.
 
+mod check;
 mod look;
 mod savepoint;
 
@@ -56,6 +57,15 @@ pub(crate) struct Want {
     pub(crate) ignores: bool,
     /// It is one record of a range that is looked over.
     pub(crate) in_range: bool,
+    /// The row to which the entry of an index leads that is looked at: whoever is about to change it is waited for, too.
+    pub(crate) row: Option<KeyNumber>,
+}
+
+impl Want {
+    /// The lock of a row.
+    pub(crate) fn of(key: KeyNumber, kind: StatementKind) -> Want {
+        Want { key, kind, is_check: false, is_write: false, ignores: false, in_range: false, row: None }
+    }
 }
 
 /// Where a transaction stands.
@@ -157,7 +167,7 @@ impl Asking<'_> {
     pub(crate) fn want(&self, key: KeyNumber) -> Want {
         // Along an index a server goes record by record, though it may be one only.
         let in_range = self.scan.is_some() || self.keys.is_entry(key);
-        Want { key, kind: self.kind, is_check: false, is_write: false, ignores: false, in_range }
+        Want { in_range, ..Want::of(key, self.kind) }
     }
 
     pub(crate) fn tell(&mut self, event: ToldEvent) {
@@ -387,13 +397,22 @@ impl<'a> ServerTurn<'a> {
         Ok(found(self.seek_as(key, keys, kind, fits)?))
     }
 
-    /// A row that is locked if it is there.
-    pub(crate) fn lock(&mut self, key: KeyNumber, keys: &Keys, kind: StatementKind) -> Result<Option<Row>, Interrupt> {
+    /// A row that is locked if it is there; `row`: the one that is locked in place of an entry of its primary key.
+    pub(crate) fn lock(
+        &mut self,
+        key: KeyNumber,
+        keys: &Keys,
+        kind: StatementKind,
+        row: Option<KeyNumber>,
+    ) -> Result<Option<Row>, Interrupt> {
         if kind == StatementKind::ForeignKey {
             // The server asks for itself, with a snapshot of its own.
             (self.has_asked, self.follows_at_once) = (false, true);
         }
-        let outcome = self.seek_as(key, keys, kind, &mut |_, _| Fit::Yes);
+        let outcome = match row {
+            Some(row) => self.lock_row_of(key, row, keys, kind),
+            None => self.seek_as(key, keys, kind, &mut |_, _| Fit::Yes),
+        };
         self.follows_at_once = false;
         Ok(locked(outcome?))
     }
@@ -406,7 +425,7 @@ impl<'a> ServerTurn<'a> {
         kind: StatementKind,
     ) -> Result<Option<Row>, Interrupt> {
         self.has_looked_around = true;
-        self.lock(key, keys, kind)
+        self.lock(key, keys, kind, None)
     }
 
     /// A row that refers to one which is deleted. PostgreSQL looks for it as of now: at read committed with a snapshot of its own; above
@@ -418,7 +437,7 @@ impl<'a> ServerTurn<'a> {
         kind: StatementKind,
     ) -> Result<Option<Row>, Interrupt> {
         if !self.database.looks_before_it_locks() {
-            return self.lock(key, keys, kind);
+            return self.lock(key, keys, kind, None);
         }
         self.has_asked = false;
         if !self.database.is_repeatable(self.one) {
@@ -525,37 +544,6 @@ impl<'a> ServerTurn<'a> {
         }
     }
 
-    /// The check that a key is free, by an INSERT or by what takes a new key: what is there, if it is not.
-    pub(crate) fn check(&mut self, key: KeyNumber, keys: &Keys) -> Result<Option<Row>, Interrupt> {
-        let kind = if self.kind == StatementKind::Upsert { self.kind } else { StatementKind::Insert };
-        let question = TurnQuestion::Key(key);
-        if let Some(answer) = self.ask(&question, kind)? {
-            return Ok(row_of(&answer));
-        }
-        // An INSERT looks at what is there; only what later statements see may begin here.
-        if self.database.looks_before_it_locks() && self.database.is_repeatable(self.one) {
-            self.take_snapshot()?;
-        }
-        let want = Want { key, kind, is_check: true, is_write: false, ignores: self.ignores, in_range: false };
-        self.point(TurnPoint::Lock(want))?;
-        self.access.touches.push(key);
-        let before = self.database.touched(self.one);
-        let (database, mut asking) = self.asking(keys, kind, None);
-        let outcome = database.check(&mut asking, key, want);
-        self.database.go_on(self.one);
-        if matches!(outcome, RowAnswer::Locked(_)) && !self.database.looks_before_it_locks() {
-            // What was claimed before is given back.
-            self.access.touches.extend(before);
-        }
-        let outcome = self.settled(outcome)?;
-        let row = match &outcome {
-            RowAnswer::Locked(row) => Some(row.clone()),
-            _ => None,
-        };
-        self.answer(question, TurnAnswer::Row(outcome));
-        Ok(row)
-    }
-
     /// A write. One of which no statement was told is blind: nothing was read or locked for it.
     pub(crate) fn write(&mut self, key: KeyNumber, keys: &Keys, value: Option<Row>) -> Result<(), Interrupt> {
         let question = TurnQuestion::Write(key, value.clone());
@@ -566,7 +554,7 @@ impl<'a> ServerTurn<'a> {
         if is_blind && self.database.looks_before_it_locks() {
             self.take_snapshot()?;
         }
-        let want = Want { key, kind: self.kind, is_check: false, is_write: true, ignores: false, in_range: false };
+        let want = Want { is_write: true, ..Want::of(key, self.kind) };
         // What a statement changes it has locked, but for entries of indexes and keys that it moves.
         if is_blind || !self.database.blockers(self.one, &want, keys).is_empty() {
             self.point(TurnPoint::Lock(want))?;

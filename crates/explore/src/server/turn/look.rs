@@ -175,7 +175,7 @@ impl ServerTurn<'_> {
     /// The lock of the record behind a range: of the one that is waited for, else of the one that is there.
     fn end_wanted(&self, range: &KeyRange, keys: &Keys, kind: StatementKind) -> Option<Want> {
         let key = self.database.awaited(self.one).or_else(|| self.database.end_of(range, keys))?;
-        let want = Want { key, kind, is_check: false, is_write: false, ignores: false, in_range: true };
+        let want = Want { in_range: true, ..Want::of(key, kind) };
         Some(want).filter(|want| !self.database.glances(self.one, want, keys))
     }
 }

@@ -1,0 +1,106 @@
+//! Who waits for itself, by way of others who wait.
+//!
+//! ```text
+//!   a: has row 3, waits for row 1 ──> c: has row 1, waits for row 3 ──> a                        either is refused
+//!   b: waits for row 3, too, and asked before c:    c ── queues behind ──> b ──> a ──> c         b may be refused as well, and then another
+//! ```
+//!
+//! PostgreSQL's waiters queue: the first one of a row has a lock that keeps the later ones behind it, whoever holds the row. Which one came
+//! first is nowhere told, so each may have. If that one is refused, the others still wait for each other, and a second one is refused
+//! (live: both are, where the first one's `deadlock_timeout` ends before that of the others).
+
+use super::ServerNode;
+use crate::explorable::Explorable;
+use crate::keys::KeyNumber;
+use crate::runner::Runner;
+use crate::server::turn::{TurnPoint, Want};
+use crate::set::{Number, Set};
+
+/// Who waits, for what, and for whom.
+struct Waiter {
+    one: Number,
+    want: Want,
+    holders: Set,
+}
+
+/// Whether somebody waits for itself.
+pub(super) fn is_deadlocked<P: Explorable + ?Sized>(
+    node: &mut ServerNode<P::Left>,
+    number: Number,
+    runner: &Runner<'_, P>,
+) -> bool {
+    let waiters = waiters(node, runner);
+    if reaches(&waiters, number, |waiter| waiter.holders) {
+        return true;
+    }
+    let queued = |waiter: &Waiter| waiter.holders | queued_before(node, waiter, &waiters);
+    reaches(&waiters, number, queued) && is_in_cycle(node, number, &waiters)
+}
+
+fn waiters<P: Explorable + ?Sized>(node: &mut ServerNode<P::Left>, runner: &Runner<'_, P>) -> Vec<Waiter> {
+    let mut waiters = Vec::new();
+    for one in runner.outline.numbers() {
+        let TurnPoint::Lock(want) = node.stands[one as usize] else { continue };
+        if !node.over.contains(one) && node.database.waits(one) {
+            let holders = node.database.blockers(one, &want, &runner.keys);
+            waiters.push(Waiter { one, want, holders });
+        }
+    }
+    waiters
+}
+
+/// Whether somebody comes back to itself.
+fn reaches(waiters: &[Waiter], number: Number, next: impl Fn(&Waiter) -> Set) -> bool {
+    let (mut reached, mut open) = (Set::EMPTY, vec![number]);
+    while let Some(one) = open.pop() {
+        let Some(waiter) = waiters.iter().find(|waiter| waiter.one == one) else { continue };
+        for other in next(waiter).iter() {
+            if other == number {
+                return true;
+            }
+            if !reached.contains(other) {
+                reached.insert(other);
+                open.push(other);
+            }
+        }
+    }
+    false
+}
+
+/// Those who may have asked before for the row that somebody waits for, and keep it behind them.
+fn queued_before<L>(node: &ServerNode<L>, waiter: &Waiter, waiters: &[Waiter]) -> Set {
+    let before = |other: &&Waiter| {
+        other.one != waiter.one
+            && !waiter.holders.is_empty()
+            && !other.holders.is_empty()
+            && node.database.may_queue((waiter.one, &waiter.want), (other.one, &other.want))
+    };
+    waiters.iter().filter(before).map(|other| other.one).collect()
+}
+
+/// The same as `reaches` with queues, where of each row one only is the first of its queue.
+fn is_in_cycle<L>(node: &ServerNode<L>, number: Number, waiters: &[Waiter]) -> bool {
+    let mut open: Vec<(Vec<Number>, Vec<(KeyNumber, Number)>)> = vec![(vec![number], Vec::new())];
+    while let Some((path, firsts)) = open.pop() {
+        let last = path[path.len() - 1];
+        let Some(waiter) = waiters.iter().find(|waiter| waiter.one == last) else { continue };
+        let queued = queued_before(node, waiter, waiters);
+        for other in (waiter.holders | queued).iter() {
+            let mut firsts = firsts.clone();
+            if !waiter.holders.contains(other) {
+                let known = firsts.iter().find(|first| first.0 == waiter.want.key);
+                if known.is_some_and(|first| first.1 != other) {
+                    continue;
+                }
+                firsts.push((waiter.want.key, other));
+            }
+            if other == number {
+                return true;
+            }
+            if !path.contains(&other) {
+                open.push(([&path[..], &[other]].concat(), firsts));
+            }
+        }
+    }
+    false
+}
