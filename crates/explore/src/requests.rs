@@ -243,6 +243,14 @@ impl<'a> Requests<'a> {
         }
     }
 
+    /// The first, plain look of the statement at a row that it has locked since makes no difference.
+    pub(crate) fn forget_look(&mut self, key: &RowKey) {
+        let number = self.keys.number(key);
+        if let Some(turn) = &mut self.turn {
+            turn.forget_look(number);
+        }
+    }
+
     /// The entry of a unique index as it is committed, where a server waits for who is about to change its row.
     pub(crate) fn standing_entry(&mut self, key: &RowKey) -> Option<Row> {
         let number = self.keys.number(key);

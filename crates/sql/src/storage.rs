@@ -375,6 +375,12 @@ pub trait Storage {
         row
     }
 
+    /// A row that the statement has looked at plainly, and then locked, was not found because of anything that has changed in between: its first
+    /// look at the row tells nothing that the second one does not.
+    fn forget_look(&mut self, key: &RowKey) {
+        let _ = key;
+    }
+
     /// From here on a subquery with this number reads, or, with 0, the statement itself; who read before.
     fn enter(&mut self, scope: usize) -> usize {
         let _ = scope;

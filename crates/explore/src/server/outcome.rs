@@ -184,7 +184,7 @@ impl ServerRun {
         let versions: Vec<Number> =
             self.versions.iter().filter(|version| version.0 == event.key).map(|version| version.1).collect();
         let source = match &event.deed {
-            ToldDeed::Read(source, row) if *source != number && self.is_noted(event, *source, row.is_some()) => *source,
+            ToldDeed::Read(source, row) if *source != number && self.is_noted(number, event, row.is_some()) => *source,
             ToldDeed::Wrote(_) => number,
             _ => return Vec::new(),
         };
@@ -211,18 +211,27 @@ impl ServerRun {
         };
         told.end == Some(ToldEnd::RolledBack)
             && others.contains(by)
-            && self.is_noted(last, *by, true)
+            && self.is_noted(number, last, true)
             && told.events.iter().any(|event| matches!(event.deed, ToldDeed::Read(..)) && !out(event).is_empty())
     }
 
-    fn is_noted(&self, event: &ToldEvent, source: Number, is_there: bool) -> bool {
+    /// Whether PostgreSQL takes notice of a read: not of a row that ON CONFLICT has found and left as it is, and of a duplicate only where who
+    /// wrote it had read the key, too.
+    fn is_noted(&self, number: Number, event: &ToldEvent, is_there: bool) -> bool {
         use StatementKind::{Insert, Upsert};
         let is_check = |kind| matches!(kind, Insert | Upsert);
+        let ToldDeed::Read(source, _) = event.deed else { return false };
         let of_writer = |other: &ToldEvent| {
             other.key == event.key && matches!(other.deed, ToldDeed::Read(..)) && !is_check(other.kind)
         };
-        !(is_there && event.kind == Insert)
-            || source != INITIAL && self.told[source as usize].events.iter().any(of_writer)
+        let changes_it = |other: &ToldEvent| {
+            (other.statement, other.key) == (event.statement, event.key) && matches!(other.deed, ToldDeed::Wrote(_))
+        };
+        match event.kind {
+            Upsert if is_there => self.told[number as usize].events.iter().any(changes_it),
+            Insert if is_there => source != INITIAL && self.told[source as usize].events.iter().any(of_writer),
+            _ => true,
+        }
     }
 
     /// The history with statements, kinds and refusals.

@@ -285,6 +285,13 @@ impl<'a> ServerTurn<'a> {
         self.dialogue.told.events.len()
     }
 
+    /// The first, plain look of the statement at a row that it has locked since is not told, if it saw another version.
+    pub(crate) fn forget_look(&mut self, key: KeyNumber) {
+        if self.database.looks_before_it_locks() {
+            self.dialogue.told.forget_look(self.statement, key);
+        }
+    }
+
     /// Something is asked: by the statement that was declared, else by one of its own.
     fn ask(&mut self, question: &TurnQuestion, kind: StatementKind) -> Result<Option<Arc<TurnAnswer>>, Interrupt> {
         if self.stands.is_some() || self.refused.is_some() || self.differs.is_some() {

@@ -401,6 +401,10 @@ impl Storage for View<'_, '_> {
         row
     }
 
+    fn forget_look(&mut self, key: &RowKey) {
+        self.requests.forget_look(key);
+    }
+
     fn enter(&mut self, scope: usize) -> usize {
         self.memory.enter(scope)
     }

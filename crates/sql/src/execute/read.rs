@@ -8,7 +8,7 @@ use super::{Execution, Flow, Frame, Sink};
 use crate::catalog::{Index, IndexColumn, Table};
 use crate::key::{column_part, entry_target, key_part};
 use crate::no_storage::NoStorage;
-use crate::plan::finds_one;
+use crate::plan::{finds_one, links_alone};
 use crate::stop::Stop;
 use crate::storage::{Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SpaceId, Storage};
 use crate::tree::expression::Expression;
@@ -323,8 +323,9 @@ impl<'run> Execution<'run> {
         if locked {
             return if self.takes_key(read, key)? { sink(self, &values) } else { Ok(Flow::More) };
         }
-        let Some(row) = self.taken(read, key, &read.columns)? else { return Ok(Flow::More) };
-        let (old, values) = (values, whole_row(read, key, &row));
+        let taken = self.taken(read, key, &read.columns)?.map(|row| whole_row(read, key, &row));
+        self.settle_look(read, &links_alone(read), key, &values, taken.as_deref())?;
+        let (old, Some(values)) = (values, taken) else { return Ok(Flow::More) };
         let (before, frame) = (Frame { row: &old, outer }, Frame { row: &values, outer });
         let holds = match self.storage.keeps_partners() {
             true => old == values || self.holds_again(read.condition.as_ref(), &before, &frame)?,
