@@ -25,7 +25,7 @@ use crate::server::turn::{ServerTurn, TurnPoint};
 use crate::set::{INITIAL, Number, Set};
 use skew_history::{Engine, EngineLevel, StatementKind};
 use skew_sql::rows::{Found, Looked, Scanned};
-use skew_sql::{Fit, Fits, KeyPart, KeyRange, Row, RowKey};
+use skew_sql::{Fit, Fits, KeyPart, KeyRange, Patience, Row, RowKey};
 use std::sync::Arc;
 
 /// Why a run of a transaction did not come to its end.
@@ -178,6 +178,13 @@ impl<'a> Requests<'a> {
     pub fn look_once(&mut self) {
         if let Some(turn) = &mut self.turn {
             turn.look_once();
+        }
+    }
+
+    /// What is done about rows that are to be locked and that somebody else has.
+    pub(crate) fn locks_with(&mut self, patience: Patience) {
+        if let Some(turn) = &mut self.turn {
+            turn.patience = patience;
         }
     }
 

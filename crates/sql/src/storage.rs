@@ -313,6 +313,11 @@ pub trait Storage {
         Ok(false)
     }
 
+    /// What is done from here on about rows that are to be locked and that somebody else has, for stores that decide it when they lock.
+    fn locks_with(&mut self, patience: Patience) {
+        let _ = patience;
+    }
+
     /// Rows are about to be sought: whether it is one by its key, which depends on no other row. MySQL's servers read such a row before all else,
     /// and keep its lock though it may not qualify.
     fn seeks_one(&mut self, is_one: bool) {

@@ -8,7 +8,7 @@ use super::turn::{Asking, RowAnswer, Want};
 use crate::keys::{KeyNumber, Keys};
 use crate::set::{Number, Set};
 use skew_history::{Engine, EngineLevel, StatementKind};
-use skew_sql::{Fits, KeyRange, Row};
+use skew_sql::{Fits, KeyRange, Patience, Row};
 
 /// The state of a server.
 #[derive(Clone, Debug)]
@@ -151,11 +151,28 @@ impl ServerState {
         }
     }
 
-    /// Who keeps somebody from going on.
+    /// Who keeps somebody from going on: nobody, where it does not wait.
     pub(crate) fn blockers(&mut self, one: Number, want: &Want, keys: &Keys) -> Set {
+        if want.patience == Patience::Wait { self.keepers(one, want, keys) } else { Set::EMPTY }
+    }
+
+    /// Who has what somebody wants.
+    pub(crate) fn keepers(&mut self, one: Number, want: &Want, keys: &Keys) -> Set {
         match self {
             ServerState::Postgres(postgres) => postgres.blockers(one, want, keys),
             ServerState::Innodb(innodb) => innodb.blockers(one, want, keys),
+        }
+    }
+
+    /// Whether a row that a snapshot shows which serves a whole transaction was changed since: it is refused, whoever has it now.
+    pub(crate) fn has_changed_since(&self, one: Number, key: KeyNumber) -> bool {
+        matches!(self, ServerState::Postgres(postgres) if postgres.has_changed_since(one, key))
+    }
+
+    /// A row that the statement sees is left out, because somebody else has it.
+    pub(crate) fn leave_out(&mut self, asking: &mut Asking<'_>, key: KeyNumber) {
+        if let ServerState::Postgres(postgres) = self {
+            postgres.leave_out(asking, key);
         }
     }
 

@@ -173,7 +173,10 @@ impl ServerRun {
         let mut edges: Vec<(Number, Number)> = Vec::new();
         for &number in &all {
             edges.extend(outline.session_past(number).iter().filter(counts).map(|before| (before, number)));
-            edges.extend(self.told[number as usize].events.iter().flat_map(|event| self.edges_of(number, event)));
+            let told = &self.told[number as usize];
+            // What was left out was seen all the same.
+            let left_out = told.untold.iter().filter(|event| event.fate == ToldFate::LeftOut);
+            edges.extend(told.events.iter().chain(left_out).flat_map(|event| self.edges_of(number, event)));
         }
         let counted = edges.into_iter().filter(|(one, other)| counts(one) && counts(other));
         counted.collect::<Vec<_>>().into_iter().all(|(one, other)| order.insert(one, other))
@@ -378,7 +381,7 @@ fn settled(told: ToldTransaction) -> ToldTransaction {
                 ToldFate::Stays => events.push(ToldEvent { statement: number, ..event.clone() }),
                 ToldFate::Seen => events.push(event.as_plain_read(number)),
                 ToldFate::OldView(by) if !told.looks_plainly_after(by) => events.push(event.as_plain_read(number)),
-                ToldFate::OldView(_) | ToldFate::Untold => untold.push(event.clone()),
+                ToldFate::OldView(_) | ToldFate::Untold | ToldFate::LeftOut => untold.push(event.clone()),
                 ToldFate::Freed | ToldFate::TakenBack(_) => {}
             }
         }

@@ -401,6 +401,22 @@ impl PostgresServer {
             .map_or(Set::EMPTY, |&first| self.holders(one, want.key, self.tuples[first].life, Strength::of(want.kind)))
     }
 
+    /// Whether the row that a transaction's one snapshot shows was changed by who has committed since.
+    pub(crate) fn has_changed_since(&self, one: Number, key: KeyNumber) -> bool {
+        let is_over = |by: Number| self.committed.contains(by) && !self.knows(one, by);
+        let first = self.visible(one, key).last().map(|&first| &self.tuples[first]);
+        self.repeatable[one as usize] && first.is_some_and(|first| first.replaced_by.is_some_and(is_over))
+    }
+
+    /// A row that the statement sees is left out, because somebody else has it.
+    pub(crate) fn leave_out(&self, asking: &mut Asking<'_>, key: KeyNumber) {
+        if let Some(&first) = self.visible(asking.one, key).last() {
+            let Tuple { by, row, .. } = &self.tuples[first];
+            let deed = ToldDeed::Read(*by, Some(row.clone()));
+            asking.tell(ToldEvent { fate: ToldFate::LeftOut, ..asking.event(asking.kind, key, deed) });
+        }
+    }
+
     /// Whether one of two who wait for a row is kept behind the other one, if that has asked before: they want the same row, one not beside the
     /// other, and neither has anything of it. Who checks that a key is free waits for the transaction itself.
     pub(crate) fn may_queue(&self, one: (Number, &Want), before: (Number, &Want)) -> bool {

@@ -45,6 +45,8 @@ pub(crate) enum ToldFate {
     OldView(u32),
     /// It is not told, because no plain read says what it says.
     Untold,
+    /// It is not told, because its row was left out: somebody else had it.
+    LeftOut,
     /// It is not told, because the statement of this number took it back, or has looked at it once more.
     TakenBack(u32),
 }
@@ -147,10 +149,11 @@ impl ToldTransaction {
         let is_of = |event: &ToldEvent| (event.statement, event.key) == (statement, key);
         let Some(lock) = self.events.iter().position(|event| is_of(event) && !is_plain(event)) else { return };
         let looks: Vec<usize> = (0..lock).filter(|&place| is_of(&self.events[place])).collect();
-        if let [look] = looks[..]
-            && self.events[look].deed != self.events[lock].deed
-            && matches!(self.events[look].deed, ToldDeed::Read(..))
-        {
+        let [look] = looks[..] else { return };
+        let (before, after) = (&self.events[look], &self.events[lock]);
+        if after.fate == ToldFate::LeftOut {
+            self.events[look].fate = ToldFate::LeftOut;
+        } else if before.deed != after.deed && matches!(before.deed, ToldDeed::Read(..)) {
             self.events[look].fate = ToldFate::TakenBack(statement);
         }
     }

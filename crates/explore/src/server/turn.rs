@@ -15,6 +15,7 @@
 //! What is read between two points is read in a snapshot, or is the transaction's own, and does not depend on when that is.
 
 mod check;
+mod impatient;
 mod look;
 mod savepoint;
 
@@ -27,7 +28,7 @@ use crate::requests::{Interrupt, whole_part};
 use crate::set::Number;
 use skew_history::StatementKind;
 use skew_sql::rows::{Found, Scanned};
-use skew_sql::{Fit, Fits, KeyPart, KeyRange, Row, RowKey};
+use skew_sql::{Fit, Fits, KeyPart, KeyRange, Patience, Row, RowKey};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -59,12 +60,15 @@ pub(crate) struct Want {
     pub(crate) in_range: bool,
     /// The row to which the entry of an index leads that is looked at: whoever is about to change it is waited for, too.
     pub(crate) row: Option<KeyNumber>,
+    /// What it does if somebody else has it.
+    pub(crate) patience: Patience,
 }
 
 impl Want {
     /// The lock of a row.
     pub(crate) fn of(key: KeyNumber, kind: StatementKind) -> Want {
-        Want { key, kind, is_check: false, is_write: false, ignores: false, in_range: false, row: None }
+        let (is_check, is_write, ignores, in_range) = (false, false, false, false);
+        Want { key, kind, is_check, is_write, ignores, in_range, row: None, patience: Patience::Wait }
     }
 }
 
@@ -194,6 +198,8 @@ pub(crate) struct ServerTurn<'a> {
     looks_once: bool,
     /// Whether what is sought now is one row, by a key that depends on no other row.
     pub(crate) seeks_one: bool,
+    /// What it does about rows that somebody else has.
+    pub(crate) patience: Patience,
     /// Whether it has looked at other rows before it locks.
     has_looked_around: bool,
     /// Whether what is asked next is a part of what was asked before.
@@ -236,6 +242,7 @@ impl<'a> ServerTurn<'a> {
             text: None,
             looks_once: false,
             seeks_one: false,
+            patience: Patience::Wait,
             has_looked_around: false,
             follows_at_once: false,
             is_declared: false,
@@ -256,7 +263,7 @@ impl<'a> ServerTurn<'a> {
     pub(crate) fn declare(&mut self, kind: StatementKind, ignores: bool) {
         (self.kind, self.ignores, self.is_declared, self.has_asked) = (kind, ignores, true, false);
         (self.looks_once, self.has_looked_around, self.text) = (false, false, None);
-        self.seeks_one = false;
+        (self.seeks_one, self.patience) = (false, Patience::Wait);
     }
 
     /// What the statement says, for whoever is shown the run.
@@ -503,18 +510,21 @@ impl<'a> ServerTurn<'a> {
             let want = self.asking(keys, kind, scan).1.want(key);
             // Where keys have no order, nobody knows how a statement finds several rows.
             let in_range = want.in_range || !keys.have_order() && !self.looks_once;
-            let want = Want { in_range, ..want };
+            let want = Want { in_range, patience: self.patience, ..want };
             self.access.touches.push(key);
             let is_single = self.looks_once && !self.has_looked_around && scan.is_none();
             let is_single = is_single && self.database.looks_before_it_locks();
             let is_single = is_single && !self.database.is_repeatable(self.one);
             let has_begun_now = self.took_snapshot == Some(self.statement);
-            let is_at_once = is_single && has_begun_now && self.database.blockers(self.one, &want, keys).is_empty();
+            let is_at_once = is_single && has_begun_now && self.database.keepers(self.one, &want, keys).is_empty();
             if !is_at_once {
                 self.point(TurnPoint::Lock(want))?;
             }
             if self.permit == Permit::Glance {
                 return self.glanced(want, keys, scan, fits);
+            }
+            if want.patience != Patience::Wait && self.is_kept(&want, keys, scan)? {
+                return Ok(RowAnswer::Passed(None));
             }
             let gap = self.database.gap_wanted(self.one, &want, keys);
             self.access.touches_gaps.extend(gap);

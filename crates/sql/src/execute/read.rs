@@ -48,6 +48,7 @@ impl<'run> Execution<'run> {
         }
         if read.seeks() {
             self.storage.seeks_one(finds_one(read));
+            self.storage.locks_with(read.patience);
         }
         match &read.access {
             Access::Scan(order) => {
@@ -343,8 +344,8 @@ impl<'run> Execution<'run> {
         if self.is_left_out(read, &entry)? {
             return Ok(false);
         }
-        self.storage.get(&entry, &Columns::All, read.lock)?;
-        Ok(true)
+        let found = self.storage.get(&entry, &Columns::All, read.lock)?;
+        Ok(read.patience == Patience::Wait || found.is_some())
     }
 
     /// A row with the lock that the read wants; none also if somebody else has it and the read leaves such rows out.
@@ -354,6 +355,7 @@ impl<'run> Execution<'run> {
 
     /// Whether somebody else has what the read would lock, and it does not wait: it leaves that out, or fails.
     pub(super) fn is_left_out(&mut self, read: &Read, key: &RowKey) -> Result<bool, Stop> {
+        self.storage.locks_with(read.patience);
         if read.patience == Patience::Wait || !self.storage.would_wait(key, read.lock)? {
             return Ok(false);
         }
