@@ -15,7 +15,7 @@
 //! | `Joined` | locks of what a join, an order or a limit gives |
 //!
 //! Every other pair of seeds has savepoints, on any terrain: what came behind one is taken back, kept, or taken back and done again. Every
-//! third four of PostgreSQL's have sessions that do not wait for locks.
+//! third four have sessions that do not wait for locks.
 
 use skew_chance::Random;
 use skew_history::Engine;
@@ -95,7 +95,7 @@ impl Weather {
             statements.collect()
         };
         let sessions: Sessions = (0..count).map(|_| session(&mut random, &mut number)).collect();
-        let sessions = if self.has_impatience(seed) { impatient(sessions, seed) } else { sessions };
+        let sessions = if Weather::has_impatience(seed) { impatient(sessions, seed) } else { sessions };
         if (seed / 2).is_multiple_of(2) {
             sessions
         } else {
@@ -104,8 +104,8 @@ impl Weather {
     }
 
     /// Whether some do not wait for locks.
-    fn has_impatience(self, seed: u64) -> bool {
-        self.engine == Engine::Postgres && (seed / 4).is_multiple_of(3)
+    fn has_impatience(seed: u64) -> bool {
+        (seed / 4).is_multiple_of(3)
     }
 
     /// One statement; values are new ones, but for those that a condition is about.

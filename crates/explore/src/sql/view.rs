@@ -14,7 +14,7 @@
 //! **What depends on the order of runs.** Sequences, generated keys, random numbers and the clock become functions of the transaction's
 //! place in the program and of how often it asked, so that a transaction stays a function of what it read. Each transaction has a
 //! thousand values of every sequence to itself; what follows from the order in which sequences are asked is not explored. What cannot be
-//! had in this way (setting a sequence, advisory locks; SKIP LOCKED and NOWAIT but on PostgreSQL; on a server EXCLUDE) is refused by name.
+//! had in this way (setting a sequence, advisory locks; SKIP LOCKED and NOWAIT but on a server, EXCLUDE there) is refused by name.
 
 use crate::requests::{Interrupt, Requests};
 use rustc_hash::FxHashMap;
@@ -300,7 +300,7 @@ impl Storage for View<'_, '_> {
 
     fn would_wait(&mut self, _: &RowKey, lock: Lock) -> Result<bool, Stop> {
         // Asked for SKIP LOCKED and NOWAIT only: their answers depend on who runs at the same time, which a server knows when it locks.
-        if lock == Lock::None || !self.atomic || self.requests.engine() == Some(Engine::Postgres) {
+        if lock == Lock::None || !self.atomic || self.requests.is_on_server() {
             return Ok(false);
         }
         Err(self.refuse(IMPATIENT))
@@ -573,6 +573,7 @@ fn refused_with(code: &'static str) -> SqlError {
         "40P01" => (SqlState("40P01"), "deadlock detected"),
         "1213" => (SqlState("40001"), "Deadlock found when trying to get lock; try restarting transaction"),
         "55P03" => (SqlState("55P03"), "could not obtain lock on row"),
+        "1205" => (SqlState("HY000"), "Lock wait timeout exceeded; try restarting transaction"),
         "1020" => (SqlState("HY000"), "Record has changed since last read in table"),
         _ => (SqlState("40001"), "could not serialize access due to concurrent update"),
     };

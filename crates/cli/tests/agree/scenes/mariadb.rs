@@ -3,7 +3,7 @@
 use super::{REFERRING, ROWS, Scene};
 
 /// What MariaDB does.
-pub(super) const ON_MARIADB: [Scene; 16] = [
+pub(super) const ON_MARIADB: [Scene; 20] = [
     // A scan that waits for row 3 has come past row 2, which is inserted meanwhile.
     Scene {
         level: "mysql:rc",
@@ -185,5 +185,43 @@ pub(super) const ON_MARIADB: [Scene; 16] = [
         ],
         turns: &[2, 0, 1, 2, 0, 1, 2],
         answers: &[&["refused 1213"], &["1 changed"], &["1 changed", "1 1, 7 1"]],
+    },
+    // Who does not wait leaves out what somebody else has,
+    Scene {
+        level: "mysql:rc",
+        tables: &ROWS,
+        sessions: &[&["UPDATE t SET v = 11 WHERE id = 1"], &["SELECT id, v FROM t ORDER BY id FOR UPDATE SKIP LOCKED"]],
+        turns: &[0, 1, 1, 0],
+        answers: &[&["1 changed"], &["3 30"]],
+    },
+    // and takes the next one,
+    Scene {
+        level: "mysql:rr",
+        tables: &ROWS,
+        sessions: &[
+            &["SELECT id FROM t ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED", "UPDATE t SET w = 7 WHERE id = 1"],
+            &["SELECT id FROM t ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED", "UPDATE t SET w = 8 WHERE id = 3"],
+        ],
+        turns: &[0, 1, 1, 0, 0, 1],
+        answers: &[&["1", "1 changed"], &["3", "1 changed"]],
+    },
+    // or is refused.
+    Scene {
+        level: "mysql:ser",
+        tables: &ROWS,
+        sessions: &[&["UPDATE t SET v = 11 WHERE id = 1"], &["SELECT id FROM t WHERE id = 1 FOR UPDATE NOWAIT"]],
+        turns: &[0, 1, 0, 1],
+        answers: &[&["1 changed"], &["refused 1205"]],
+    },
+    // It has the gaps before what it takes.
+    Scene {
+        level: "mysql:rr",
+        tables: &ROWS,
+        sessions: &[
+            &["UPDATE t SET v = 11 WHERE id = 1", "INSERT INTO t VALUES (2, 20, 2)"],
+            &["SELECT id FROM t WHERE id >= 1 FOR UPDATE SKIP LOCKED", "SELECT v FROM t WHERE id = 1"],
+        ],
+        turns: &[0, 1, 0, 1, 1, 0],
+        answers: &[&["1 changed", "1 changed"], &["3", "10"]],
     },
 ];

@@ -25,7 +25,7 @@ impl ServerTurn<'_> {
             return Ok(false);
         }
         if want.patience == Patience::Refuse {
-            return Err(self.refuse("55P03"));
+            return Err(self.refuse(if self.database.looks_before_it_locks() { "55P03" } else { "1205" }));
         }
         let (database, mut asking) = self.asking(keys, want.kind, scan);
         database.leave_out(&mut asking, want.key);
