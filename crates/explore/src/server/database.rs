@@ -171,8 +171,9 @@ impl ServerState {
 
     /// A row that the statement sees is left out, because somebody else has it.
     pub(crate) fn leave_out(&mut self, asking: &mut Asking<'_>, key: KeyNumber) {
-        if let ServerState::Postgres(postgres) = self {
-            postgres.leave_out(asking, key);
+        match self {
+            ServerState::Postgres(postgres) => postgres.leave_out(asking, key),
+            ServerState::Innodb(innodb) => innodb.leave_out(asking, key),
         }
     }
 

@@ -7,6 +7,7 @@ mod engines;
 mod events;
 mod explored;
 mod following;
+mod impatient;
 mod looks;
 mod mock;
 mod on_engine;
