@@ -78,27 +78,42 @@ fn queued_before<L>(node: &ServerNode<L>, waiter: &Waiter, waiters: &[Waiter]) -
     waiters.iter().filter(before).map(|other| other.one).collect()
 }
 
+/// A way along which somebody waits for somebody, and who is the first in the queues on it.
+#[derive(Clone)]
+struct Chain {
+    path: Vec<Number>,
+    firsts: Vec<(KeyNumber, Number)>,
+}
+
+impl Chain {
+    /// The same with one more, who has the row that the last one waits for, or is the first in the queue for it. Each queue has one first.
+    fn with(&self, other: Number, queue: Option<KeyNumber>) -> Option<Chain> {
+        let mut chain = self.clone();
+        if let Some(key) = queue {
+            match self.firsts.iter().find(|first| first.0 == key) {
+                Some((_, first)) if *first != other => return None,
+                _ => chain.firsts.push((key, other)),
+            }
+        }
+        chain.path.push(other);
+        Some(chain)
+    }
+}
+
 /// The same as `reaches` with queues, where of each row one only is the first of its queue.
 fn is_in_cycle<L>(node: &ServerNode<L>, number: Number, waiters: &[Waiter]) -> bool {
-    let mut open: Vec<(Vec<Number>, Vec<(KeyNumber, Number)>)> = vec![(vec![number], Vec::new())];
-    while let Some((path, firsts)) = open.pop() {
-        let last = path[path.len() - 1];
+    let mut open = vec![Chain { path: vec![number], firsts: Vec::new() }];
+    while let Some(chain) = open.pop() {
+        let last = chain.path[chain.path.len() - 1];
         let Some(waiter) = waiters.iter().find(|waiter| waiter.one == last) else { continue };
-        let queued = queued_before(node, waiter, waiters);
-        for other in (waiter.holders | queued).iter() {
-            let mut firsts = firsts.clone();
-            if !waiter.holders.contains(other) {
-                let known = firsts.iter().find(|first| first.0 == waiter.want.key);
-                if known.is_some_and(|first| first.1 != other) {
-                    continue;
-                }
-                firsts.push((waiter.want.key, other));
-            }
+        for other in (waiter.holders | queued_before(node, waiter, waiters)).iter() {
+            let queue = (!waiter.holders.contains(other)).then_some(waiter.want.key);
+            let Some(longer) = chain.with(other, queue) else { continue };
             if other == number {
                 return true;
             }
-            if !path.contains(&other) {
-                open.push(([&path[..], &[other]].concat(), firsts));
+            if !chain.path.contains(&other) {
+                open.push(longer);
             }
         }
     }
