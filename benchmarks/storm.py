@@ -4,18 +4,17 @@
     benchmarks/storm.py postgresql         # 2,000 programs at each level
     benchmarks/storm.py mariadb --programs 50
     benchmarks/storm.py mariadb --outcomes 150
-    benchmarks/storm.py postgresql --mock  # the same interleavings on the mock beside it
 
 The tests are those that CI runs on fewer programs; outcomes that are not among the explorer's are told with the program and the
 interleaving, and end them in failure. `--outcomes` goes the other way: every outcome that the explorer has of small programs is tried on
-the server, and what is not seen there is told. `--mock` wants of the mock at PostgreSQL's levels what PostgreSQL does.
+the server, and what is not seen there is told.
 """
 
 import argparse
 
 from measure import Session
 
-KEEPS = ["storm", "the mock beside", "! s", "outcomes at", "seed ", "  s0:", "  s1:", "  s2:", "  possible:", "  live:", "test result"]
+KEEPS = ["storm", "outcomes at", "seed ", "  s0:", "  s1:", "  s2:", "  possible:", "  live:", "test result"]
 
 
 def main():
@@ -25,13 +24,8 @@ def main():
     parser.add_argument("--interleavings", type=int, default=1, help="how many interleavings of each")
     parser.add_argument("--whole", type=int, default=50, help="of how many every outcome is found, too")
     parser.add_argument("--outcomes", type=int, help="so many small programs at each level, all their outcomes on the server")
-    parser.add_argument("--mock", action="store_true", help="the mock beside PostgreSQL")
     arguments = parser.parse_args()
-    if arguments.mock:
-        session = Session("storm-mock")
-        tests = "what_postgresql_does_at_its_levels_the_mock_does"
-        environment = {"SKEW_MOCKED": str(arguments.programs), "SKEW_GUSTS": str(arguments.interleavings)}
-    elif arguments.outcomes:
+    if arguments.outcomes:
         session = Session(f"outcomes-{arguments.engine}")
         tests, environment = f"small_programs_{arguments.engine}_shows", {"SKEW_SMALL": str(arguments.outcomes)}
     else:
