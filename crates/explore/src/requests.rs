@@ -25,7 +25,7 @@ use crate::server::turn::{ServerTurn, TurnPoint};
 use crate::set::{INITIAL, Number, Set};
 use skew_history::{Engine, EngineLevel, StatementKind};
 use skew_sql::rows::{Found, Looked, Scanned};
-use skew_sql::{Fit, Fits, KeyPart, KeyRange, Row, RowKey};
+use skew_sql::{Fit, Fits, KeyPart, KeyRange, Patience, Row, RowKey};
 use std::sync::Arc;
 
 /// Why a run of a transaction did not come to its end.
@@ -181,6 +181,13 @@ impl<'a> Requests<'a> {
         }
     }
 
+    /// What is done about rows that are to be locked and that somebody else has.
+    pub(crate) fn locks_with(&mut self, patience: Patience) {
+        if let Some(turn) = &mut self.turn {
+            turn.patience = patience;
+        }
+    }
+
     /// What is sought next is one row by a key that depends on no other row, or not: where conditions pass over it, servers differ in that.
     pub(crate) fn seeks_one(&mut self, is_one: bool) {
         if let Some(turn) = &mut self.turn {
@@ -223,16 +230,55 @@ impl<'a> Requests<'a> {
     pub fn check(&mut self, key: &RowKey) -> Result<Option<Row>, Interrupt> {
         let number = self.keys.number(key);
         match &mut self.turn {
-            Some(turn) => turn.check(number, self.keys),
+            Some(turn) => turn.check(number, self.keys, true, None),
             None => self.read(key, true),
         }
     }
 
+    /// The same of one key among several: whether it decides about a row that is there, and the row to which it leads if it is the entry of an
+    /// index.
+    pub(crate) fn check_one_of(
+        &mut self,
+        key: &RowKey,
+        decides: bool,
+        row: Option<&RowKey>,
+    ) -> Result<Option<Row>, Interrupt> {
+        let (number, row) = (self.keys.number(key), row.map(|row| self.keys.number(row)));
+        match &mut self.turn {
+            Some(turn) => turn.check(number, self.keys, decides, row),
+            None => self.read(key, true),
+        }
+    }
+
+    /// The first, plain look of the statement at a row that it has locked since makes no difference.
+    pub(crate) fn forget_look(&mut self, key: &RowKey) {
+        let number = self.keys.number(key);
+        if let Some(turn) = &mut self.turn {
+            turn.forget_look(number);
+        }
+    }
+
+    /// The entry of a unique index as it is committed, where a server waits for who is about to change its row.
+    pub(crate) fn standing_entry(&mut self, key: &RowKey) -> Option<Row> {
+        let number = self.keys.number(key);
+        self.turn.as_mut().and_then(|turn| turn.standing_entry(number, self.keys))
+    }
+
     /// Locks a row that is there for a purpose of its own, such as the check of a foreign key.
     pub fn lock(&mut self, key: &RowKey, kind: StatementKind) -> Result<Option<Row>, Interrupt> {
-        let number = self.keys.number(key);
+        self.lock_in(key, kind, None)
+    }
+
+    /// The same of an entry of which a server locks the row.
+    pub(crate) fn lock_in(
+        &mut self,
+        key: &RowKey,
+        kind: StatementKind,
+        row: Option<&RowKey>,
+    ) -> Result<Option<Row>, Interrupt> {
+        let (number, row) = (self.keys.number(key), row.map(|row| self.keys.number(row)));
         match &mut self.turn {
-            Some(turn) => turn.lock(number, self.keys, kind),
+            Some(turn) => turn.lock(number, self.keys, kind, row),
             None => self.read(key, true),
         }
     }
@@ -265,7 +311,7 @@ impl<'a> Requests<'a> {
         let key = self.keys.number(key);
         if let Some(turn) = &mut self.turn {
             return if locking {
-                turn.lock(key, self.keys, StatementKind::ForUpdate)
+                turn.lock(key, self.keys, StatementKind::ForUpdate, None)
             } else {
                 turn.select(key, self.keys)
             };

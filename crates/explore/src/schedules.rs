@@ -30,10 +30,11 @@
 //!
 //! Which commits matter to a snapshot is found by running ahead (`ahead`).
 //!
-//! When the statements of one run are sent, as somebody does who has a terminal per session, is in `beats`.
+//! Who waits for itself is found in `deadlock`; when the statements of one run are sent, as somebody does who has a terminal per session, in `beats`.
 
 mod ahead;
 pub(crate) mod beats;
+mod deadlock;
 
 use crate::error::ExploreError;
 use crate::explorable::{Explorable, TransactionEnd};
@@ -133,6 +134,11 @@ impl<L> ServerNode<L> {
     /// one that came or went. Who waits in a queue stays there.
     fn has_to_look_again(&self, number: Number, access: &StepAccess, keys: &Keys) -> bool {
         let TurnPoint::Lock(want) = self.stands[number as usize] else { return false };
+        if want.is_check && self.database.looks_before_it_locks() {
+            // The entry of an index may lead to another row now.
+            let is_entry = keys.is_entry(want.key) && access.touches.contains(&want.key);
+            return is_entry && !self.over.contains(number);
+        }
         let goes_along = want.in_range && !self.database.looks_before_it_locks() && !self.database.is_queued(number);
         let dialogue = &self.dialogues[number as usize];
         let space = keys.key(want.key).space;
@@ -351,7 +357,7 @@ fn step_alone<P: Explorable + ?Sized>(
         let touches_gaps = next.database.wait(number, &want, &runner.keys);
         return Ok(Some((next, StepAccess { touches: vec![want.key], touches_gaps, ..StepAccess::default() })));
     }
-    if !is_deadlocked(&mut next, number, runner) {
+    if !deadlock::is_deadlocked(&mut next, number, runner) {
         return Ok(None);
     }
     let code = match runner.outline.levels[number as usize].of_engine().map(EngineLevel::engine) {
@@ -389,31 +395,6 @@ fn refuse_commit<P: Explorable + ?Sized>(
     let mut next = node.clone();
     next.steps.push(number);
     execute(runner, next, number, Permit::Refuse("40001"))
-}
-
-/// Whether somebody waits for itself, by way of others who wait.
-fn is_deadlocked<P: Explorable + ?Sized>(
-    node: &mut ServerNode<P::Left>,
-    number: Number,
-    runner: &Runner<'_, P>,
-) -> bool {
-    let (mut reached, mut open) = (Set::EMPTY, vec![number]);
-    while let Some(one) = open.pop() {
-        let TurnPoint::Lock(want) = node.stands[one as usize] else { continue };
-        if node.over.contains(one) || !node.database.waits(one) {
-            continue;
-        }
-        for other in node.database.blockers(one, &want, &runner.keys).iter() {
-            if other == number {
-                return true;
-            }
-            if !reached.contains(other) {
-                reached.insert(other);
-                open.push(other);
-            }
-        }
-    }
-    false
 }
 
 /// A transaction ends as its program has it.

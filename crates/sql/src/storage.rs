@@ -313,6 +313,11 @@ pub trait Storage {
         Ok(false)
     }
 
+    /// What is done from here on about rows that are to be locked and that somebody else has, for stores that decide it when they lock.
+    fn locks_with(&mut self, patience: Patience) {
+        let _ = patience;
+    }
+
     /// Rows are about to be sought: whether it is one by its key, which depends on no other row. MySQL's servers read such a row before all else,
     /// and keep its lock though it may not qualify.
     fn seeks_one(&mut self, is_one: bool) {
@@ -373,6 +378,12 @@ pub trait Storage {
         let row = self.get(key, columns, lock);
         self.enter(before);
         row
+    }
+
+    /// A row that the statement has looked at plainly, and then locked, was not found because of anything that has changed in between: its first
+    /// look at the row tells nothing that the second one does not.
+    fn forget_look(&mut self, key: &RowKey) {
+        let _ = key;
     }
 
     /// From here on a subquery with this number reads, or, with 0, the statement itself; who read before.

@@ -24,6 +24,8 @@ pub struct Postgres {
     /// Per cell who changed it, in the order of their commits, and to what.
     changes: Vec<(Cell, u8, State)>,
     committed: u16,
+    /// Those who wait for rows, in the order in which they asked.
+    asked: Vec<u8>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -102,6 +104,7 @@ impl Postgres {
             locks: Vec::new(),
             changes: Vec::new(),
             committed: 0,
+            asked: Vec::new(),
         }
     }
 
@@ -117,11 +120,15 @@ impl Postgres {
     fn steps_of(&self, program: &Program, one: usize) -> Vec<Postgres> {
         let mut next = self.clone();
         match next.advance(program, one) {
-            Attempt::Done => vec![next],
+            Attempt::Done => {
+                next.asked.retain(|&other| other as usize != one);
+                vec![next]
+            }
             Attempt::Refused => vec![self.refusing(one, Code::Serialization)],
             Attempt::Blocked(_) if !self.clients[one].progress.waiting => {
                 let mut waiting = self.clone();
                 waiting.clients[one].progress.waiting = true;
+                waiting.asked.push(one as u8);
                 vec![waiting]
             }
             Attempt::Blocked(_) => {
@@ -133,14 +140,40 @@ impl Postgres {
 
     fn waits_for(&self, program: &Program, one: usize) -> Vec<usize> {
         match self.clone().advance(program, one) {
-            Attempt::Blocked(by) if self.clients[one].progress.waiting => by,
+            Attempt::Blocked(by) if self.clients[one].progress.waiting => {
+                by.into_iter().chain(self.first_in_queue(program, one)).collect()
+            }
             _ => Vec::new(),
         }
+    }
+
+    /// Who has asked first for the row that somebody waits for, and keeps it behind itself: the others wait for that one, whoever has the row.
+    fn first_in_queue(&self, program: &Program, one: usize) -> Option<usize> {
+        let (row, life, strength) = self.awaited(program, one)?;
+        let before = self.asked.iter().map(|&other| other as usize).take_while(|&other| other != one);
+        let keeps = |&other: &usize| {
+            let wanted = self.awaited(program, other);
+            wanted.is_some_and(|wanted| (wanted.0, wanted.1) == (row, life) && wanted.2.conflicts(strength))
+        };
+        before.into_iter().find(keeps)
+    }
+
+    /// The row that somebody waits for who has nothing of it yet; whoever checks that a key is free waits for a transaction.
+    fn awaited(&self, program: &Program, one: usize) -> Option<(Row, u8, Strength)> {
+        let progress = &self.clients[one].progress;
+        let statement = progress.statement(program.scripts().nth(one)?).filter(|_| progress.waiting)?;
+        let Statement::Lock { .. } = statement else { return None };
+        let row = statement.rows()[progress.rows_done];
+        let life = self.visible(one, row).last()?.life;
+        let has_some = |lock: &Lock| lock.transaction as usize == one && lock.row == row;
+        let is_new = !self.locks.iter().any(has_some);
+        is_new.then(|| (row, life, Strength::of(statement.kind(Engine::Postgres))))
     }
 
     fn refusing(&self, one: usize, code: Code) -> Postgres {
         let mut next = self.clone();
         next.clients[one].progress.refuse(code);
+        next.asked.retain(|&other| other as usize != one);
         next.forget(one as u8);
         next
     }

@@ -14,7 +14,8 @@
 //! | `Children` | rows that refer to others |
 //! | `Joined` | locks of what a join, an order or a limit gives |
 //!
-//! Every other pair of seeds has savepoints, on any terrain: what came behind one is taken back, kept, or taken back and done again.
+//! Every other pair of seeds has savepoints, on any terrain: what came behind one is taken back, kept, or taken back and done again. Every
+//! third four have sessions that do not wait for locks.
 
 use skew_chance::Random;
 use skew_history::Engine;
@@ -94,11 +95,17 @@ impl Weather {
             statements.collect()
         };
         let sessions: Sessions = (0..count).map(|_| session(&mut random, &mut number)).collect();
+        let sessions = if Weather::has_impatience(seed) { impatient(sessions, seed) } else { sessions };
         if (seed / 2).is_multiple_of(2) {
             sessions
         } else {
             with_savepoints(sessions, &mut Random::of_operation(seed, 0, 2))
         }
+    }
+
+    /// Whether some do not wait for locks.
+    fn has_impatience(seed: u64) -> bool {
+        (seed / 4).is_multiple_of(3)
     }
 
     /// One statement; values are new ones, but for those that a condition is about.
@@ -178,6 +185,16 @@ impl Weather {
             (Engine::Mysql, false) => format!("INSERT IGNORE INTO t VALUES {row}"),
         }
     }
+}
+
+/// The same where some leave out what others have locked, or are refused there.
+fn impatient(mut sessions: Sessions, seed: u64) -> Sessions {
+    let mut random = Random::of_operation(seed, 0, 3);
+    let locks = |sql: &&mut String| sql.starts_with("SELECT") && sql.contains(" FOR ");
+    for sql in sessions.iter_mut().flatten().filter(locks) {
+        sql.push_str(["", " SKIP LOCKED", " SKIP LOCKED", " NOWAIT"][random.index(4)]);
+    }
+    sessions
 }
 
 /// The same with savepoints around some of the statements of some sessions.

@@ -28,7 +28,8 @@ use crate::server::access::StepAccess;
 use crate::server::turn::TurnPoint;
 use crate::set::{Number, Set};
 use skew_history::EngineLevel;
-use std::collections::BTreeMap;
+use skew_sql::Patience;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One thing that happens to a statement.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -70,6 +71,8 @@ struct Score {
     blocked: Vec<BTreeMap<Number, Set>>,
     /// What the steps of a statement had to do with others, where that is so at the moment of each.
     done: Vec<((Number, usize), StepAccess)>,
+    /// Statements that never wait (SKIP LOCKED, NOWAIT): where others come in between, they were slow.
+    impatient: BTreeSet<(Number, usize)>,
 }
 
 impl Score {
@@ -98,7 +101,10 @@ impl Score {
     }
 
     /// For whom a statement waits that is sent before it is answered: whoever has what it wants, or ends before it goes on.
-    fn waits_for(&self, number: Number, sent: usize, window: &Window) -> Set {
+    fn waits_for(&self, (number, statement): (Number, usize), sent: usize, window: &Window) -> Set {
+        if self.impatient.contains(&(number, statement)) {
+            return Set::EMPTY;
+        }
         let blocked = self.blocked[sent..window.last].iter().find_map(|blocked| blocked.get(&number));
         let ends = || self.ends.iter().find(|(_, step)| (sent..window.last).contains(step)).map(|(other, _)| *other);
         blocked.copied().or_else(|| ends().map(Set::only)).unwrap_or(Set::EMPTY)
@@ -125,7 +131,7 @@ pub(crate) fn beats<P: Explorable + ?Sized>(
         };
         add(sent, 0, BeatKind::Sent);
         if sent < window.last {
-            let whom = score.waits_for(number, sent, window);
+            let whom = score.waits_for((number, statement), sent, window);
             add(sent, 1, BeatKind::Waits(whom.iter().map(place).collect()));
         }
         add(window.last, 2, BeatKind::Answered);
@@ -157,6 +163,9 @@ fn score<P: Explorable + ?Sized>(runner: &mut Runner<'_, P>, steps: &[Number]) -
         }
         let said = node.dialogues[number as usize].said;
         let is_end = node.stands[number as usize] == TurnPoint::End;
+        if matches!(node.stands[number as usize], TurnPoint::Lock(want) if want.patience != Patience::Wait) {
+            score.impatient.insert((number, said));
+        }
         let begins_to_wait = blocked.contains_key(&number) && !node.database.waits(number);
         let (next, access) = step_of_one_run(runner, &node, number)?.ok_or(ExploreError::ForeignSubtree)?;
         let is_serializable =

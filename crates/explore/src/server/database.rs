@@ -8,7 +8,7 @@ use super::turn::{Asking, RowAnswer, Want};
 use crate::keys::{KeyNumber, Keys};
 use crate::set::{Number, Set};
 use skew_history::{Engine, EngineLevel, StatementKind};
-use skew_sql::{Fits, KeyRange, Row};
+use skew_sql::{Fits, KeyRange, Patience, Row};
 
 /// The state of a server.
 #[derive(Clone, Debug)]
@@ -100,6 +100,14 @@ impl ServerState {
         }
     }
 
+    /// What is committed under a key, or own, of whose row a lock is held.
+    pub(crate) fn read_latest(&mut self, asking: &mut Asking<'_>, key: KeyNumber) -> RowAnswer {
+        match self {
+            ServerState::Postgres(_) => RowAnswer::Passed(None),
+            ServerState::Innodb(innodb) => innodb.read_latest(asking, key),
+        }
+    }
+
     /// Whether statements that lock look at a snapshot first.
     pub(crate) fn looks_before_it_locks(&self) -> bool {
         matches!(self, ServerState::Postgres(_))
@@ -143,12 +151,35 @@ impl ServerState {
         }
     }
 
-    /// Who keeps somebody from going on.
+    /// Who keeps somebody from going on: nobody, where it does not wait.
     pub(crate) fn blockers(&mut self, one: Number, want: &Want, keys: &Keys) -> Set {
+        if want.patience == Patience::Wait { self.keepers(one, want, keys) } else { Set::EMPTY }
+    }
+
+    /// Who has what somebody wants.
+    pub(crate) fn keepers(&mut self, one: Number, want: &Want, keys: &Keys) -> Set {
         match self {
             ServerState::Postgres(postgres) => postgres.blockers(one, want, keys),
             ServerState::Innodb(innodb) => innodb.blockers(one, want, keys),
         }
+    }
+
+    /// Whether a row that a snapshot shows which serves a whole transaction was changed since: it is refused, whoever has it now.
+    pub(crate) fn has_changed_since(&self, one: Number, key: KeyNumber) -> bool {
+        matches!(self, ServerState::Postgres(postgres) if postgres.has_changed_since(one, key))
+    }
+
+    /// A row that the statement sees is left out, because somebody else has it.
+    pub(crate) fn leave_out(&mut self, asking: &mut Asking<'_>, key: KeyNumber) {
+        match self {
+            ServerState::Postgres(postgres) => postgres.leave_out(asking, key),
+            ServerState::Innodb(innodb) => innodb.leave_out(asking, key),
+        }
+    }
+
+    /// Whether one of two who wait may have to wait for the other one, which has asked before. InnoDB's queues are among its locks.
+    pub(crate) fn may_queue(&self, one: (Number, &Want), before: (Number, &Want)) -> bool {
+        matches!(self, ServerState::Postgres(postgres) if postgres.may_queue(one, before))
     }
 
     /// Whether it is told that somebody waits. PostgreSQL lets anybody overtake, so who cannot go on waits.

@@ -7,7 +7,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `told` | what a transaction did, and how it ended |
-//! | `turn` | one step of one transaction; in it `look`: a range that is looked over, and `savepoint`: going back |
+//! | `turn` | one step of one transaction; in it `look`: a range that is looked over, `check`: keys that constraints look at, `impatient`: rows that are not waited for, and `savepoint`: going back |
 //! | `access` | which steps may be exchanged |
 //! | `database`, `postgres`, `innodb`, `gap` | the servers; what may not be inserted |
 //! | `outcome` | a run that is over: its history, its answers |

@@ -173,7 +173,10 @@ impl ServerRun {
         let mut edges: Vec<(Number, Number)> = Vec::new();
         for &number in &all {
             edges.extend(outline.session_past(number).iter().filter(counts).map(|before| (before, number)));
-            edges.extend(self.told[number as usize].events.iter().flat_map(|event| self.edges_of(number, event)));
+            let told = &self.told[number as usize];
+            // What was left out was seen all the same.
+            let left_out = told.untold.iter().filter(|event| event.fate == ToldFate::LeftOut);
+            edges.extend(told.events.iter().chain(left_out).flat_map(|event| self.edges_of(number, event)));
         }
         let counted = edges.into_iter().filter(|(one, other)| counts(one) && counts(other));
         counted.collect::<Vec<_>>().into_iter().all(|(one, other)| order.insert(one, other))
@@ -184,7 +187,7 @@ impl ServerRun {
         let versions: Vec<Number> =
             self.versions.iter().filter(|version| version.0 == event.key).map(|version| version.1).collect();
         let source = match &event.deed {
-            ToldDeed::Read(source, row) if *source != number && self.is_noted(event, *source, row.is_some()) => *source,
+            ToldDeed::Read(source, row) if *source != number && self.is_noted(number, event, row.is_some()) => *source,
             ToldDeed::Wrote(_) => number,
             _ => return Vec::new(),
         };
@@ -211,18 +214,27 @@ impl ServerRun {
         };
         told.end == Some(ToldEnd::RolledBack)
             && others.contains(by)
-            && self.is_noted(last, *by, true)
+            && self.is_noted(number, last, true)
             && told.events.iter().any(|event| matches!(event.deed, ToldDeed::Read(..)) && !out(event).is_empty())
     }
 
-    fn is_noted(&self, event: &ToldEvent, source: Number, is_there: bool) -> bool {
+    /// Whether PostgreSQL takes notice of a read: not of a row that ON CONFLICT has found and left as it is, and of a duplicate only where who
+    /// wrote it had read the key, too.
+    fn is_noted(&self, number: Number, event: &ToldEvent, is_there: bool) -> bool {
         use StatementKind::{Insert, Upsert};
         let is_check = |kind| matches!(kind, Insert | Upsert);
+        let ToldDeed::Read(source, _) = event.deed else { return false };
         let of_writer = |other: &ToldEvent| {
             other.key == event.key && matches!(other.deed, ToldDeed::Read(..)) && !is_check(other.kind)
         };
-        !(is_there && event.kind == Insert)
-            || source != INITIAL && self.told[source as usize].events.iter().any(of_writer)
+        let changes_it = |other: &ToldEvent| {
+            (other.statement, other.key) == (event.statement, event.key) && matches!(other.deed, ToldDeed::Wrote(_))
+        };
+        match event.kind {
+            Upsert if is_there => self.told[number as usize].events.iter().any(changes_it),
+            Insert if is_there => source != INITIAL && self.told[source as usize].events.iter().any(of_writer),
+            _ => true,
+        }
     }
 
     /// The history with statements, kinds and refusals.
@@ -369,7 +381,7 @@ fn settled(told: ToldTransaction) -> ToldTransaction {
                 ToldFate::Stays => events.push(ToldEvent { statement: number, ..event.clone() }),
                 ToldFate::Seen => events.push(event.as_plain_read(number)),
                 ToldFate::OldView(by) if !told.looks_plainly_after(by) => events.push(event.as_plain_read(number)),
-                ToldFate::OldView(_) | ToldFate::Untold => untold.push(event.clone()),
+                ToldFate::OldView(_) | ToldFate::Untold | ToldFate::LeftOut => untold.push(event.clone()),
                 ToldFate::Freed | ToldFate::TakenBack(_) => {}
             }
         }

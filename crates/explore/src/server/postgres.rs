@@ -290,8 +290,10 @@ impl PostgresServer {
         };
         let Tuple { by, row, life, .. } = self.tuples[last].clone();
         let is_upsert = want.kind == StatementKind::Upsert;
-        let must_not_see = self.repeatable[one as usize] && !self.visible(one, key).contains(&last);
-        if is_upsert && must_not_see {
+        let must_not_see = |key, last| self.repeatable[one as usize] && !self.visible(one, key).contains(&last);
+        let standing = want.row.and_then(|row| Some((row, self.tuples.iter().rposition(|tuple| tuple.key == row)?)));
+        let is_row_changed = standing.is_some_and(|(row, last)| must_not_see(row, last));
+        if is_upsert && (must_not_see(key, last) || is_row_changed) {
             return RowAnswer::Refused("40001");
         }
         if is_upsert {
@@ -381,7 +383,7 @@ impl PostgresServer {
     pub(crate) fn blockers(&mut self, one: Number, want: &Want, keys: &Keys) -> Set {
         self.meet(want.key, keys);
         if want.is_check || want.is_write {
-            let pending = self.pending(one, want.key);
+            let pending = self.pending(one, want.key) | want.row.map_or(Set::EMPTY, |row| self.pending(one, row));
             let last = self.tuples.iter().rfind(|tuple| tuple.key == want.key && !tuple.deleted);
             return match last {
                 Some(last)
@@ -397,6 +399,39 @@ impl PostgresServer {
         visible
             .last()
             .map_or(Set::EMPTY, |&first| self.holders(one, want.key, self.tuples[first].life, Strength::of(want.kind)))
+    }
+
+    /// Whether the row that a transaction's one snapshot shows was changed by who has committed since.
+    pub(crate) fn has_changed_since(&self, one: Number, key: KeyNumber) -> bool {
+        let is_over = |by: Number| self.committed.contains(by) && !self.knows(one, by);
+        let first = self.visible(one, key).last().map(|&first| &self.tuples[first]);
+        self.repeatable[one as usize] && first.is_some_and(|first| first.replaced_by.is_some_and(is_over))
+    }
+
+    /// A row that the statement sees is left out, because somebody else has it.
+    pub(crate) fn leave_out(&self, asking: &mut Asking<'_>, key: KeyNumber) {
+        if let Some(&first) = self.visible(asking.one, key).last() {
+            let Tuple { by, row, .. } = &self.tuples[first];
+            let deed = ToldDeed::Read(*by, Some(row.clone()));
+            asking.tell(ToldEvent { fate: ToldFate::LeftOut, ..asking.event(asking.kind, key, deed) });
+        }
+    }
+
+    /// Whether one of two who wait for a row is kept behind the other one, if that has asked before: they want the same row, one not beside the
+    /// other, and neither has anything of it. Who checks that a key is free waits for the transaction itself.
+    pub(crate) fn may_queue(&self, one: (Number, &Want), before: (Number, &Want)) -> bool {
+        let is_of_row = |want: &Want| !want.is_check && !want.is_write;
+        let life = |(one, want): (Number, &Want)| {
+            self.visible(one, want.key).last().map(|&first| (want.key, self.tuples[first].life))
+        };
+        let both = is_of_row(one.1) && is_of_row(before.1) && one.1.key == before.1.key;
+        let has_nothing = |(one, want): (Number, &Want)| {
+            !self.locks.iter().any(|lock| (lock.transaction, lock.key) == (one, want.key))
+        };
+        both && life(one) == life(before)
+            && has_nothing(one)
+            && has_nothing(before)
+            && Strength::of(one.1.kind).conflicts(Strength::of(before.1.kind))
     }
 
     /// Who is about to change what is there.

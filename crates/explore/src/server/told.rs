@@ -45,7 +45,9 @@ pub(crate) enum ToldFate {
     OldView(u32),
     /// It is not told, because no plain read says what it says.
     Untold,
-    /// It is not told, because the statement of this number took it back.
+    /// It is not told, because its row was left out: somebody else had it.
+    LeftOut,
+    /// It is not told, because the statement of this number took it back, or has looked at it once more.
     TakenBack(u32),
 }
 
@@ -138,6 +140,21 @@ impl ToldTransaction {
         }
         for scan in self.scans.iter_mut().filter(|scan| scan.statement > since && scan.fate == ToldFate::Stays) {
             scan.fate = fate(scan.kind, &None, false);
+        }
+    }
+
+    /// A statement has looked at a row plainly, once, and then locked another version of it: the first look is not told.
+    pub(crate) fn forget_look(&mut self, statement: u32, key: KeyNumber) {
+        let is_plain = |event: &ToldEvent| event.kind == StatementKind::Select;
+        let is_of = |event: &ToldEvent| (event.statement, event.key) == (statement, key);
+        let Some(lock) = self.events.iter().position(|event| is_of(event) && !is_plain(event)) else { return };
+        let looks: Vec<usize> = (0..lock).filter(|&place| is_of(&self.events[place])).collect();
+        let [look] = looks[..] else { return };
+        let (before, after) = (&self.events[look], &self.events[lock]);
+        if after.fate == ToldFate::LeftOut {
+            self.events[look].fate = ToldFate::LeftOut;
+        } else if before.deed != after.deed && matches!(before.deed, ToldDeed::Read(..)) {
+            self.events[look].fate = ToldFate::TakenBack(statement);
         }
     }
 

@@ -14,6 +14,8 @@
 //!
 //! What is read between two points is read in a snapshot, or is the transaction's own, and does not depend on when that is.
 
+mod check;
+mod impatient;
 mod look;
 mod savepoint;
 
@@ -26,7 +28,7 @@ use crate::requests::{Interrupt, whole_part};
 use crate::set::Number;
 use skew_history::StatementKind;
 use skew_sql::rows::{Found, Scanned};
-use skew_sql::{Fit, Fits, KeyPart, KeyRange, Row, RowKey};
+use skew_sql::{Fit, Fits, KeyPart, KeyRange, Patience, Row, RowKey};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -56,6 +58,18 @@ pub(crate) struct Want {
     pub(crate) ignores: bool,
     /// It is one record of a range that is looked over.
     pub(crate) in_range: bool,
+    /// The row to which the entry of an index leads that is looked at: whoever is about to change it is waited for, too.
+    pub(crate) row: Option<KeyNumber>,
+    /// What it does if somebody else has it.
+    pub(crate) patience: Patience,
+}
+
+impl Want {
+    /// The lock of a row.
+    pub(crate) fn of(key: KeyNumber, kind: StatementKind) -> Want {
+        let (is_check, is_write, ignores, in_range) = (false, false, false, false);
+        Want { key, kind, is_check, is_write, ignores, in_range, row: None, patience: Patience::Wait }
+    }
 }
 
 /// Where a transaction stands.
@@ -157,7 +171,7 @@ impl Asking<'_> {
     pub(crate) fn want(&self, key: KeyNumber) -> Want {
         // Along an index a server goes record by record, though it may be one only.
         let in_range = self.scan.is_some() || self.keys.is_entry(key);
-        Want { key, kind: self.kind, is_check: false, is_write: false, ignores: false, in_range }
+        Want { in_range, ..Want::of(key, self.kind) }
     }
 
     pub(crate) fn tell(&mut self, event: ToldEvent) {
@@ -184,6 +198,8 @@ pub(crate) struct ServerTurn<'a> {
     looks_once: bool,
     /// Whether what is sought now is one row, by a key that depends on no other row.
     pub(crate) seeks_one: bool,
+    /// What it does about rows that somebody else has.
+    pub(crate) patience: Patience,
     /// Whether it has looked at other rows before it locks.
     has_looked_around: bool,
     /// Whether what is asked next is a part of what was asked before.
@@ -226,6 +242,7 @@ impl<'a> ServerTurn<'a> {
             text: None,
             looks_once: false,
             seeks_one: false,
+            patience: Patience::Wait,
             has_looked_around: false,
             follows_at_once: false,
             is_declared: false,
@@ -246,7 +263,7 @@ impl<'a> ServerTurn<'a> {
     pub(crate) fn declare(&mut self, kind: StatementKind, ignores: bool) {
         (self.kind, self.ignores, self.is_declared, self.has_asked) = (kind, ignores, true, false);
         (self.looks_once, self.has_looked_around, self.text) = (false, false, None);
-        self.seeks_one = false;
+        (self.seeks_one, self.patience) = (false, Patience::Wait);
     }
 
     /// What the statement says, for whoever is shown the run.
@@ -273,6 +290,13 @@ impl<'a> ServerTurn<'a> {
     /// How many events it has had.
     pub(crate) fn events(&self) -> usize {
         self.dialogue.told.events.len()
+    }
+
+    /// The first, plain look of the statement at a row that it has locked since is not told, if it saw another version.
+    pub(crate) fn forget_look(&mut self, key: KeyNumber) {
+        if self.database.looks_before_it_locks() {
+            self.dialogue.told.forget_look(self.statement, key);
+        }
     }
 
     /// Something is asked: by the statement that was declared, else by one of its own.
@@ -387,13 +411,22 @@ impl<'a> ServerTurn<'a> {
         Ok(found(self.seek_as(key, keys, kind, fits)?))
     }
 
-    /// A row that is locked if it is there.
-    pub(crate) fn lock(&mut self, key: KeyNumber, keys: &Keys, kind: StatementKind) -> Result<Option<Row>, Interrupt> {
+    /// A row that is locked if it is there; `row`: the one that is locked in place of an entry of its primary key.
+    pub(crate) fn lock(
+        &mut self,
+        key: KeyNumber,
+        keys: &Keys,
+        kind: StatementKind,
+        row: Option<KeyNumber>,
+    ) -> Result<Option<Row>, Interrupt> {
         if kind == StatementKind::ForeignKey {
             // The server asks for itself, with a snapshot of its own.
             (self.has_asked, self.follows_at_once) = (false, true);
         }
-        let outcome = self.seek_as(key, keys, kind, &mut |_, _| Fit::Yes);
+        let outcome = match row {
+            Some(row) => self.lock_row_of(key, row, keys, kind),
+            None => self.seek_as(key, keys, kind, &mut |_, _| Fit::Yes),
+        };
         self.follows_at_once = false;
         Ok(locked(outcome?))
     }
@@ -406,7 +439,7 @@ impl<'a> ServerTurn<'a> {
         kind: StatementKind,
     ) -> Result<Option<Row>, Interrupt> {
         self.has_looked_around = true;
-        self.lock(key, keys, kind)
+        self.lock(key, keys, kind, None)
     }
 
     /// A row that refers to one which is deleted. PostgreSQL looks for it as of now: at read committed with a snapshot of its own; above
@@ -418,7 +451,7 @@ impl<'a> ServerTurn<'a> {
         kind: StatementKind,
     ) -> Result<Option<Row>, Interrupt> {
         if !self.database.looks_before_it_locks() {
-            return self.lock(key, keys, kind);
+            return self.lock(key, keys, kind, None);
         }
         self.has_asked = false;
         if !self.database.is_repeatable(self.one) {
@@ -477,18 +510,21 @@ impl<'a> ServerTurn<'a> {
             let want = self.asking(keys, kind, scan).1.want(key);
             // Where keys have no order, nobody knows how a statement finds several rows.
             let in_range = want.in_range || !keys.have_order() && !self.looks_once;
-            let want = Want { in_range, ..want };
+            let want = Want { in_range, patience: self.patience, ..want };
             self.access.touches.push(key);
             let is_single = self.looks_once && !self.has_looked_around && scan.is_none();
             let is_single = is_single && self.database.looks_before_it_locks();
             let is_single = is_single && !self.database.is_repeatable(self.one);
             let has_begun_now = self.took_snapshot == Some(self.statement);
-            let is_at_once = is_single && has_begun_now && self.database.blockers(self.one, &want, keys).is_empty();
+            let is_at_once = is_single && has_begun_now && self.database.keepers(self.one, &want, keys).is_empty();
             if !is_at_once {
                 self.point(TurnPoint::Lock(want))?;
             }
             if self.permit == Permit::Glance {
                 return self.glanced(want, keys, scan, fits);
+            }
+            if want.patience != Patience::Wait && self.is_kept(&want, keys, scan)? {
+                return Ok(RowAnswer::Passed(None));
             }
             let gap = self.database.gap_wanted(self.one, &want, keys);
             self.access.touches_gaps.extend(gap);
@@ -525,37 +561,6 @@ impl<'a> ServerTurn<'a> {
         }
     }
 
-    /// The check that a key is free, by an INSERT or by what takes a new key: what is there, if it is not.
-    pub(crate) fn check(&mut self, key: KeyNumber, keys: &Keys) -> Result<Option<Row>, Interrupt> {
-        let kind = if self.kind == StatementKind::Upsert { self.kind } else { StatementKind::Insert };
-        let question = TurnQuestion::Key(key);
-        if let Some(answer) = self.ask(&question, kind)? {
-            return Ok(row_of(&answer));
-        }
-        // An INSERT looks at what is there; only what later statements see may begin here.
-        if self.database.looks_before_it_locks() && self.database.is_repeatable(self.one) {
-            self.take_snapshot()?;
-        }
-        let want = Want { key, kind, is_check: true, is_write: false, ignores: self.ignores, in_range: false };
-        self.point(TurnPoint::Lock(want))?;
-        self.access.touches.push(key);
-        let before = self.database.touched(self.one);
-        let (database, mut asking) = self.asking(keys, kind, None);
-        let outcome = database.check(&mut asking, key, want);
-        self.database.go_on(self.one);
-        if matches!(outcome, RowAnswer::Locked(_)) && !self.database.looks_before_it_locks() {
-            // What was claimed before is given back.
-            self.access.touches.extend(before);
-        }
-        let outcome = self.settled(outcome)?;
-        let row = match &outcome {
-            RowAnswer::Locked(row) => Some(row.clone()),
-            _ => None,
-        };
-        self.answer(question, TurnAnswer::Row(outcome));
-        Ok(row)
-    }
-
     /// A write. One of which no statement was told is blind: nothing was read or locked for it.
     pub(crate) fn write(&mut self, key: KeyNumber, keys: &Keys, value: Option<Row>) -> Result<(), Interrupt> {
         let question = TurnQuestion::Write(key, value.clone());
@@ -566,7 +571,7 @@ impl<'a> ServerTurn<'a> {
         if is_blind && self.database.looks_before_it_locks() {
             self.take_snapshot()?;
         }
-        let want = Want { key, kind: self.kind, is_check: false, is_write: true, ignores: false, in_range: false };
+        let want = Want { is_write: true, ..Want::of(key, self.kind) };
         // What a statement changes it has locked, but for entries of indexes and keys that it moves.
         if is_blind || !self.database.blockers(self.one, &want, keys).is_empty() {
             self.point(TurnPoint::Lock(want))?;

@@ -14,7 +14,7 @@
 //! **What depends on the order of runs.** Sequences, generated keys, random numbers and the clock become functions of the transaction's
 //! place in the program and of how often it asked, so that a transaction stays a function of what it read. Each transaction has a
 //! thousand values of every sequence to itself; what follows from the order in which sequences are asked is not explored. What cannot be
-//! had in this way (setting a sequence, advisory locks, SKIP LOCKED, NOWAIT; on a server EXCLUDE) is refused by name.
+//! had in this way (setting a sequence, advisory locks; SKIP LOCKED and NOWAIT but on a server, EXCLUDE there) is refused by name.
 
 use crate::requests::{Interrupt, Requests};
 use rustc_hash::FxHashMap;
@@ -64,6 +64,8 @@ pub(crate) struct View<'view, 'requests> {
     purpose: Purpose,
     /// The code with which a server refused the transaction.
     refusal: Option<&'static str>,
+    /// The row to which the entry of a unique index leads that is looked at next.
+    row: Option<RowKey>,
 }
 
 /// What was asked for how often.
@@ -99,6 +101,7 @@ impl<'view, 'requests> View<'view, 'requests> {
             refused: None,
             purpose: Purpose::Read,
             refusal: None,
+            row: None,
         }
     }
 
@@ -164,7 +167,7 @@ impl<'view, 'requests> View<'view, 'requests> {
     /// What the statement remembers, and who answers what it does not.
     fn asked(&mut self) -> (&mut Memory, AskingReader<'_, 'requests>) {
         let View { memory, requests, interrupt, refusal, own, .. } = self;
-        (memory, AskingReader { requests, interrupt, refusal, own, locks: Locks::Latest })
+        (memory, AskingReader { requests, interrupt, refusal, own, locks: Locks::Latest, row: None })
     }
 
     fn read(&mut self, key: &RowKey, locking: bool) -> Result<Option<Row>, Stop> {
@@ -172,8 +175,10 @@ impl<'view, 'requests> View<'view, 'requests> {
     }
 
     fn read_for(&mut self, key: &RowKey, locking: bool, locks: Locks) -> Result<Option<Row>, Stop> {
+        let is_parent = matches!(locks, Locks::Row(StatementKind::ForeignKey)) && self.locks_entries();
+        let row = if is_parent { self.layout.row_of_key(key) } else { None };
         let (memory, asked) = self.asked();
-        memory.read(key, locking, &mut AskingReader { locks, ..asked })
+        memory.read(key, locking, &mut AskingReader { locks, row, ..asked })
     }
 
     /// What a server does for a lock: a key that is to be taken has to be free, the parent of a foreign key has to stay.
@@ -186,7 +191,7 @@ impl<'view, 'requests> View<'view, 'requests> {
             _ if lock == Lock::Share => Locks::Row(StatementKind::ForeignKey),
             Purpose::Update if !is_entry => Locks::Row(StatementKind::Update),
             Purpose::Delete if !is_entry => Locks::Row(StatementKind::Delete),
-            _ => Locks::Free,
+            _ => Locks::Free { decides: true },
         }
     }
 
@@ -256,6 +261,27 @@ impl Storage for View<'_, '_> {
         if self.layout.has_cells(key.space) { self.cells(key, columns, locking).map(Some) } else { Ok(Some(found)) }
     }
 
+    fn get_taken(&mut self, key: &RowKey, decides: bool) -> Result<Option<Row>, Stop> {
+        let row = self.row.take();
+        let locks = match self.locks_of(key, Lock::Update) {
+            Locks::Free { .. } if self.atomic && !self.layout.has_cells(key.space) => Locks::Free { decides },
+            _ => return self.get(key, &Columns::All, Lock::Update),
+        };
+        let (memory, asked) = self.asked();
+        memory.read(key, true, &mut AskingReader { locks, row, ..asked })
+    }
+
+    fn standing_entry(&mut self, key: &RowKey) -> Result<Option<Row>, Stop> {
+        let is_known = !self.atomic || self.own.contains_key(key) || self.memory.knows(key, true);
+        Ok(if is_known { None } else { self.requests.standing_entry(key) })
+    }
+
+    fn await_row(&mut self, key: &RowKey) -> Result<(), Stop> {
+        // The look at its entry waits for it.
+        self.row = Some(key.clone());
+        Ok(())
+    }
+
     fn get_child(&mut self, key: &RowKey, lock: Lock) -> Result<Option<Row>, Stop> {
         if !self.atomic || self.layout.has_cells(key.space) || !self.requests.is_on_server() {
             return self.get(key, &Columns::All, lock);
@@ -273,11 +299,15 @@ impl Storage for View<'_, '_> {
     }
 
     fn would_wait(&mut self, _: &RowKey, lock: Lock) -> Result<bool, Stop> {
-        // Asked for SKIP LOCKED and NOWAIT only: their answers depend on who runs at the same time.
-        if lock == Lock::None || !self.atomic {
+        // Asked for SKIP LOCKED and NOWAIT only: their answers depend on who runs at the same time, which a server knows when it locks.
+        if lock == Lock::None || !self.atomic || self.requests.is_on_server() {
             return Ok(false);
         }
         Err(self.refuse(IMPATIENT))
+    }
+
+    fn locks_with(&mut self, patience: Patience) {
+        self.requests.locks_with(patience);
     }
 
     fn seeks_one(&mut self, is_one: bool) {
@@ -375,6 +405,10 @@ impl Storage for View<'_, '_> {
         row
     }
 
+    fn forget_look(&mut self, key: &RowKey) {
+        self.requests.forget_look(key);
+    }
+
     fn enter(&mut self, scope: usize) -> usize {
         self.memory.enter(scope)
     }
@@ -468,6 +502,8 @@ struct AskingReader<'view, 'requests> {
     refusal: &'view mut Option<&'static str>,
     locks: Locks,
     own: &'view BTreeMap<RowKey, Option<Row>>,
+    /// The row to which an entry leads that is asked for, where that is waited for or locked with it.
+    row: Option<RowKey>,
 }
 
 impl Reader for AskingReader<'_, '_> {
@@ -483,8 +519,8 @@ impl Reader for AskingReader<'_, '_> {
 
     fn read(&mut self, key: &RowKey, locking: bool) -> Result<Option<Row>, Stop> {
         let answer = match self.locks {
-            Locks::Free if locking => self.requests.check(key),
-            Locks::Row(kind) if locking => self.requests.lock(key, kind),
+            Locks::Free { decides } if locking => self.requests.check_one_of(key, decides, self.row.as_ref()),
+            Locks::Row(kind) if locking => self.requests.lock_in(key, kind, self.row.as_ref()),
             Locks::Found(kind) if locking => self.requests.lock_found(key, kind),
             _ => self.requests.read(key, locking),
         };
@@ -536,6 +572,8 @@ fn refused_with(code: &'static str) -> SqlError {
     let (state, message) = match code {
         "40P01" => (SqlState("40P01"), "deadlock detected"),
         "1213" => (SqlState("40001"), "Deadlock found when trying to get lock; try restarting transaction"),
+        "55P03" => (SqlState("55P03"), "could not obtain lock on row"),
+        "1205" => (SqlState("HY000"), "Lock wait timeout exceeded; try restarting transaction"),
         "1020" => (SqlState("HY000"), "Record has changed since last read in table"),
         _ => (SqlState("40001"), "could not serialize access due to concurrent update"),
     };
@@ -547,8 +585,8 @@ fn refused_with(code: &'static str) -> SqlError {
 enum Locks {
     /// The latest version, whatever the level.
     Latest,
-    /// The key is to be free.
-    Free,
+    /// The key is to be free, or decides what becomes of the row that is there.
+    Free { decides: bool },
     /// The row is to stay as it is.
     Row(StatementKind),
     /// The same, of a row that the statement has found before.

@@ -7,6 +7,8 @@ mod engines;
 mod events;
 mod explored;
 mod following;
+mod impatient;
+mod looks;
 mod mock;
 mod on_engine;
 mod random;

@@ -13,9 +13,11 @@
 
 use super::writer::Writer;
 use crate::key;
+use crate::plan::{leaves, links};
 use crate::stop::Stop;
 use crate::storage::{Row, RowKey};
 use crate::tree::change::{Delete, Outcome, Returning, RowSource, Update};
+use crate::tree::plan::Plan;
 use skew_value::{Datum, Dialect};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -122,6 +124,7 @@ impl Writer<'_, '_> {
         for found in pairs {
             if !rows.contains_key(&found.key) {
                 let row = self.lock(&source.table, &found.key)?;
+                self.settle_look(source, &found, row.as_ref())?;
                 rows.insert(found.key.clone(), row);
             }
             let Some(Some(row)) = rows.get(&found.key) else { continue };
@@ -133,6 +136,18 @@ impl Writer<'_, '_> {
             }
         }
         Ok(qualified)
+    }
+
+    /// Forgets the first look at a row that is locked, if that makes no difference.
+    fn settle_look(&mut self, source: &RowSource, found: &Found, row: Option<&Row>) -> Result<(), Stop> {
+        let leaves = leaves(&source.plan);
+        let Some(leaf) = leaves.iter().find(|leaf| leaf.places.first() == Some(&source.start)) else { return Ok(()) };
+        match (leaf.plan, links(&source.plan, leaf.plan)) {
+            (Plan::Read(read), Some(links)) => {
+                self.execution.settle_look(read, &links, &found.key, &found.row, row.map(|row| &row[..]))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A row that was found, as it is now, if it still qualifies.

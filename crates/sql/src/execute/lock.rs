@@ -12,12 +12,13 @@
 use super::read::whole_row;
 use super::{Execution, Flow, Frame, Sink};
 use crate::key;
-use crate::plan::{Leaf, leaves};
+use crate::plan::{Leaf, alone, leaves, links};
 use crate::stop::Stop;
 use crate::storage::{Columns, RowKey};
 use crate::tree::plan::{Locking, Plan};
 use crate::tree::read::Read;
 use skew_value::Datum;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Rows that stand in for parts of a plan, by the address of the part: one row each, or none; and what it was before it changed.
@@ -61,7 +62,11 @@ impl<'run> Execution<'run> {
                 && read.is_taken_above
                 && let Some(key) = key::found_key(&read.table, &old)?
             {
-                let Some(new) = self.take_again(locking, read, &key)? else { return Ok(None) };
+                let taken = self.take_again(locking, read, &key)?;
+                if let Some(links) = links(&locking.input, leaf.plan) {
+                    self.settle_look(read, &links, &key, &old, taken.as_deref())?;
+                }
+                let Some(new) = taken else { return Ok(None) };
                 current = Some(new.to_vec());
                 before = (*new != *old).then_some(old);
                 is_changed |= before.is_some();
@@ -69,6 +74,30 @@ impl<'run> Execution<'run> {
             stand_ins.push((address(leaf.plan), current, before));
         }
         if is_changed { self.asked_again(&locking.input, stand_ins, outer) } else { Ok(Some(row.to_vec())) }
+    }
+
+    /// A row is locked that was looked at before: its first look is forgotten if the statement would come to the same without it, because no link
+    /// of the row has changed, or the row is none that qualifies any more.
+    pub(crate) fn settle_look(
+        &mut self,
+        read: &Read,
+        links: &BTreeSet<usize>,
+        key: &RowKey,
+        old: &[Datum],
+        new: Option<&[Datum]>,
+    ) -> Result<(), Stop> {
+        let is_same = |new: &[Datum]| links.iter().all(|&link| old.get(link) == new.get(link));
+        let mut is_found = true;
+        if let Some(new) = new.filter(|new| !is_same(new)) {
+            for condition in alone(read) {
+                is_found = is_found && self.holds(Some(condition), &Frame { row: new, outer: None })?;
+            }
+            if is_found {
+                return Ok(());
+            }
+        }
+        self.storage.forget_look(key);
+        Ok(())
     }
 
     /// The row that is locked now, and its key where others refer to it; nothing if it is gone, or left out because somebody else has it.

@@ -8,7 +8,7 @@ use super::{Execution, Flow, Frame, Sink};
 use crate::catalog::{Index, IndexColumn, Table};
 use crate::key::{column_part, entry_target, key_part};
 use crate::no_storage::NoStorage;
-use crate::plan::finds_one;
+use crate::plan::{finds_one, links_alone};
 use crate::stop::Stop;
 use crate::storage::{Columns, Fit, Fits, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SpaceId, Storage};
 use crate::tree::expression::Expression;
@@ -48,6 +48,7 @@ impl<'run> Execution<'run> {
         }
         if read.seeks() {
             self.storage.seeks_one(finds_one(read));
+            self.storage.locks_with(read.patience);
         }
         match &read.access {
             Access::Scan(order) => {
@@ -323,8 +324,9 @@ impl<'run> Execution<'run> {
         if locked {
             return if self.takes_key(read, key)? { sink(self, &values) } else { Ok(Flow::More) };
         }
-        let Some(row) = self.taken(read, key, &read.columns)? else { return Ok(Flow::More) };
-        let (old, values) = (values, whole_row(read, key, &row));
+        let taken = self.taken(read, key, &read.columns)?.map(|row| whole_row(read, key, &row));
+        self.settle_look(read, &links_alone(read), key, &values, taken.as_deref())?;
+        let (old, Some(values)) = (values, taken) else { return Ok(Flow::More) };
         let (before, frame) = (Frame { row: &old, outer }, Frame { row: &values, outer });
         let holds = match self.storage.keeps_partners() {
             true => old == values || self.holds_again(read.condition.as_ref(), &before, &frame)?,
@@ -342,8 +344,8 @@ impl<'run> Execution<'run> {
         if self.is_left_out(read, &entry)? {
             return Ok(false);
         }
-        self.storage.get(&entry, &Columns::All, read.lock)?;
-        Ok(true)
+        let found = self.storage.get(&entry, &Columns::All, read.lock)?;
+        Ok(read.patience == Patience::Wait || found.is_some())
     }
 
     /// A row with the lock that the read wants; none also if somebody else has it and the read leaves such rows out.
@@ -353,6 +355,7 @@ impl<'run> Execution<'run> {
 
     /// Whether somebody else has what the read would lock, and it does not wait: it leaves that out, or fails.
     pub(super) fn is_left_out(&mut self, read: &Read, key: &RowKey) -> Result<bool, Stop> {
+        self.storage.locks_with(read.patience);
         if read.patience == Patience::Wait || !self.storage.would_wait(key, read.lock)? {
             return Ok(false);
         }

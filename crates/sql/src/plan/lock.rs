@@ -10,7 +10,7 @@
 //! the same as locking what is read, row by row. MySQL's servers lock what they read, and have no such operator.
 
 use super::access;
-use super::optimise::push;
+use super::optimise::{push, substitute};
 use crate::storage::Lock;
 use crate::tree::expression::{Expression, Node};
 use crate::tree::plan::{Limit, Locking, Plan};
@@ -32,10 +32,8 @@ pub(super) fn placed(locking: Locking, conditions: Vec<Expression>, limit: Optio
     let mut input = push(input, conditions);
     match read_in_order(&input, width, limit) {
         Some(plain) => plain,
-        None => {
-            take_above(&mut input);
-            Plan::Lock(Box::new(Locking { scope, input, width }))
-        }
+        None if take_above(&mut input) => Plan::Lock(Box::new(Locking { scope, input, width })),
+        None => Plan::Cut(Box::new(input), width),
     }
 }
 
@@ -46,15 +44,19 @@ fn read_in_order(input: &Plan, width: usize, limit: Option<&Limit>) -> Option<Pl
         other => (&[][..], other),
     };
     let Plan::Project(from, expressions) = below else { return None };
-    let Plan::Read(read) = &**from else { return None };
-    let given = Plan::Project(from.clone(), expressions.iter().take(width).cloned().collect());
+    let (from, expressions) = over_subqueries(from, expressions)?;
+    let Plan::Read(read) = from else { return None };
+    let mut read = read.clone();
+    read.is_locked_alone = true;
+    let from = Box::new(Plan::Read(read.clone()));
+    let given = Plan::Project(from, expressions.iter().take(width).cloned().collect());
     let plain = if keys.is_empty() { given } else { Plan::Sort(Box::new(given), keys.to_vec()) };
     let is_sorted = keys.is_empty() || {
         let columns: Option<Vec<_>> =
             keys.iter().map(|key| Some((access::own_column(&expressions[key.index])?, key.clone()))).collect();
-        columns.and_then(|columns| access::key_order(read, &columns)) == Some(false)
+        columns.and_then(|columns| access::key_order(&read, &columns)) == Some(false)
     };
-    let is_right = has_one_row(read)
+    let is_right = has_one_row(&read)
         || match limit {
             None => is_sorted,
             Some(_) if keys.is_empty() && goes_row_by_row(&read.access) => true,
@@ -62,6 +64,23 @@ fn read_in_order(input: &Plan, width: usize, limit: Option<&Limit>) -> Option<Pl
             Some(_) => false,
         };
     is_right.then_some(plain)
+}
+
+/// What projects the rows of subqueries, as what projects the rows that these are made of.
+fn over_subqueries<'plan>(from: &'plan Plan, expressions: &[Expression]) -> Option<(&'plan Plan, Vec<Expression>)> {
+    let (mut from, mut expressions) = (from, expressions.to_vec());
+    while let Plan::Project(inner, given) = from {
+        let is_plain = |one: &Expression| {
+            let found = visit::columns(one);
+            !found.volatile && !found.subquery
+        };
+        if !expressions.iter().chain(given).all(is_plain) {
+            return None;
+        }
+        expressions = expressions.into_iter().map(|one| substitute(one, given)).collect();
+        from = inner;
+    }
+    Some((from, expressions))
 }
 
 /// Whether a read finds one row at most, and knows its key before anything else is read.
@@ -116,17 +135,17 @@ pub(super) fn sum(count: &Expression, offset: &Expression) -> Option<Expression>
     }
 }
 
-/// The reads below are plain ones: what they find is locked above.
-fn take_above(plan: &mut Plan) {
+/// The reads below are plain ones: what they find is locked above, unless a subquery locks it by itself. Whether there is any.
+fn take_above(plan: &mut Plan) -> bool {
     match plan {
         Plan::Sort(input, _) | Plan::Filter(input, _) => take_above(input),
         Plan::Project(input, expressions) if carried(expressions, input.width()).is_some() => take_above(input),
-        Plan::Join(join) => {
-            take_above(&mut join.left);
-            take_above(&mut join.right);
+        Plan::Join(join) => take_above(&mut join.left) | take_above(&mut join.right),
+        Plan::Read(read) => {
+            read.is_taken_above = read.lock != Lock::None && !read.is_locked_alone;
+            read.is_taken_above
         }
-        Plan::Read(read) => read.is_taken_above = read.lock != Lock::None,
-        _ => {}
+        _ => false,
     }
 }
 

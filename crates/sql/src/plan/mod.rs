@@ -19,11 +19,13 @@ mod columns;
 mod explain;
 mod join;
 mod keep;
+mod links;
 mod lock;
 mod optimise;
 
 pub(crate) use columns::narrow_to;
 pub(crate) use explain::explain;
 pub(crate) use join::have_equal_keys;
+pub(crate) use links::{alone, links, links_alone};
 pub(crate) use lock::{Leaf, finds_one, leaves};
 pub(crate) use optimise::{optimise, optimise_repeated};

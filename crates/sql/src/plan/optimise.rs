@@ -116,7 +116,7 @@ fn push_project(input: Plan, expressions: Vec<Expression>, conditions: Vec<Expre
 }
 
 /// A condition over a projection as one over its input. There are no subqueries in it, so all its columns are of its own row or outer.
-fn substitute(mut condition: Expression, expressions: &[Expression]) -> Expression {
+pub(super) fn substitute(mut condition: Expression, expressions: &[Expression]) -> Expression {
     fn replace(expression: &mut Expression, expressions: &[Expression]) {
         if let Node::Column { depth: 0, index } = expression.node {
             let sql_type = expression.sql_type.clone();

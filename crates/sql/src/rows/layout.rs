@@ -18,6 +18,7 @@ use crate::catalog::Catalog;
 use crate::storage::{Columns, Granularity, KeyPart, Row, RowKey, SpaceId};
 use skew_value::{Datum, Dialect, SqlType, output};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Spaces of cells have this bit; the numbers of others come from counting tables and indexes.
 const CELLS: u32 = 1 << 31;
@@ -39,6 +40,8 @@ pub struct Layout {
     granularity: Granularity,
     spaces: BTreeMap<SpaceId, SpaceShape>,
     names: BTreeSet<String>,
+    /// Where rows stand whose primary keys have entries of their own, by the space of these.
+    rows_of_keys: BTreeMap<SpaceId, SpaceId>,
 }
 
 impl Layout {
@@ -71,12 +74,19 @@ impl Layout {
             if let Some(space) = table.key_entries {
                 let name = format!("{}@pkey", table.name);
                 self.describe(space, SpaceShape { name, columns: Vec::new(), index: true });
+                self.rows_of_keys.insert(space, table.space);
             }
             for index in &table.indexes {
                 let name = format!("{}@{}", table.name, index.name);
                 self.describe(index.space, SpaceShape { name, columns: Vec::new(), index: true });
             }
         }
+    }
+
+    /// The row of which a key is the entry of its primary key, if it is one.
+    pub fn row_of_key(&self, entry: &RowKey) -> Option<RowKey> {
+        let space = *self.rows_of_keys.get(&entry.space)?;
+        Some(RowKey { space, parts: Arc::clone(&entry.parts) })
     }
 
     /// Whether any table has an index.

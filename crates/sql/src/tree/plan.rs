@@ -444,6 +444,7 @@ impl Plan {
             lock: Lock::None,
             takes_keys: false,
             is_taken_above: false,
+            is_locked_alone: false,
             patience: Patience::Wait,
             exact: true,
             asks: Asks::Nothing,

@@ -28,6 +28,8 @@ pub(crate) struct Read {
     pub(crate) takes_keys: bool,
     /// Whether an operator above takes them, if they come that far: here they are read plainly.
     pub(crate) is_taken_above: bool,
+    /// A lock over this table alone has become its own, and no other one is to be had above it.
+    pub(crate) is_locked_alone: bool,
     /// What happens where somebody else has taken them.
     pub(crate) patience: Patience,
     /// Whether the path finds exactly the rows that fulfil the condition.

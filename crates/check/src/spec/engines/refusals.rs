@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 40001 at repeatable read | some b changed what is wanted: S → C_b → A |
 //! | 1020 | some b changed what is wanted after the first plain read: P → C_b → A |
-//! | 40P01, 1213 | everybody in a cycle waits for a lock that the next one holds, or at InnoDB has asked for before; any of them is refused |
+//! | 40P01, 1213 | everybody in a cycle waits for a lock that the next one holds, or has asked for before; any of them is refused |
 //!
 //! ```text
 //!   t1:  locks x ─────────── wants y ──> A1                   t1 is refused; it waited for t2, which had y
@@ -203,11 +203,33 @@ impl Reasons<'_> {
         others.filter(leaves_none).map(|holder| holder.transaction).collect()
     }
 
-    /// Whether one of two who wait for the same row waits for the other, which has asked before. PostgreSQL lets it overtake.
+    /// Whether one of two who wait for the same row waits for the other, which has asked before.
     fn is_behind(&self, one: &Wait, other: &Wait) -> bool {
-        let is_innodb = self.story.transactions[one.transaction].level.engine() == Engine::Mysql;
+        if self.story.transactions[one.transaction].level.engine() == Engine::Postgres {
+            return self.is_queued(one, other);
+        }
         let both_share = [one, other].iter().all(|wait| wanted_mode(wait.kind) == Mode::Share);
-        is_innodb && one.key == other.key && !both_share
+        one.key == other.key && !both_share
+    }
+
+    /// The same at PostgreSQL: whoever comes first keeps the row behind it if it has nothing of it yet. Who checks that a key is free waits for
+    /// a transaction, and is in no queue.
+    fn is_queued(&self, one: &Wait, other: &Wait) -> bool {
+        let is_of_row = |wait: &Wait| !matches!(wait.kind, StatementKind::Insert | StatementKind::Upsert);
+        let has_some = |wait: &Wait| {
+            let own = self.holders[wait.key].iter().filter(|holder| holder.transaction == wait.transaction);
+            own.flat_map(|holder| &holder.locks).any(|lock| lock.moment <= wait.before)
+        };
+        let mode = |wait: &Wait| Reasons::mode_at_postgres(wait, false);
+        let conflict = || {
+            Lock { mode: mode(one), moment: one.after, changes: false }.conflicts(&Lock {
+                mode: mode(other),
+                moment: other.after,
+                changes: false,
+            })
+        };
+        let both_new = [one, other].iter().all(|wait| is_of_row(wait) && !has_some(wait));
+        one.key == other.key && both_new && conflict()
     }
 
     /// Everybody waits before the refusal, and goes on after the next one's end. Who is behind one that is behind a third is behind that
@@ -370,20 +392,25 @@ impl Reasons<'_> {
     /// Whether a lock keeps somebody from going on.
     fn blocks(&self, wait: &Wait, held: &Lock) -> bool {
         let mode = match (self.story.transactions[wait.transaction].level.engine(), wait.kind) {
-            (Engine::Postgres, StatementKind::Insert) => Mode::Look,
-            (Engine::Postgres, StatementKind::Upsert) if wait.only_looks => Mode::Look,
-            (Engine::Postgres, StatementKind::Upsert) if held.changes => Mode::Look,
-            (Engine::Postgres, StatementKind::Update | StatementKind::Upsert | StatementKind::ForNoKeyUpdate) => {
-                Mode::NoKeyUpdate
-            }
-            (Engine::Postgres, StatementKind::ForKeyShare | StatementKind::ForeignKey) => Mode::KeyShare,
-            (Engine::Postgres, StatementKind::ForShare) => Mode::Share,
-            (Engine::Postgres, _) => Mode::Exclusive,
+            (Engine::Postgres, _) => Reasons::mode_at_postgres(wait, held.changes),
             (Engine::Mysql, StatementKind::Insert) => return held.mode != Mode::Share,
             (Engine::Mysql, StatementKind::Upsert) => Mode::Insertion,
             (Engine::Mysql, kind) => wanted_mode(kind),
         };
         Lock { mode, moment: wait.after, changes: false }.conflicts(held)
+    }
+
+    /// The lock that PostgreSQL wants of a row that somebody else is about to change, or not.
+    fn mode_at_postgres(wait: &Wait, is_changing: bool) -> Mode {
+        use StatementKind::{ForKeyShare, ForNoKeyUpdate, ForShare, ForeignKey, Insert, Update, Upsert};
+        match wait.kind {
+            Insert => Mode::Look,
+            Upsert if wait.only_looks || is_changing => Mode::Look,
+            Update | Upsert | ForNoKeyUpdate => Mode::NoKeyUpdate,
+            ForKeyShare | ForeignKey => Mode::KeyShare,
+            ForShare => Mode::Share,
+            _ => Mode::Exclusive,
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::log::ScanEnd;
 use crate::requests::{Interrupt, whole_part};
 use skew_history::StatementKind;
 use skew_sql::rows::Looked;
-use skew_sql::{Fit, Fits, KeyRange, RowKey};
+use skew_sql::{Fit, Fits, KeyRange, Patience, RowKey};
 use std::sync::Arc;
 
 impl ServerTurn<'_> {
@@ -152,7 +152,11 @@ impl ServerTurn<'_> {
             let blocks = |want: &Want| !self.database.blockers(self.one, want, keys).is_empty();
             let waits = awaited.is_some() || want.as_ref().is_some_and(blocks);
             let Some(want) = want.filter(|_| waits) else { break want };
+            let want = Want { patience: self.patience, ..want };
             self.point(TurnPoint::Lock(want))?;
+            if want.patience != Patience::Wait && self.is_kept(&want, keys, None)? {
+                break None;
+            }
             self.database.go_on(self.one);
             self.dialogue.reached = Some(want.key);
             if self.database.is_there(want.key, keys) {
@@ -175,7 +179,7 @@ impl ServerTurn<'_> {
     /// The lock of the record behind a range: of the one that is waited for, else of the one that is there.
     fn end_wanted(&self, range: &KeyRange, keys: &Keys, kind: StatementKind) -> Option<Want> {
         let key = self.database.awaited(self.one).or_else(|| self.database.end_of(range, keys))?;
-        let want = Want { key, kind, is_check: false, is_write: false, ignores: false, in_range: true };
+        let want = Want { in_range: true, ..Want::of(key, kind) };
         Some(want).filter(|want| !self.database.glances(self.one, want, keys))
     }
 }
