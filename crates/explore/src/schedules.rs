@@ -25,8 +25,10 @@
 //!   a: lock x  ·  b: lock y       a first: everything.   b first: a sleeps, because lock y does not matter to it, until b wants x
 //! ```
 //!
-//! What then still comes twice, because nobody has seen the difference, is known by a fingerprint of 16 bytes per history: this is all that
-//! grows with their number. The stack holds a state per step and sibling. Fingerprints are why such a search is not split over threads.
+//! Schedules that differ in more than that come to the same state all the same; the search does not go on from one twice (`met`). What then
+//! still comes twice, because nobody has seen the difference, is known by a fingerprint of 16 bytes per history: this is all that grows with
+//! their number, for states have a limited room. The stack holds a state per step and sibling. What is remembered of histories and of states
+//! is why such a search is not split over threads.
 //!
 //! Which commits matter to a snapshot is found by running ahead (`ahead`).
 //!

@@ -22,7 +22,7 @@
 //! under way when the second one is met, since no step leads back: so each history is met where it was met first without all this, by the same
 //! steps, and not a byte of a report changes.
 //!
-//! **Memory.** Parts are kept once and have a number, a state is a row of numbers. When the room is used up, all is forgotten and the search
+//! **Memory.** Parts are kept once and have a number, a state is a row of numbers: of thirty or so, where three sessions are under way. When the room is used up, all is forgotten and the search
 //! begins to remember anew: what was met before that and comes again costs time, and the fingerprints of histories still know it.
 //!
 //! [`StateParts`]: crate::server::part::StateParts
@@ -33,22 +33,26 @@ use crate::server::turn::{Dialogue, TurnPoint};
 use crate::set::{Number, Set};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::collections::hash_map::Entry;
-use std::hash::Hasher;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// The number of a part. It is given once: a part that was forgotten has another one when it comes again.
+/// The number of a part.
 type PartNumber = u32;
 
-/// What a state takes beside its numbers, and who slept there; about.
+/// What a state takes beside its numbers; about.
 const STATE_BYTES: usize = 80;
+
+/// Who slept at a state: the first time that it was met, and each other time that it was gone on from.
+type Sleepers = (Set, Option<Box<Vec<Set>>>);
 
 /// The states that a search has met, as far as it remembers them.
 pub(crate) struct MetStates {
-    /// By the numbers of their parts: who slept there.
-    states: FxHashMap<Box<[PartNumber]>, Vec<Set>>,
+    /// By the numbers of their parts.
+    states: FxHashMap<Box<[PartNumber]>, Sleepers>,
+    databases: PartPool<Box<[PartNumber]>>,
     dialogues: PartPool<Arc<Dialogue>>,
     /// The numbers of dialogues by where they are; those in the pool stay there.
-    places: FxHashMap<*const Dialogue, PartNumber>,
+    places: FxHashMap<usize, PartNumber>,
     parts: PartPool<StatePart>,
     stands: FxHashMap<TurnPoint, PartNumber>,
     next: PartNumber,
@@ -86,6 +90,7 @@ impl MetStates {
     pub(crate) fn new(room: usize) -> MetStates {
         MetStates {
             states: FxHashMap::default(),
+            databases: PartPool::new(),
             dialogues: PartPool::new(),
             places: FxHashMap::default(),
             parts: PartPool::new(),
@@ -96,34 +101,30 @@ impl MetStates {
         }
     }
 
-    /// Begins anew. Numbers are not given again; when there are none left, nothing is remembered.
-    fn forget(&mut self) {
-        let is_used_up = self.next > PartNumber::MAX / 2;
-        *self = MetStates { next: self.next, ..MetStates::new(if is_used_up { 0 } else { self.room }) };
-    }
-
     /// Meets a state: whether nothing has to be tried there any more.
     pub(crate) fn meet<L>(&mut self, node: &mut ServerNode<L>) -> bool {
         if self.room == 0 {
             return false;
         }
-        if self.used > self.room {
-            self.forget();
+        if self.used > self.room || self.next > PartNumber::MAX / 2 {
+            *self = MetStates::new(self.room);
         }
         let state = self.state(node);
         let asleep: Set = node.asleep.iter().map(|asleep| asleep.0).collect();
         match self.states.entry(state) {
             Entry::Occupied(mut known) => {
-                let is_done = known.get().iter().any(|&before| (before - asleep).is_empty());
+                let (first, others) = known.get_mut();
+                let all = [*first].into_iter().chain(others.iter().flat_map(|others| others.iter().copied()));
+                let is_done = all.into_iter().any(|before| (before - asleep).is_empty());
                 if !is_done {
                     self.used += size_of::<Set>();
-                    known.get_mut().push(asleep);
+                    others.get_or_insert_default().push(asleep);
                 }
                 is_done
             }
             Entry::Vacant(new) => {
                 self.used += STATE_BYTES + size_of_val(&new.key()[..]);
-                new.insert(vec![asleep]);
+                new.insert((asleep, None));
                 false
             }
         }
@@ -131,11 +132,11 @@ impl MetStates {
 
     /// A state as numbers. Equal dialogues become one, so that they take up their room once.
     fn state<L>(&mut self, node: &mut ServerNode<L>) -> Box<[PartNumber]> {
-        let mut state = Vec::with_capacity(64);
-        for number in 1..node.dialogues.len() {
-            state.push(self.dialogue(&mut node.dialogues[number]));
-            let is_over = node.over.contains(number as Number);
-            state.push(if is_over { 0 } else { self.stand(node.stands[number]) });
+        let mut state = Vec::with_capacity(32);
+        state.extend(node.dialogues[1..].iter_mut().map(|dialogue| self.dialogue(dialogue)));
+        // Who is over follows from the dialogues.
+        for number in (1..node.dialogues.len()).filter(|&number| !node.over.contains(number as Number)) {
+            state.push(self.stand(node.stands[number]));
         }
         push_set(&mut state, node.needed);
         let StateParts { snapshots, parts } = node.database.parts(node.served());
@@ -143,14 +144,13 @@ impl MetStates {
             state.extend([number.into(), taken]);
             push_set(&mut state, seen);
         }
-        // No transaction has this number, so this is where the parts begin.
-        state.push(0);
-        state.extend(parts.into_iter().map(|part| self.part(part)));
+        let parts: Box<[PartNumber]> = parts.into_iter().map(|part| self.part(part)).collect();
+        state.push(self.database(parts));
         state.into()
     }
 
     fn dialogue(&mut self, dialogue: &mut Arc<Dialogue>) -> PartNumber {
-        if let Some(&number) = self.places.get(&Arc::as_ptr(dialogue)) {
+        if let Some(&number) = self.places.get(&Arc::as_ptr(dialogue).addr()) {
             return number;
         }
         let mut hasher = FxHasher::default();
@@ -158,9 +158,20 @@ impl MetStates {
         let (kept, number, is_new) = self.dialogues.find(hasher.finish(), Arc::clone(dialogue), self.next);
         *dialogue = Arc::clone(kept);
         if is_new {
-            self.places.insert(Arc::as_ptr(dialogue), number);
+            self.places.insert(Arc::as_ptr(dialogue).addr(), number);
             self.next += 1;
             self.used += STATE_BYTES + dialogue.size();
+        }
+        number
+    }
+
+    fn database(&mut self, parts: Box<[PartNumber]>) -> PartNumber {
+        let mut hasher = FxHasher::default();
+        parts.hash(&mut hasher);
+        let (kept, number, is_new) = self.databases.find(hasher.finish(), parts, self.next);
+        if is_new {
+            self.next += 1;
+            self.used += STATE_BYTES + size_of_val(&kept[..]);
         }
         number
     }
@@ -177,12 +188,15 @@ impl MetStates {
     }
 
     fn stand(&mut self, stand: TurnPoint) -> PartNumber {
-        // 0 is for those who are over.
-        let next = self.stands.len() as PartNumber + 1;
+        let next = self.stands.len() as PartNumber;
         *self.stands.entry(stand).or_insert(next)
     }
 }
 
+/// A set as words, which most programs need one of, and how many they are.
 fn push_set(state: &mut Vec<PartNumber>, set: Set) {
-    state.extend(set.words());
+    let words = set.words();
+    let count = words.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
+    state.push(count as PartNumber);
+    state.extend(&words[..count]);
 }

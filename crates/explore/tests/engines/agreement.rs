@@ -167,7 +167,11 @@ fn states_that_are_remembered_save_time_and_change_nothing() {
             let levels: Vec<EngineLevel> = program.scripts().map(|_| level(&mut random)).collect();
             let all = in_order(&program, &levels, 0);
             for memory in [usual, LITTLE_MEMORY] {
-                assert_eq!(in_order(&program, &levels, memory), all, "seed {seed}, {levels:?}, {memory} bytes: {program}");
+                assert_eq!(
+                    in_order(&program, &levels, memory),
+                    all,
+                    "seed {seed}, {levels:?}, {memory} bytes: {program}"
+                );
             }
         }
     }
