@@ -9,6 +9,9 @@ use skew_history::{EngineLevel, IsolationLevel, Name};
 /// So many events a transaction may have unless told otherwise.
 const MOST_EVENTS: usize = 10_000;
 
+/// So many bytes a search remembers states in unless told otherwise.
+const MEMORY: usize = 256 << 20;
+
 /// Where a transaction stands in its program.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Place {
@@ -28,12 +31,15 @@ pub struct Options {
     pub base: Option<Base>,
     /// So many events a transaction may have.
     pub most_events: usize,
+    /// At a level of an engine: about so many bytes for states that the search remembers, so that it does not go on from one twice. What is
+    /// found is the same without any.
+    pub memory: usize,
 }
 
 impl Options {
     /// The usual way to explore at a level.
     pub fn new(level: IsolationLevel) -> Options {
-        Options { level, base: None, most_events: MOST_EVENTS }
+        Options { level, base: None, most_events: MOST_EVENTS, memory: MEMORY }
     }
 
     /// What the search of transactions at its level keeps to.

@@ -25,8 +25,10 @@
 //!   a: lock x  ·  b: lock y       a first: everything.   b first: a sleeps, because lock y does not matter to it, until b wants x
 //! ```
 //!
-//! What then still comes twice, because nobody has seen the difference, is known by a fingerprint of 16 bytes per history: this is all that
-//! grows with their number. The stack holds a state per step and sibling. Fingerprints are why such a search is not split over threads.
+//! Schedules that differ in more than that come to the same state all the same; the search does not go on from one twice (`met`). What then
+//! still comes twice, because nobody has seen the difference, is known by a fingerprint of 16 bytes per history: this is all that grows with
+//! their number, for states have a limited room. The stack holds a state per step and sibling. What is remembered of histories and of states
+//! is why such a search is not split over threads.
 //!
 //! Which commits matter to a snapshot is found by running ahead (`ahead`).
 //!
@@ -35,6 +37,7 @@
 mod ahead;
 pub(crate) mod beats;
 mod deadlock;
+mod met;
 
 use crate::error::ExploreError;
 use crate::explorable::{Explorable, TransactionEnd};
@@ -50,6 +53,7 @@ use crate::server::outcome::ServerRun;
 use crate::server::told::ToldEnd;
 use crate::server::turn::{Dialogue, Permit, ServerTurn, TurnPoint};
 use crate::set::{Number, Set};
+use met::MetStates;
 use rustc_hash::FxHashSet;
 use skew_history::{Engine, EngineLevel};
 use skew_sql::RowKey;
@@ -111,6 +115,12 @@ impl<L> ServerNode<L> {
     pub(crate) fn is_committing(&self, number: Number) -> bool {
         let commits = self.endings[number as usize].as_ref().is_some_and(|ending| ending.0);
         commits && self.stands[number as usize] == TurnPoint::End
+    }
+
+    /// Those who look at nothing any more: they are over, or have come to their end.
+    fn served(&self) -> Set {
+        let at_end = (0..).zip(&self.stands).filter(|(_, stand)| **stand == TurnPoint::End);
+        at_end.map(|(number, _)| number).fold(self.over, |served, number| served | Set::only(number))
     }
 
     /// How many statements of a transaction are answered, of those that it remembers.
@@ -185,12 +195,13 @@ pub(crate) enum Met<L> {
 pub(crate) struct ServerSearch<L> {
     stack: Vec<ServerNode<L>>,
     known: FxHashSet<u128>,
+    met: MetStates,
 }
 
 impl<L> ServerSearch<L> {
-    /// A search of nothing yet.
-    pub(crate) fn new() -> ServerSearch<L> {
-        ServerSearch { stack: Vec::new(), known: FxHashSet::default() }
+    /// A search of nothing yet, with so many bytes for states that it remembers.
+    pub(crate) fn new(memory: usize) -> ServerSearch<L> {
+        ServerSearch { stack: Vec::new(), known: FxHashSet::default(), met: MetStates::new(memory) }
     }
 
     /// Begins with the whole.
@@ -232,6 +243,10 @@ impl<L> ServerSearch<L> {
             return Ok(Some(self.finished(runner, node)));
         }
         let share = node.share;
+        let mut node = stand_up(runner, node, &active)?;
+        if self.met.meet(&mut node) {
+            return Ok(Some(Met::Nothing(share)));
+        }
         let mut children = children(runner, node, &active)?;
         if children.is_empty() {
             return Ok(Some(Met::Nothing(share)));
@@ -280,13 +295,12 @@ pub(crate) fn active<L>(outline: &Outline, node: &ServerNode<L>) -> Vec<Number> 
     outline.numbers().filter(is_active).collect()
 }
 
-/// The states that steps lead to which have to be tried.
+/// The states that steps lead to which have to be tried; all stand somewhere.
 fn children<P: Explorable + ?Sized>(
     runner: &mut Runner<'_, P>,
     node: ServerNode<P::Left>,
     active: &[Number],
 ) -> Result<Vec<ServerNode<P::Left>>, ExploreError> {
-    let node = stand_up(runner, node, active)?;
     let mut tried = node.asleep.clone();
     let mut children = Vec::new();
     for &number in active.iter().filter(|&&number| !node.asleep.iter().any(|asleep| asleep.0 == number)) {

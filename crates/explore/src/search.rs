@@ -104,7 +104,7 @@ impl<'p, P: Explorable + ?Sized> Search<'p, P> {
     /// A search of nothing, to which subtrees are added.
     pub fn nothing(program: &'p P, options: Options) -> Result<Search<'p, P>, ExploreError> {
         let runner = Runner::new(program, options)?;
-        let server = runner.outline.is_on_server().then(ServerSearch::new);
+        let server = runner.outline.is_on_server().then(|| ServerSearch::new(options.memory));
         Ok(Search { runner, stack: Vec::new(), progress: Progress::default(), server })
     }
 

@@ -43,6 +43,11 @@ impl Set {
         self.0 == 0
     }
 
+    /// The same as words.
+    pub(crate) fn words(self) -> [u32; 4] {
+        [0, 32, 64, 96].map(|shift| (self.0 >> shift) as u32)
+    }
+
     /// The numbers in it, ascending.
     pub(crate) fn iter(self) -> impl Iterator<Item = Number> {
         let mut rest = self.0;

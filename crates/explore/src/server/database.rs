@@ -2,6 +2,7 @@
 
 use super::gap::Gap;
 use super::innodb::Innodb;
+use super::part::StateParts;
 use super::postgres::PostgresServer;
 use super::told::{ToldFate, ToldTransaction};
 use super::turn::{Asking, RowAnswer, Want};
@@ -47,6 +48,14 @@ impl ServerState {
         match self {
             ServerState::Postgres(postgres) => postgres.needs_snapshot(one, statement),
             ServerState::Innodb(innodb) => innodb.needs_view(one, statement),
+        }
+    }
+
+    /// What was taken for an earlier statement, and serves no later one, is gone when the later one stands somewhere.
+    pub(crate) fn drop_old_snapshot(&mut self, one: Number, statement: u32) {
+        match self {
+            ServerState::Postgres(postgres) => postgres.drop_old_snapshot(one, statement),
+            ServerState::Innodb(innodb) => innodb.drop_old_view(one, statement),
         }
     }
 
@@ -339,6 +348,14 @@ impl ServerState {
         match self {
             ServerState::Postgres(postgres) => postgres.versions(),
             ServerState::Innodb(innodb) => innodb.versions(),
+        }
+    }
+
+    /// What tells this state from others, for whatever comes when these are over.
+    pub(crate) fn parts(&self, over: Set) -> StateParts {
+        match self {
+            ServerState::Postgres(postgres) => postgres.parts(over),
+            ServerState::Innodb(innodb) => innodb.parts(over),
         }
     }
 

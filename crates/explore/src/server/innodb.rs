@@ -23,12 +23,15 @@
 //! server it stays as a record for a moment, until it is purged.
 
 use super::gap::Gap;
+use super::part::{StatePart, StateParts, open_snapshots};
 use super::told::{ToldDeed, ToldEvent, ToldFate, ToldTransaction};
 use super::turn::{Asking, RowAnswer, Want};
 use crate::keys::{KeyNumber, Keys, reads_down};
 use crate::set::{INITIAL, Number, Set};
 use skew_history::{EngineLevel, StatementKind};
 use skew_sql::{Fit, Fits, KeyRange, Row};
+use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 
 /// The state of the database.
 #[derive(Clone, Debug)]
@@ -48,8 +51,8 @@ pub(crate) struct Innodb {
 }
 
 /// The versions under a key.
-#[derive(Clone, Debug)]
-struct RowVersions {
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct RowVersions {
     key: KeyNumber,
     initial: Option<Row>,
     committed: Vec<(Number, Option<Row>)>,
@@ -57,8 +60,8 @@ struct RowVersions {
 }
 
 /// What a write replaced.
-#[derive(Clone, Debug)]
-struct UndoneWrite {
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct UndoneWrite {
     transaction: Number,
     statement: u32,
     key: KeyNumber,
@@ -66,7 +69,7 @@ struct UndoneWrite {
 }
 
 #[derive(Clone, PartialEq, Debug)]
-struct RowLock {
+pub(crate) struct RowLock {
     transaction: Number,
     key: KeyNumber,
     mode: LockMode,
@@ -76,7 +79,7 @@ struct RowLock {
 
 /// Nobody else may insert there.
 #[derive(Clone, PartialEq, Debug)]
-struct GapLock {
+pub(crate) struct GapLock {
     transaction: Number,
     /// What was sought.
     key: Option<KeyNumber>,
@@ -84,7 +87,7 @@ struct GapLock {
 }
 
 #[derive(Clone, PartialEq, Debug)]
-struct WantedLock {
+pub(crate) struct WantedLock {
     lock: RowLock,
     /// Whether an INSERT asks for it.
     inserts: bool,
@@ -92,13 +95,52 @@ struct WantedLock {
     gap: Option<Gap>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 enum LockMode {
     Shared,
     Exclusive,
     Gap,
     /// What an INSERT wants: nobody else may hold the gap.
     Insertion,
+}
+
+/// All that there is of one row, or what is not of one row.
+#[derive(PartialEq, Debug)]
+pub(crate) enum InnodbPart {
+    Row(Option<RowVersions>, Vec<RowLock>),
+    /// Gaps and undo go by their transactions, what is waited for by when it was asked for.
+    Between(Vec<GapLock>, Vec<WantedLock>, Vec<UndoneWrite>),
+}
+
+impl InnodbPart {
+    pub(crate) fn hash_roughly(&self, hasher: &mut impl Hasher) {
+        match self {
+            InnodbPart::Row(versions, locks) => {
+                let by = |version: &(Number, Option<Row>)| (version.0, version.1.is_some());
+                if let Some(RowVersions { key, committed, pending, .. }) = versions {
+                    (key, pending.as_ref().map(by)).hash(hasher);
+                    committed.iter().for_each(|version| by(version).hash(hasher));
+                }
+                locks.iter().for_each(|lock| (lock.key, lock.transaction, lock.mode, lock.implied).hash(hasher));
+            }
+            InnodbPart::Between(gaps, queue, undo) => {
+                gaps.iter().for_each(|gap| (gap.transaction, gap.key).hash(hasher));
+                queue.iter().for_each(|wanted| (wanted.lock.transaction, wanted.lock.key).hash(hasher));
+                undo.iter().for_each(|write| (write.transaction, write.statement, write.key).hash(hasher));
+            }
+        }
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            InnodbPart::Row(versions, locks) => {
+                versions.as_ref().map_or(0, |versions| size_of_val(&versions.committed[..])) + size_of_val(&locks[..])
+            }
+            InnodbPart::Between(gaps, queue, undo) => {
+                size_of_val(&gaps[..]) + size_of_val(&queue[..]) + size_of_val(&undo[..])
+            }
+        }
+    }
 }
 
 impl LockMode {
@@ -172,6 +214,13 @@ impl Innodb {
 
     pub(crate) fn make_view(&mut self, one: Number, statement: u32) {
         self.views[one as usize] = Some((statement, self.committed));
+    }
+
+    /// A view that this statement would not look at serves nobody any more.
+    pub(crate) fn drop_old_view(&mut self, one: Number, statement: u32) {
+        if self.needs_view(one, statement) {
+            self.views[one as usize] = None;
+        }
     }
 
     fn of(&mut self, key: KeyNumber, keys: &Keys) -> usize {
@@ -710,6 +759,31 @@ impl Innodb {
             (_, false) => ToldFate::Freed,
             (Some(begun), true) if is_plain => ToldFate::OldView(begun),
             (_, true) => ToldFate::Untold,
+        }
+    }
+
+    /// What tells this state from others.
+    pub(crate) fn parts(&self, over: Set) -> StateParts {
+        let mut rows: BTreeMap<KeyNumber, (Option<RowVersions>, Vec<RowLock>)> = BTreeMap::new();
+        let is_touched = |versions: &&RowVersions| versions.pending.is_some() || !versions.committed.is_empty();
+        for versions in self.versions.iter().filter(is_touched) {
+            rows.entry(versions.key).or_default().0 = Some(versions.clone());
+        }
+        for lock in &self.locks {
+            rows.entry(lock.key).or_default().1.push(lock.clone());
+        }
+        let of_row = |(versions, mut locks): (Option<RowVersions>, Vec<RowLock>)| {
+            locks.sort_by_key(|lock| (lock.transaction, lock.mode));
+            StatePart::Innodb(InnodbPart::Row(versions, locks))
+        };
+        let (mut gaps, mut undo) = (self.gaps.clone(), self.undo.clone());
+        gaps.sort_by_key(|gap| (gap.transaction, gap.key));
+        undo.sort_by_key(|write| write.transaction);
+        let between = StatePart::Innodb(InnodbPart::Between(gaps, self.queue.clone(), undo));
+        let committed = self.versions.iter().flat_map(|versions| &versions.committed);
+        StateParts {
+            snapshots: open_snapshots(self.views.iter().copied(), over, committed.map(|version| version.0).collect()),
+            parts: rows.into_values().map(of_row).chain([between]).collect(),
         }
     }
 

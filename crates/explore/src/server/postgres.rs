@@ -11,12 +11,15 @@
 //!
 //! This is the simulator that holds the definition (`skew_check::spec`) to account, for rows and conditions of programs in SQL.
 
+use super::part::{StatePart, StateParts, open_snapshots};
 use super::told::{ToldDeed, ToldEvent, ToldFate, ToldTransaction};
 use super::turn::{Asking, RowAnswer, Want};
 use crate::keys::{KeyNumber, Keys};
 use crate::set::{INITIAL, Number, Set};
 use skew_history::{RowStrength as Strength, StatementKind};
 use skew_sql::{Fit, Fits, Row};
+use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 
 /// The state of the database.
 #[derive(Clone, Debug)]
@@ -71,6 +74,28 @@ fn is_key_share(kind: StatementKind) -> bool {
     matches!(kind, StatementKind::ForKeyShare | StatementKind::ForeignKey)
 }
 
+/// All that there is of one row.
+#[derive(PartialEq, Default, Debug)]
+pub(crate) struct PostgresPart {
+    tuples: Vec<Tuple>,
+    locks: Vec<TupleLock>,
+    changes: Vec<(KeyNumber, Number, bool)>,
+}
+
+impl PostgresPart {
+    pub(crate) fn hash_roughly(&self, hasher: &mut impl Hasher) {
+        for Tuple { key, life, by, replaced_by, deleted, claimed, .. } in &self.tuples {
+            (key, life, by, replaced_by, deleted, claimed).hash(hasher);
+        }
+        self.locks.iter().for_each(|lock| (lock.key, lock.transaction, lock.strength).hash(hasher));
+        self.changes.hash(hasher);
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        size_of_val(&self.tuples[..]) + size_of_val(&self.locks[..]) + size_of_val(&self.changes[..])
+    }
+}
+
 /// What a statement that seeks has found in its snapshot.
 enum PostgresSight {
     /// Nothing, or nothing that qualifies: it is told, and there is nothing to lock.
@@ -114,6 +139,13 @@ impl PostgresServer {
 
     pub(crate) fn take_snapshot(&mut self, one: Number, statement: u32) {
         self.snapshots[one as usize] = Some(Snapshot { statement, committed: self.committed });
+    }
+
+    /// A snapshot that this statement would not look at serves nobody any more.
+    pub(crate) fn drop_old_snapshot(&mut self, one: Number, statement: u32) {
+        if self.needs_snapshot(one, statement) {
+            self.snapshots[one as usize] = None;
+        }
     }
 
     /// A key that nobody has touched has its initial row.
@@ -499,6 +531,31 @@ impl PostgresServer {
             ForKeyShare => ToldFate::Seen,
             _ if is_repeatable => ToldFate::Seen,
             _ => ToldFate::Freed,
+        }
+    }
+
+    /// What tells this state from others.
+    pub(crate) fn parts(&self, over: Set) -> StateParts {
+        let mut rows: BTreeMap<KeyNumber, PostgresPart> = BTreeMap::new();
+        let is_touched = |tuple: &&Tuple| tuple.by != INITIAL || tuple.replaced_by.is_some();
+        for tuple in self.tuples.iter().filter(is_touched) {
+            rows.entry(tuple.key).or_default().tuples.push(tuple.clone());
+        }
+        for lock in &self.locks {
+            rows.entry(lock.key).or_default().locks.push(lock.clone());
+        }
+        for change in &self.changes {
+            rows.entry(change.0).or_default().changes.push(*change);
+        }
+        let changers = self.changes.iter().map(|change| change.1).collect();
+        let snapshots = self.snapshots.iter().map(|one| one.map(|snapshot| (snapshot.statement, snapshot.committed)));
+        let sorted = |mut part: PostgresPart| {
+            part.locks.sort_by_key(|lock| (lock.transaction, lock.life, lock.strength));
+            StatePart::Postgres(part)
+        };
+        StateParts {
+            snapshots: open_snapshots(snapshots, over, changers),
+            parts: rows.into_values().map(sorted).collect(),
         }
     }
 

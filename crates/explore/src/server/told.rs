@@ -13,6 +13,7 @@ use crate::log::ScanEnd;
 use crate::set::Number;
 use skew_history::StatementKind;
 use skew_sql::{KeyRange, Row};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// One event.
@@ -89,7 +90,7 @@ pub(crate) struct ToldScan {
 }
 
 /// How a transaction ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum ToldEnd {
     Committed,
     /// Its own program aborted it.
@@ -99,7 +100,7 @@ pub(crate) enum ToldEnd {
 }
 
 /// A transaction as it is told.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, PartialEq, Default, Debug)]
 pub(crate) struct ToldTransaction {
     pub(crate) events: Vec<ToldEvent>,
     pub(crate) scans: Vec<ToldScan>,
@@ -174,6 +175,19 @@ impl ToldTransaction {
     /// Whether it has changed a key.
     pub(crate) fn has_changed(&self, key: KeyNumber) -> bool {
         self.events.iter().any(|event| event.key == key && event.is_change())
+    }
+
+    /// Much of what tells it from others, without what stands in rows.
+    pub(crate) fn hash_roughly(&self, hasher: &mut impl Hasher) {
+        self.end.hash(hasher);
+        for event in &self.events {
+            let deed = match &event.deed {
+                ToldDeed::Read(source, _) => (0, *source),
+                ToldDeed::Gone(by) => (1, *by),
+                ToldDeed::Wrote(_) => (2, 0),
+            };
+            (event.statement, event.key, deed, event.passed, event.waited).hash(hasher);
+        }
     }
 
     /// The keys that it has changed, each once.

@@ -30,6 +30,7 @@ use skew_history::StatementKind;
 use skew_sql::rows::{Found, Scanned};
 use skew_sql::{Fit, Fits, KeyPart, KeyRange, Patience, Row, RowKey};
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// What came of a request for a row.
@@ -46,7 +47,7 @@ pub(crate) enum RowAnswer {
 }
 
 /// What somebody wants to lock.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Want {
     pub(crate) key: KeyNumber,
     pub(crate) kind: StatementKind,
@@ -73,7 +74,7 @@ impl Want {
 }
 
 /// Where a transaction stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum TurnPoint {
     /// It has not run yet, so that nobody knows.
     Unknown,
@@ -103,7 +104,7 @@ pub(crate) enum Permit {
 }
 
 /// What a transaction has asked and heard so far.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, PartialEq, Default, Debug)]
 pub(crate) struct Dialogue {
     answers: Vec<(TurnQuestion, Arc<TurnAnswer>)>,
     /// What is decided of the range that is being looked over, and how far it has come there.
@@ -130,7 +131,7 @@ enum TurnQuestion {
     BackTo(u32),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 enum TurnAnswer {
     Row(RowAnswer),
     Scanned(Vec<(RowKey, Row)>, ScanEnd),
@@ -153,6 +154,17 @@ impl Dialogue {
     /// How much it has heard.
     pub(crate) fn progress(&self) -> (usize, usize) {
         (self.answers.len(), self.looked.len())
+    }
+
+    /// About how many bytes it takes beside what it shares with others.
+    pub(crate) fn size(&self) -> usize {
+        size_of::<Dialogue>() + size_of_val(&self.answers[..]) + size_of_val(&self.told.events[..])
+    }
+
+    /// Much of what tells it from others.
+    pub(crate) fn hash_roughly(&self, hasher: &mut impl Hasher) {
+        (self.progress(), self.passed, self.said, self.has_begun).hash(hasher);
+        self.told.hash_roughly(hasher);
     }
 
     /// Whether it is decided what comes of a key of the range that is being looked over.
@@ -348,6 +360,7 @@ impl<'a> ServerTurn<'a> {
                     && self.took_snapshot == Some(self.statement)
                     && !self.looks_once;
                 self.access.reads_all |= goes_on;
+                self.database.drop_old_snapshot(self.one, self.statement);
                 self.stands = Some(point);
                 Err(Interrupt::Waiting)
             }

@@ -4,8 +4,9 @@
 
 use crate::program::{Effect, Otherwise, Program, Row, Script, Statement};
 use crate::random::Random;
-use crate::scripted::{explored, has_key_shares, simulated};
+use crate::scripted::{explored, has_key_shares, in_order, simulated};
 use skew_check::spec;
+use skew_explore::{IsolationLevel, Options};
 use skew_history::{Engine, EngineLevel, StatementKind};
 
 /// How many programs are compared per level, unless more are asked for.
@@ -143,4 +144,35 @@ fn levels_of_an_engine_mix() {
         EngineLevel::MysqlSnapshotIsolation,
         EngineLevel::MysqlSerializable,
     ]);
+}
+
+/// How many programs are explored three times per engine, unless more are asked for.
+const PROGRAMS_THRICE: u64 = 40;
+
+/// So few bytes are used up again and again.
+const LITTLE_MEMORY: usize = 3_000;
+
+#[test]
+fn states_that_are_remembered_save_time_and_change_nothing() {
+    let usual = Options::new(IsolationLevel::ReadCommitted).memory;
+    for engine in [Engine::Postgres, Engine::Mysql] {
+        let levels: Vec<EngineLevel> = EngineLevel::ALL.into_iter().filter(|level| level.engine() == engine).collect();
+        let first = number("SKEW_SEED", 0);
+        for seed in first..first + number("SKEW_PROGRAMS", PROGRAMS_THRICE) {
+            let mut random = Random::new(seed);
+            let program = random_program(&mut random, engine);
+            let one = random.pick(&levels);
+            let is_mixed = random.chance(30);
+            let level = |random: &mut Random| if is_mixed { random.pick(&levels) } else { one };
+            let levels: Vec<EngineLevel> = program.scripts().map(|_| level(&mut random)).collect();
+            let all = in_order(&program, &levels, 0);
+            for memory in [usual, LITTLE_MEMORY] {
+                assert_eq!(
+                    in_order(&program, &levels, memory),
+                    all,
+                    "seed {seed}, {levels:?}, {memory} bytes: {program}"
+                );
+            }
+        }
+    }
 }

@@ -154,6 +154,18 @@ pub fn explored(
     found
 }
 
+/// All runs that the search finds, in its order, with their schedules; it remembers states in so many bytes.
+pub fn in_order(program: &Program, levels: &[EngineLevel], memory: usize) -> Vec<String> {
+    let scripted = Scripted { program, levels };
+    let options = Options { memory, ..Options::new(IsolationLevel::Engine(levels[0])) };
+    let mut search = Search::new(&scripted, options).expect("a program");
+    let mut found = Vec::new();
+    while let Some(run) = search.next_run().expect("it runs") {
+        found.push(format!("{} {}", run.subtree(), run.pattern()));
+    }
+    found
+}
+
 /// All runs that the simulator shows, as patterns.
 pub fn simulated(program: &Program, levels: &[EngineLevel]) -> BTreeSet<String> {
     let runs = match levels[0].engine() {

@@ -29,11 +29,27 @@ pub(crate) struct Found {
     pub(crate) violated: BTreeMap<String, u64>,
 }
 
+/// All runs with their schedules, as a search finds them that remembers states in so many bytes.
+fn in_order(program: &SqlProgram, level: EngineLevel, memory: usize) -> Vec<String> {
+    let options = Options { memory, ..Options::new(IsolationLevel::Engine(level)) };
+    let mut search = Search::new(program, options).expect("a program");
+    let mut found = Vec::new();
+    while let Some(run) = search.next_run().expect("it runs") {
+        found.push(format!("{} {} {}", run.subtree(), run.is_again(), run.pattern()));
+    }
+    found
+}
+
 pub(crate) fn explore(text: &str, level: EngineLevel) -> Found {
     let dialect = level.engine().name();
     let program = Program::parse(&format!("-- dialect: {dialect}\n{text}")).unwrap_or_else(|error| panic!("{error:?}"));
     let program = SqlProgram::new(program, SqlOptions::default());
-    let mut search = Search::new(&program, Options::new(IsolationLevel::Engine(level))).expect("a program");
+    let options = Options::new(IsolationLevel::Engine(level));
+    let all = in_order(&program, level, 0);
+    for memory in [options.memory, 5_000] {
+        assert_eq!(in_order(&program, level, memory), all, "{level}, {memory} bytes for states that were met: {text}");
+    }
+    let mut search = Search::new(&program, options).expect("a program");
     let mut found = Found::default();
     while let Some(run) = search.next_run().expect("it runs") {
         if run.answer(Budget::steps(1_000_000)) != RunAnswer::Holds || run.is_again() {
