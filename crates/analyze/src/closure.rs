@@ -28,7 +28,7 @@ struct GraphNode {
 }
 
 /// What has to be the same for two terms with equal parts to be equal.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum TermShape {
     Constant(u32),
     Free,
@@ -115,24 +115,28 @@ impl<'a> Closure<'a> {
         one != two
     }
 
-    /// Draws all conclusions; false if that is impossible.
+    /// Draws all conclusions; false if that is impossible. Only terms of one shape say anything about each other.
     pub(crate) fn close(&mut self) -> bool {
         let parts = self.parts.clone();
-        let all: Vec<(usize, &GraphNode, usize)> = parts
+        let mut all: Vec<(usize, &GraphNode, usize)> = parts
             .iter()
             .flat_map(|(graph, offset)| {
                 graph.nodes.iter().enumerate().map(move |(term, node)| (offset + term, node, *offset))
             })
             .filter(|(_, node, _)| node.shape != TermShape::Free)
             .collect();
+        all.sort_by_key(|(_, node, _)| (node.shape, node.children.len()));
+        let is_like = |one: &(usize, &GraphNode, usize), two: &(usize, &GraphNode, usize)| {
+            one.1.shape == two.1.shape && one.1.children.len() == two.1.children.len()
+        };
+        let shapes: Vec<&[(usize, &GraphNode, usize)]> = all.chunk_by(is_like).filter(|same| same.len() > 1).collect();
         loop {
             let mut changed = false;
-            for (number, (one, node, offset)) in all.iter().enumerate() {
-                for (two, other, other_offset) in &all[..number] {
-                    if node.shape != other.shape || node.children.len() != other.children.len() {
-                        continue;
+            for same in &shapes {
+                for (number, one) in same.iter().enumerate() {
+                    for two in &same[..number] {
+                        changed |= self.conclude(*one, *two);
                     }
-                    changed |= self.conclude((*one, node, *offset), (*two, other, *other_offset));
                 }
             }
             if !changed {
@@ -140,6 +144,11 @@ impl<'a> Closure<'a> {
             }
         }
         self.is_possible(&all)
+    }
+
+    /// How much work it is to draw conclusions, in steps of a search.
+    pub(crate) fn cost(&self) -> usize {
+        1 + self.above.len() * self.above.len() / 64
     }
 
     fn conclude(&mut self, one: (usize, &GraphNode, usize), two: (usize, &GraphNode, usize)) -> bool {

@@ -2,6 +2,7 @@
 //! can be split asks the same again.
 
 use crate::closure::{Closure, Labels, TermGraph};
+use crate::search::Steps;
 use crate::template::{Template, TermId};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -24,9 +25,10 @@ pub(crate) enum Follows<T> {
 }
 
 /// The instances beside one t1.
-pub(crate) struct Instances<'a> {
-    templates: &'a [Template],
-    graphs: &'a [TermGraph],
+pub(crate) struct Instances {
+    templates: Rc<[Template]>,
+    graphs: Rc<[TermGraph]>,
+    steps: Rc<Steps>,
     first: usize,
     first_labels: Labels,
     all: Vec<(usize, Rc<Labels>)>,
@@ -35,15 +37,15 @@ pub(crate) struct Instances<'a> {
     linked: FxHashMap<(InstanceId, InstanceId, SharedRow), Follows<(InstanceId, InstanceId)>>,
 }
 
-impl<'a> Instances<'a> {
+impl Instances {
     pub(crate) fn new(
-        templates: &'a [Template],
-        graphs: &'a [TermGraph],
-        first: usize,
-        first_labels: Labels,
-    ) -> Instances<'a> {
+        templates: Rc<[Template]>,
+        graphs: Rc<[TermGraph]>,
+        steps: Rc<Steps>,
+        (first, first_labels): (usize, Labels),
+    ) -> Instances {
         let (numbers, forced, linked) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
-        Instances { templates, graphs, first, first_labels, all: Vec::new(), numbers, forced, linked }
+        Instances { templates, graphs, steps, first, first_labels, all: Vec::new(), numbers, forced, linked }
     }
 
     /// How many there are.
@@ -80,12 +82,13 @@ impl<'a> Instances<'a> {
             return known.clone();
         }
         let (template, labels) = self.get(instance);
-        let graphs = self.graphs;
+        let graphs = Rc::clone(&self.graphs);
         let mut closure = Closure::new(&[(&graphs[self.first], &self.first_labels), (&graphs[template], &labels)]);
         if let Some((mine, theirs)) = rows {
             let (mine, theirs) = (closure.at(0, mine), closure.at(1, theirs));
             closure.unite(mine, theirs);
         }
+        self.steps.take(closure.cost());
         let follows = match closure.close().then(|| closure.labels(0)) {
             None => Follows::Impossible,
             Some(labels) if labels != self.first_labels => Follows::Refines(labels),
@@ -106,7 +109,7 @@ impl<'a> Instances<'a> {
             return known.clone();
         }
         let ((left, left_labels), (right, right_labels)) = (self.get(one), self.get(two));
-        let graphs = self.graphs;
+        let graphs = Rc::clone(&self.graphs);
         let mut closure = Closure::new(&[
             (&graphs[self.first], &self.first_labels),
             (&graphs[left], &left_labels),
@@ -116,6 +119,7 @@ impl<'a> Instances<'a> {
             let (mine, theirs) = (closure.at(1, mine), closure.at(2, theirs));
             closure.unite(mine, theirs);
         }
+        self.steps.take(closure.cost());
         let possible = closure.close() && !self.inserts_twice(&closure, left, right);
         let follows = match possible.then(|| closure.labels(0)) {
             None => Follows::Impossible,

@@ -14,14 +14,17 @@
 //! | [`transaction`] | procedures as steps with effects, each with its place and text |
 //! | `template`, `unfold`, `live` | paths through procedures; how they are found; which variables matter on the way |
 //! | `closure`, `instance` | which terms must be equal once some are; what was found out about that |
-//! | `split`, `search` | the form of all counterexamples, and the search for one |
+//! | `chain` | which instances can stand beside one t1, and which of them share rows |
+//! | `split`, `search`, `cycle` | the form of all counterexamples; the search for one, over all first transactions and through one of them |
 //! | [`robustness`], [`witness`] | the questions and their answers |
 //! | [`lint`] | patterns in single transactions that are known to go wrong |
 //! | [`log`] | logs of servers, as programs |
 //! | [`finding`] | what every engine answers with |
 
 pub mod anode;
+mod chain;
 mod closure;
+mod cycle;
 pub mod effect;
 pub mod finding;
 mod instance;

@@ -14,8 +14,7 @@
 //! check, write" is robust at read committed and not at repeatable read, because the snapshot is older than the wait for the lock. So the
 //! answer of [`lowest`](RobustnessAnalysis::lowest) is asked for once more as a whole.
 
-use crate::closure::TermGraph;
-use crate::search::{SearchOutcome, Searcher, SplitFound, term_graphs};
+use crate::search::{MOST_STEPS_IN_ALL, SearchOutcome, Searcher, SplitFound};
 use crate::split::Level;
 use crate::template::{RowOperation, Template};
 use crate::transaction::Transactions;
@@ -61,8 +60,7 @@ impl Robustness {
 /// A program, ready for questions.
 pub struct RobustnessAnalysis {
     transactions: Transactions,
-    templates: Vec<Template>,
-    graphs: Vec<TermGraph>,
+    searcher: Searcher,
     functions: Vec<String>,
     given: Vec<String>,
     tables: Vec<String>,
@@ -75,8 +73,23 @@ impl RobustnessAnalysis {
         let Unfolded { templates, functions, given } = unfold(&transactions, &vocabulary, options)?;
         let (functions, tables) = (functions.into_iter().collect(), vocabulary.tables);
         let given = given.into_iter().collect();
-        let graphs = term_graphs(&templates);
-        Ok(RobustnessAnalysis { transactions, templates, graphs, functions, given, tables })
+        let searcher = Searcher::new(templates, MOST_STEPS_IN_ALL);
+        Ok(RobustnessAnalysis { transactions, searcher, functions, given, tables })
+    }
+
+    /// The same, where all questions together take so many steps at most.
+    pub fn within(self, steps: usize) -> RobustnessAnalysis {
+        let searcher = Searcher::new(self.templates().to_vec(), steps);
+        RobustnessAnalysis { searcher, ..self }
+    }
+
+    fn templates(&self) -> &[Template] {
+        self.searcher.templates()
+    }
+
+    /// How many steps all questions so far have taken.
+    pub fn steps(&self) -> usize {
+        self.searcher.steps()
     }
 
     /// The procedures.
@@ -96,11 +109,7 @@ impl RobustnessAnalysis {
 
     /// Whether every execution of the procedures that have a level is serializable.
     pub fn ask(&self, levels: &[Option<Level>]) -> Robustness {
-        self.answer(&Searcher::new(&self.templates, &self.graphs), levels)
-    }
-
-    fn answer(&self, searcher: &Searcher<'_>, levels: &[Option<Level>]) -> Robustness {
-        match searcher.search(levels) {
+        match self.searcher.search(levels) {
             SearchOutcome::Nothing => Robustness::Robust,
             SearchOutcome::TooLong => {
                 Robustness::Unknown("there are too many ways in which instances can meet".to_owned())
@@ -113,8 +122,7 @@ impl RobustnessAnalysis {
     /// none if all of them are robust. An error says why that is not known.
     pub fn counterexamples(&self, level: Level) -> Result<Vec<Witness>, String> {
         let count = self.transactions.procedures.len();
-        let searcher = Searcher::new(&self.templates, &self.graphs);
-        let whole = match self.answer(&searcher, &vec![Some(level); count]) {
+        let whole = match self.ask(&vec![Some(level); count]) {
             Robustness::Robust => return Ok(Vec::new()),
             Robustness::Unknown(reason) => return Err(reason),
             Robustness::NotRobust(witness) => *witness,
@@ -127,7 +135,7 @@ impl RobustnessAnalysis {
                 continue;
             }
             let levels: Vec<Option<Level>> = (0..count).map(|one| set.contains(&one).then_some(level)).collect();
-            if let Robustness::NotRobust(witness) = self.answer(&searcher, &levels) {
+            if let Robustness::NotRobust(witness) = self.ask(&levels) {
                 told.push(*witness);
                 broken.push(set);
             }
@@ -141,10 +149,9 @@ impl RobustnessAnalysis {
 
     /// A counterexample in which two different procedures take part, whatever each of them does alone.
     pub fn counterexample_between(&self, one: usize, other: usize, level: Level) -> Option<Witness> {
-        let searcher = Searcher::new(&self.templates, &self.graphs);
         let levels = vec![Some(level); self.transactions.procedures.len()];
         [(one, other), (other, one)].into_iter().find_map(|(first, second)| {
-            match searcher.search_between(first, second, level) {
+            match self.searcher.search_between(first, second, level) {
                 SearchOutcome::Found(found) => Some(self.witness(&found, &levels)),
                 SearchOutcome::Nothing | SearchOutcome::TooLong => None,
             }
@@ -157,7 +164,7 @@ impl RobustnessAnalysis {
     /// Who reads what another wrote, and who overwrites it, comes later anyway. Who reads a row before another changes it has committed by then,
     /// because of the lock; at read committed a locking read sees the latest version, at repeatable read it is refused if that is too new.
     pub fn follows_commits(&self) -> bool {
-        let all = || self.templates.iter().flat_map(|template| template.operations().map(|(_, operation)| operation));
+        let all = || self.templates().iter().flat_map(|template| template.operations().map(|(_, operation)| operation));
         let is_kept = |reader: &RowOperation| {
             let mut writers = all().filter(|one| one.table == reader.table && one.writes & reader.reads != 0);
             writers.all(|writer| reader.keeps_out(writer))
@@ -168,8 +175,8 @@ impl RobustnessAnalysis {
     /// Which procedures meet in which tables, and one of them writes there: what an answer has looked at.
     pub fn conflicts(&self) -> Vec<Conflict> {
         let mut conflicts = std::collections::BTreeSet::new();
-        for (number, one) in self.templates.iter().enumerate() {
-            for other in &self.templates[number..] {
+        for (number, one) in self.templates().iter().enumerate() {
+            for other in &self.templates()[number..] {
                 let between = (one.procedure.min(other.procedure), one.procedure.max(other.procedure));
                 for (_, mine) in one.operations() {
                     let meets = other.operations().any(|(_, theirs)| mine.conflicts(theirs));
@@ -183,7 +190,7 @@ impl RobustnessAnalysis {
     }
 
     fn witness(&self, found: &SplitFound, levels: &[Option<Level>]) -> Witness {
-        Witness::new((&self.transactions, &self.tables), &self.templates, found, levels)
+        Witness::new((&self.transactions, &self.tables), self.templates(), found, levels)
     }
 
     /// The largest sets of procedures that are robust when all are at one level; nothing if that is not known.
@@ -192,7 +199,6 @@ impl RobustnessAnalysis {
         if count > MOST_FOR_SUBSETS {
             return None;
         }
-        let searcher = Searcher::new(&self.templates, &self.graphs);
         let mut sets: Vec<u32> = (1..1_u32 << count).collect();
         sets.sort_by_key(|set| std::cmp::Reverse(set.count_ones()));
         let mut robust: Vec<u32> = Vec::new();
@@ -204,11 +210,11 @@ impl RobustnessAnalysis {
                 continue;
             }
             let levels: Vec<Option<Level>> = (0..count).map(|one| (set >> one & 1 == 1).then_some(level)).collect();
-            match searcher.search(&levels) {
+            match self.searcher.search(&levels) {
                 SearchOutcome::Nothing => robust.push(set),
                 SearchOutcome::TooLong => return None,
                 SearchOutcome::Found(found) => {
-                    let procedure = |template: &usize| self.templates[*template].procedure;
+                    let procedure = |template: &usize| self.templates()[*template].procedure;
                     broken.push(found.templates.iter().fold(0, |set, template| set | 1 << procedure(template)));
                 }
             }
@@ -218,11 +224,10 @@ impl RobustnessAnalysis {
 
     /// A level for each procedure so that every execution is serializable: none can be lowered alone. Nothing if that is not known.
     pub fn lowest(&self) -> Option<Vec<Level>> {
-        let searcher = Searcher::new(&self.templates, &self.graphs);
         let mut levels = vec![Level::Serializable; self.transactions.procedures.len()];
         let is_robust = |levels: &[Level]| {
             let levels: Vec<Option<Level>> = levels.iter().copied().map(Some).collect();
-            matches!(searcher.search(&levels), SearchOutcome::Nothing)
+            matches!(self.searcher.search(&levels), SearchOutcome::Nothing)
         };
         if !is_robust(&levels) {
             return None;

@@ -3,7 +3,8 @@
 //! Programs are drawn by chance and written as SQL, so that reading, unfolding and searching are tried together.
 
 use crate::reference::{Concrete, has_counterexample, is_counterexample};
-use crate::search::{SearchOutcome, Searcher, SplitFound, term_graphs};
+use crate::robustness::{Robustness, RobustnessAnalysis};
+use crate::search::{MOST_STEPS_IN_ALL, SearchOutcome, Searcher, SplitFound};
 use crate::split::Level;
 use crate::template::{Template, TermNode};
 use crate::transaction::Transactions;
@@ -144,7 +145,7 @@ fn compare(seeds: std::ops::Range<u64>, three: bool) {
         let templates = templates(&text, options);
         let procedures = text.matches("PROCEDURE").count();
         let levels: Vec<Option<Level>> = (0..procedures).map(|_| Some(Level::ALL[random.index(3)])).collect();
-        match Searcher::new(&templates, &term_graphs(&templates)).search(&levels) {
+        match Searcher::new(templates.clone(), MOST_STEPS_IN_ALL).search(&levels) {
             SearchOutcome::Found(found) => {
                 broken += 1;
                 assert!(
@@ -184,8 +185,60 @@ BEGIN
   UPDATE t SET v = a + 1 WHERE id = mine;
 END;";
     let templates = templates(text, UnfoldOptions::default());
-    let graphs = term_graphs(&templates);
-    let searcher = Searcher::new(&templates, &graphs);
+    let searcher = Searcher::new(templates, MOST_STEPS_IN_ALL);
     assert!(matches!(searcher.search(&[Some(Level::Snapshot)]), SearchOutcome::Found(_)));
     assert!(matches!(searcher.search(&[Some(Level::Serializable)]), SearchOutcome::Nothing));
+}
+
+/// Branches and loops under a lock: many paths, that meet in many ways, and none of them goes wrong.
+const BRANCHES: &str = "CREATE TABLE t (id INT PRIMARY KEY, a INT NOT NULL, b INT NOT NULL);
+CREATE TABLE c (t INT REFERENCES t (id), n INT, a INT NOT NULL, b INT NOT NULL, PRIMARY KEY (t, n));
+CREATE PROCEDURE p(IN p INT, IN q INT, OUT z INT)
+BEGIN
+  DECLARE x, i INT DEFAULT 1;
+  SELECT a INTO z FROM t WHERE id = p FOR UPDATE;
+  IF z > 0 THEN
+    UPDATE c SET a = a + 1 WHERE t = p AND n = q;
+  ELSE
+    SELECT b INTO x FROM c WHERE t = p AND n = q;
+    UPDATE c SET a = x WHERE t = p AND n = q;
+  END IF;
+  WHILE i <= z DO
+    SELECT a INTO x FROM c WHERE t = p AND n = q + i;
+    IF x > 0 THEN UPDATE c SET b = b - x WHERE t = p AND n = i; END IF;
+    SET i = i + 1;
+  END WHILE;
+  UPDATE t SET a = a + 1 WHERE id = p;
+END;
+CREATE PROCEDURE r(IN p INT, IN q INT)
+BEGIN
+  DECLARE z INT;
+  SELECT a INTO z FROM t WHERE id = p FOR UPDATE;
+  IF z > 1 THEN UPDATE c SET a = 0 WHERE t = p AND n = q; ELSE UPDATE c SET b = 0 WHERE t = p AND n = 1; END IF;
+END;";
+
+fn asked(text: &str, most: usize) -> (RobustnessAnalysis, Vec<Robustness>) {
+    let program = Program::parse(text).unwrap_or_else(|error| panic!("{error:?}"));
+    let analysis = RobustnessAnalysis::new(Transactions::of(&program), UnfoldOptions::default());
+    let analysis = analysis.unwrap_or_else(|error| panic!("{error:?}")).within(most);
+    let count = analysis.transactions().procedures.len();
+    let answers = Level::ALL.iter().map(|level| analysis.ask(&vec![Some(*level); count])).collect();
+    (analysis, answers)
+}
+
+#[test]
+fn branches_and_loops_take_few_steps() {
+    let (analysis, answers) = asked(BRANCHES, MOST_STEPS_IN_ALL);
+    assert!(answers[0].is_robust(), "{answers:?}");
+    assert!(analysis.lowest().is_some());
+    assert!(analysis.steps() < 200_000, "{} steps", analysis.steps());
+}
+
+#[test]
+fn a_question_that_takes_too_long_is_given_up_with_its_reason() {
+    let (analysis, answers) = asked(BRANCHES, 1_000);
+    assert!(answers.iter().any(|answer| matches!(answer, Robustness::Unknown(_))), "{answers:?}");
+    let lowest = analysis.lowest().expect("nothing is left to serializable");
+    assert!(lowest.iter().all(|level| *level == Level::Serializable), "{lowest:?}");
+    assert!(analysis.steps() <= 1_000);
 }

@@ -15,6 +15,9 @@ use skew_analyze::{Fix, FixKind, Level, RobustnessAnalysis, Transactions, Unfold
 use skew_value::Place;
 use std::ops::Range;
 
+/// So many steps may verifying one fix take; one that takes more is not told.
+const MOST_STEPS: usize = 2_000_000;
+
 /// Who looks for fixes of one finding.
 pub(crate) struct Fixing<'a> {
     pub(crate) text: &'a AnalyzedText,
@@ -71,7 +74,7 @@ impl Fixing<'_> {
         }
         let level = |name: &str| self.witness.instances.iter().any(|one| one.name == name).then_some(self.level);
         let levels: Vec<Option<Level>> = transactions.procedures.iter().map(|one| level(&one.name)).collect();
-        let analysis = RobustnessAnalysis::new(transactions, self.options).ok()?;
+        let analysis = RobustnessAnalysis::new(transactions, self.options).ok()?.within(MOST_STEPS);
         analysis.ask(&levels).is_robust().then_some(FixChange::Text(changed.text, more))
     }
 

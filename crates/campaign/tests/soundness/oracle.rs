@@ -106,10 +106,18 @@ fn orders(count: usize) -> Vec<Vec<usize>> {
     all
 }
 
+/// What the explorer's versions are of. Engines have atomic updates of rows, and from psi on whoever writes one row writes the same for the analysis, too.
+/// Below that it takes two who write different columns of a row for strangers, whereas versions of whole rows would let one undo the other.
+fn granularity(level: IsolationLevel) -> Granularity {
+    match level {
+        IsolationLevel::ReadAtomic | IsolationLevel::Causal | IsolationLevel::Prefix => Granularity::Cell,
+        _ => Granularity::Row,
+    }
+}
+
 /// Looks at all runs of a program at a level; an error where they cannot be made.
 pub(crate) fn explored(text: &str, level: IsolationLevel) -> Result<Seen, String> {
-    // Engines have atomic updates of rows, and the papers' levels take those who write one row for writers of the same, from psi on.
-    let program = explorable(text, level, Granularity::Row)?;
+    let program = explorable(text, level, granularity(level))?;
     let serial = serial(&program, level)?;
     let mut seen = Seen { differs: false, is_broken: false, is_whole: false };
     let mut search = Search::new(&program, Options::new(level)).map_err(|error| error.to_string())?;
