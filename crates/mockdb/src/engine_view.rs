@@ -11,7 +11,6 @@
 //! what it has read, and what it wrote is still there for others to wait for: so the second run goes on where the first one stopped.
 
 use crate::engine::{EngineRead, NotNow, ServerEngine, Sought};
-use crate::lock::waits_for_itself;
 use crate::operation::RecordedAction;
 use crate::scan::RangeScan;
 use crate::statement::Told;
@@ -20,7 +19,7 @@ use skew_history::{Asked, KeyId, SessionId, StatementKind};
 use skew_sql::rows::{Found, Looked, Memory, Reader, Scanned};
 use skew_sql::{
     AdvisoryRequest, Columns, Fit, Fits, Interrupt, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SavepointId,
-    SequenceId, SequenceRule, SpaceId, Stop, Storage, Write,
+    SequenceId, SequenceRule, SpaceId, Stop, Storage, TableLock, Write,
 };
 use skew_value::{SqlError, SqlState};
 
@@ -260,6 +259,10 @@ impl Storage for EngineView<'_> {
         Ok(number != 0)
     }
 
+    fn lock_tables(&mut self, locks: &[TableLock], patience: Patience) -> Result<(), Stop> {
+        self.store.lock_tables(self.session, locks, patience)
+    }
+
     fn savepoint(&mut self) -> Result<SavepointId, Stop> {
         self.store.numbered_savepoint(self.session)
     }
@@ -321,6 +324,15 @@ impl EngineReader<'_> {
         }
     }
 
+    /// Who holds on to a key holds on to its row: who wants to delete that waits for the row, and has locked nothing of it yet.
+    fn hold_row(&mut self, entry: &RowKey) -> Result<(), Stop> {
+        let Some(row) = self.store.past().keys().layout().row_of_key_entry(entry) else { return Ok(()) };
+        let session = self.session;
+        let (engine, number) = self.store.engine_at(session, &row)?;
+        let held = engine.hold_key(session, number);
+        held.map_err(|not_now| self.store.stop_for(session, not_now))
+    }
+
     /// The row that a lock shows.
     fn lock(&mut self, key: &RowKey, kind: StatementKind) -> Result<Option<Row>, Stop> {
         Ok(match self.seek(key, kind, &mut |_, _| Fit::Yes)? {
@@ -363,6 +375,7 @@ impl Reader for EngineReader<'_> {
             Locks::Row(StatementKind::ForeignKey) => {
                 let (engine, number) = self.store.engine_at(session, key)?;
                 engine.ask_about(session, number);
+                self.hold_row(key)?;
                 self.lock(key, StatementKind::ForeignKey)
             }
             Locks::Row(kind) => self.lock(key, kind),
@@ -460,7 +473,7 @@ impl Store {
     pub(crate) fn stop_for(&mut self, session: SessionId, not_now: NotNow) -> Stop {
         match not_now {
             NotNow::Refused(error) => self.refuse(session, error),
-            NotNow::Wait if waits_for_itself(session, |other| self.waits_for(other)) => self.refuse_deadlock(session),
+            NotNow::Wait if self.is_deadlock(session) => self.refuse_deadlock(session),
             NotNow::Wait => Interrupt::Wait.into(),
         }
     }

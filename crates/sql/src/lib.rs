@@ -28,6 +28,7 @@
 //! | [`memory`], `no_storage` | the simplest store; one that has nothing |
 //! | [`rows`] | rows as keys of a history, and what a statement has read of them |
 //! | [`touched`], `origin`, `known` | what a statement would touch, told without running it; what values are made of |
+//! | `table_lock` | how PostgreSQL locks whole tables |
 //! | [`by_place`] | sequences, clocks and random numbers that do not depend on the order of runs |
 
 mod answer;
@@ -50,6 +51,7 @@ pub mod session;
 mod stop;
 pub mod storage;
 mod syntax;
+mod table_lock;
 pub mod touched;
 mod tree;
 mod violation;
@@ -64,4 +66,5 @@ pub use storage::{
     AdvisoryRequest, Columns, ConnectionRequest, Fit, Fits, Granularity, KeyPart, KeyRange, Lock, Patience, Row,
     RowKey, SavepointId, SequenceId, SequenceRule, SpaceId, Storage, Write,
 };
+pub use table_lock::{TableLock, TableMode};
 pub use syntax::{Lexeme, LexemeKind, Purpose, Statement, lexemes};

@@ -21,6 +21,7 @@
 //! - *Own writes come first*: a read sees what its own transaction wrote.
 
 use crate::stop::{Interrupt, Stop};
+use crate::table_lock::TableLock;
 use core::time::Duration;
 use skew_value::{Datum, SqlError, SqlState};
 use std::collections::BTreeMap;
@@ -172,10 +173,19 @@ pub enum Patience {
 pub enum Fit {
     /// It is to be locked.
     Yes,
+    /// It is to be locked, and the statement will change a key of it: PostgreSQL locks such rows more strongly.
+    Moves,
     /// It is passed over.
     No,
     /// That cannot be told: the condition fails on it. The statement ends if this is the version that it reads.
     Fails,
+}
+
+impl Fit {
+    /// Whether the version is to be locked.
+    pub fn is_sought(self) -> bool {
+        matches!(self, Fit::Yes | Fit::Moves)
+    }
 }
 
 /// Which versions of rows a statement seeks: a function of the version, as long as the statement has read nothing else.
@@ -413,6 +423,12 @@ pub trait Storage {
     fn advisory(&mut self, key: i128, request: AdvisoryRequest) -> Result<bool, Stop> {
         let _ = (key, request);
         Err(SqlError::unsupported("an advisory lock in this store").into())
+    }
+
+    /// LOCK TABLE. What statements lock by themselves is for whoever runs them; a store for one program alone has no others.
+    fn lock_tables(&mut self, locks: &[TableLock], patience: Patience) -> Result<(), Stop> {
+        let _ = (locks, patience);
+        Err(SqlError::unsupported("LOCK TABLE in this store").into())
     }
 
     /// What is asked about another connection: which others the answer names, or, where something is to be done to it, itself if it could be. A

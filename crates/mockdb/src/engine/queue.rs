@@ -154,6 +154,11 @@ impl RowQueues {
 
     /// Those before a session in the queue of a row, whom it waits for instead of the holders.
     pub(super) fn queued_before(&self, session: SessionId, key: KeyId, want: Want) -> Vec<SessionId> {
+        // Who holds the row in some other way stands in no queue for more, neither before others nor behind them.
+        let is_holder = |waiter: &Waiter| waiter.session == session && waiter.is_holder;
+        if self.rows.get(&key).is_some_and(|row| row.waiters.iter().any(is_holder)) {
+            return Vec::new();
+        }
         let queued = |waiter: &&Waiter| !waiter.is_holder && want.queues_behind(waiter.want);
         let before = self.ahead(session, key).filter(queued);
         before.map(|waiter| waiter.session).collect()

@@ -63,6 +63,11 @@ fn is_key_share(kind: StatementKind) -> bool {
     matches!(kind, StatementKind::ForKeyShare | StatementKind::ForeignKey)
 }
 
+/// How a row that fits is locked: more strongly where a key of it will change.
+fn sought_strength(kind: StatementKind, fit: Fit) -> RowStrength {
+    if fit == Fit::Moves { RowStrength::Update } else { RowStrength::of(kind) }
+}
+
 fn concurrent(what: &str) -> NotNow {
     let message = format!("could not serialize access due to concurrent {what}");
     NotNow::Refused(SqlError::new(SqlState("40001"), message))
@@ -133,10 +138,8 @@ impl ServerEngine {
             return Some(absent(kind, key, self.tuples.absence(sight, key)));
         };
         let tuple = &self.tuples.of(key)[first];
-        match fits(row_key, &tuple.row) {
-            Fit::Yes => None,
-            _ => Some(EngineRead { passed: true, ..read_of(kind, key, tuple) }),
-        }
+        let is_sought = fits(row_key, &tuple.row).is_sought();
+        (!is_sought).then(|| EngineRead { passed: true, ..read_of(kind, key, tuple) })
     }
 
     /// The tuple that a statement which seeks looks at.
@@ -160,23 +163,25 @@ impl ServerEngine {
         (key, row_key): (KeyId, &RowKey),
         fits: &mut Fits<'_>,
     ) -> Result<Sought, NotNow> {
-        if let Some(passed) = self.look(session, kind, (key, row_key), fits) {
-            return Ok(Sought::Passed(passed));
-        }
         let (sight, repeatable) = (self.sight(session), self.is_repeatable(session));
-        let first = self.first(sight, key).unwrap_or_default();
+        let Some(first) = self.first(sight, key) else {
+            return Ok(Sought::Passed(absent(kind, key, self.tuples.absence(sight, key))));
+        };
         let tuple = &self.tuples.of(key)[first];
-        let life = tuple.life;
+        let (life, fit) = (tuple.life, fits(row_key, &tuple.row));
+        if !fit.is_sought() {
+            return Ok(Sought::Passed(EngineRead { passed: true, ..read_of(kind, key, tuple) }));
+        }
         // What has changed since is refused at once, whoever has it now.
         if let Some(end) = tuple.end.filter(|end| repeatable && !end.by.is_open())
             && (!is_key_share(kind) || end.deletes)
         {
             return Err(concurrent(if end.deletes { "delete" } else { "update" }));
         }
-        let strength = RowStrength::of(kind);
+        let strength = sought_strength(kind, fit);
         self.pass(session, key, Want::Row { life, strength })?;
         let last = self.tuples.last_of(key, life).unwrap_or(first);
-        let found = self.found(session, kind, (key, row_key), (first, last), fits);
+        let found = self.found(session, (kind, strength), (key, row_key), (first, last), fits);
         self.stop_waiting(session);
         found
     }
@@ -185,7 +190,7 @@ impl ServerEngine {
     fn found(
         &mut self,
         session: SessionId,
-        kind: StatementKind,
+        (kind, strength): (StatementKind, RowStrength),
         (key, row_key): (KeyId, &RowKey),
         (first, last): (usize, usize),
         fits: &mut Fits<'_>,
@@ -207,14 +212,40 @@ impl ServerEngine {
         if is_changed && repeatable {
             return Err(concurrent("update"));
         }
-        self.queues.hold(session, key, tuple.life, RowStrength::of(kind), statement);
+        self.queues.hold(session, key, tuple.life, strength, statement);
         // Who only holds on to the key waits for nobody who leaves it alone, and has the row that it sees.
         let tuple = if is_key_share(kind) { self.tuples.of(key)[first].clone() } else { tuple };
         let read = read_of(kind, key, &tuple);
-        if is_changed && fits(row_key, &tuple.row) != Fit::Yes {
+        let again = if is_changed { fits(row_key, &tuple.row) } else { Fit::Yes };
+        if !again.is_sought() {
             return Ok(Sought::Passed(EngineRead { passed: true, waited: true, ..read }));
         }
+        if again == Fit::Moves {
+            self.strengthen(session, key, tuple.life)?;
+        }
         Ok(Sought::Locked(read, tuple.row))
+    }
+
+    /// A row that is locked is to go, or to get another key: nobody may hold on to that.
+    fn strengthen(&mut self, session: SessionId, key: KeyId, life: u32) -> Result<(), NotNow> {
+        let strength = RowStrength::Update;
+        self.pass(session, key, Want::Row { life, strength })?;
+        self.queues.hold(session, key, life, strength, self.statement(session));
+        Ok(())
+    }
+
+    /// A foreign key holds on to the key of a row, if the transaction sees the row and it is still there.
+    pub(crate) fn hold_key(&mut self, session: SessionId, key: KeyId) -> Result<(), NotNow> {
+        let (sight, strength) = (self.sight(session), RowStrength::KeyShare);
+        let Some(first) = self.first(sight, key) else { return Ok(()) };
+        let life = self.tuples.of(key)[first].life;
+        self.pass(session, key, Want::Row { life, strength })?;
+        let last = self.tuples.last_of(key, life).unwrap_or(first);
+        if !self.tuples.of(key)[last].is_deleted() {
+            self.queues.hold(session, key, life, strength, self.statement(session));
+        }
+        self.stop_waiting(session);
+        Ok(())
     }
 
     /// The check that a key is free, after nobody is about to change what is there any more; with ON CONFLICT it may decide what becomes of a
@@ -284,6 +315,8 @@ impl ServerEngine {
         // What a statement changes it has locked, but for entries of indexes and keys that it moves.
         if !is_held {
             self.pass(session, key, Want::Write)?;
+        } else if let Some(life) = self.tuples.standing(key).filter(|_| value.is_none()).map(|last| last.life) {
+            self.strengthen(session, key, life)?;
         }
         let Some(transaction) = self.open.get_mut(&session) else { return Ok(()) };
         let (id, statement) = (transaction.id, transaction.statement);

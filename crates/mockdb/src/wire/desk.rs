@@ -25,7 +25,7 @@ use skew_history::SessionId;
 use skew_sql::session::Answer;
 use skew_sql::{
     AdvisoryRequest, Columns, ConnectionRequest, Fits, Interrupt, KeyPart, KeyRange, Lock, Patience, Row, RowKey,
-    SequenceId, SequenceRule, SpaceId, Stop, Storage, Write,
+    SequenceId, SequenceRule, SpaceId, Stop, Storage, TableLock, Write,
 };
 use std::sync::{MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
@@ -243,6 +243,10 @@ impl Storage for WireDesk<'_> {
 
     fn advisory(&mut self, key: i128, request: AdvisoryRequest) -> Result<bool, Stop> {
         self.call(|view| view.advisory(key, request))
+    }
+
+    fn lock_tables(&mut self, locks: &[TableLock], patience: Patience) -> Result<(), Stop> {
+        self.call(|view| view.lock_tables(locks, patience))
     }
 
     fn connection(&mut self, number: i64, request: ConnectionRequest) -> Result<Vec<i64>, Stop> {

@@ -18,6 +18,7 @@ use crate::catalog::Catalog;
 use crate::storage::{Columns, Granularity, KeyPart, Row, RowKey, SpaceId};
 use skew_value::{Datum, Dialect, SqlType, output};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Spaces of cells have this bit; the numbers of others come from counting tables and indexes.
 const CELLS: u32 = 1 << 31;
@@ -39,6 +40,8 @@ pub struct Layout {
     granularity: Granularity,
     spaces: BTreeMap<SpaceId, SpaceShape>,
     names: BTreeSet<String>,
+    /// The spaces of the entries of primary keys, with those of their rows.
+    key_entries: BTreeMap<SpaceId, SpaceId>,
 }
 
 impl Layout {
@@ -70,6 +73,7 @@ impl Layout {
             self.describe(table.space, SpaceShape { name: table.name.clone(), columns, index: false });
             if let Some(space) = table.key_entries {
                 let name = format!("{}@pkey", table.name);
+                self.key_entries.insert(space, table.space);
                 self.describe(space, SpaceShape { name, columns: Vec::new(), index: true });
             }
             for index in &table.indexes {
@@ -77,6 +81,12 @@ impl Layout {
                 self.describe(index.space, SpaceShape { name, columns: Vec::new(), index: true });
             }
         }
+    }
+
+    /// The row whose primary key an entry is; nothing if it is something else.
+    pub fn row_of_key_entry(&self, entry: &RowKey) -> Option<RowKey> {
+        let space = *self.key_entries.get(&entry.space)?;
+        Some(RowKey { space, parts: Arc::clone(&entry.parts) })
     }
 
     /// Whether any table has an index.
