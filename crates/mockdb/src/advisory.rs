@@ -104,9 +104,10 @@ impl AdvisoryTable {
 
     /// All that is held and wanted: key, session, whether it is shared, and whether it is held.
     pub(crate) fn all(&self) -> impl Iterator<Item = (i128, SessionId, bool, bool)> {
-        let held = self.holders.iter().flat_map(|(key, holders)| {
-            holders.iter().map(|holder| (*key, holder.session, holder.shared, true))
-        });
+        let held = self
+            .holders
+            .iter()
+            .flat_map(|(key, holders)| holders.iter().map(|holder| (*key, holder.session, holder.shared, true)));
         held.chain(self.waiting.iter().map(|(session, (key, shared))| (*key, *session, *shared, false)))
     }
 

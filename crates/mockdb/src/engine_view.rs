@@ -215,13 +215,24 @@ impl Storage for EngineView<'_> {
             Write::Row(row) | Write::Columns(row, _) => Some(row),
             Write::Delete => None,
         };
+        let is_row = self.store.past().keys().layout().shape(key.space).is_some_and(|shape| !shape.index);
         let (engine, number) = self.store.engine_at(session, key)?;
         let kind = match engine.kind(session) {
             StatementKind::Select if engine.is_claimed(session, number) => StatementKind::Insert,
             kind => kind,
         };
-        if let Err(not_now) = engine.write(session, number, value.clone()) {
+        let old = engine.standing(number).cloned();
+        let layout = self.store.past().keys().layout();
+        let moves = match (&old, &value) {
+            (Some(old), Some(new)) => layout.has_other_keys(key.space, old, new),
+            _ => value.is_none(),
+        };
+        let (engine, _) = self.store.engine_at(session, key)?;
+        if let Err(not_now) = engine.write(session, number, value.clone(), moves) {
             return Err(self.store.stop_for(session, not_now));
+        }
+        if is_row {
+            engine.note_move(session, number, value.is_some());
         }
         let asked = Asked { statement: engine_statement(self.store, session), kind, ..Asked::default() };
         self.store.bear(number);

@@ -11,10 +11,45 @@
 use crate::lock::waits_for_itself;
 use crate::store::Store;
 use skew_history::SessionId;
-use skew_sql::{Interrupt, Patience, Stop, TableLock};
+use skew_sql::{Interrupt, LockedThing, Patience, Stop, TableLock};
 use skew_value::{SqlError, SqlState};
 
+/// A lock: whose, of what, how, and whether it is held.
+pub(crate) type StoreLock = (SessionId, LockedThing, &'static str, bool);
+
 impl Store {
+    /// All locks, as a server tells them. Whoever has written holds its own transaction, and whoever waits for a row waits for one.
+    pub(crate) fn all_locks(&self) -> Vec<StoreLock> {
+        let tables = self.waits().tables().all();
+        let mut all: Vec<StoreLock> = tables
+            .map(|(table, session, mode, held)| (session, LockedThing::Table(table.into()), mode.name(), held))
+            .collect();
+        all.extend(self.waits().advisory_locks().all().map(|(key, session, shared, held)| {
+            (session, LockedThing::Advisory(key), if shared { "ShareLock" } else { "ExclusiveLock" }, held)
+        }));
+        let Some(engine) = self.engine() else { return all };
+        for (session, transaction) in engine.writers() {
+            all.push((session, LockedThing::Transaction(transaction.0), "ExclusiveLock", true));
+        }
+        for session in engine.waiting() {
+            let holder = engine.waits_for(session).into_iter().find_map(|holder| engine.transaction_of(holder));
+            all.extend(holder.map(|id| (session, LockedThing::Transaction(id.0), "ShareLock", false)));
+        }
+        all
+    }
+
+    /// What a session waits for, in the words of `pg_stat_activity`.
+    pub(crate) fn kind_of_wait(&self, session: SessionId) -> Option<&'static str> {
+        if self.engine().is_some_and(|engine| engine.is_waiting(session)) {
+            return Some("transactionid");
+        }
+        let waits = self.waits();
+        if waits.tables().awaited(session).is_some() {
+            return Some("relation");
+        }
+        waits.advisory_locks().is_waiting(session).then_some("advisory")
+    }
+
     /// Locks tables for the statement of a session, one after the other.
     pub(crate) fn lock_tables(
         &mut self,

@@ -12,8 +12,8 @@ use crate::advisory::AdvisoryTable;
 use crate::lock::{LockAnswer, LockMode, LockTable, waits_for_itself};
 use crate::table_lock::TableLocks;
 use skew_history::{KeyId, SessionId};
-use std::sync::Arc;
 use skew_sql::{AdvisoryRequest, Interrupt, TableLock};
+use std::sync::Arc;
 
 /// What a session waits for; if it is no lock, it is its turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -20,6 +20,7 @@
 //! - *A range is read whole*: the answer of a scan covers keys that do not exist, so the store knows what absence was seen.
 //! - *Own writes come first*: a read sees what its own transaction wrote.
 
+use crate::server_fact::{ClientFact, LockFact};
 use crate::stop::{Interrupt, Stop};
 use crate::table_lock::TableLock;
 use core::time::Duration;
@@ -436,6 +437,16 @@ pub trait Storage {
     fn connection(&mut self, number: i64, request: ConnectionRequest) -> Result<Vec<i64>, Stop> {
         let _ = (number, request);
         Ok(Vec::new())
+    }
+
+    /// All clients of the server; none told where there is no server.
+    fn client_facts(&mut self) -> Result<Option<Vec<ClientFact>>, Stop> {
+        Ok(None)
+    }
+
+    /// All locks of the server; none told where there is no server.
+    fn lock_facts(&mut self) -> Result<Option<Vec<LockFact>>, Stop> {
+        Ok(None)
     }
 
     /// A place in the transaction to go back to. A store in which nothing is taken back has none.

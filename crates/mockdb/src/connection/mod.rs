@@ -244,9 +244,14 @@ impl Connection {
         let (id, session) = (self.id, &mut self.session);
         let store = &mut desk.database().store;
         store.begin_statement(id, Some(prepared.statement().text()))?;
-        store.declare(id, prepared.statement().purpose());
-        // LOCK TABLE may refuse to wait, and says so itself.
-        let locks = if prepared.only_locks() { &[][..] } else { prepared.table_locks() };
+        // LOCK TABLE is no look at rows; it may refuse to wait, and says so itself.
+        let locks = match prepared.only_locks() {
+            true => &[][..],
+            false => {
+                store.declare(id, prepared.purpose());
+                prepared.table_locks()
+            }
+        };
         let result = match store.lock_tables(id, locks, Patience::Wait) {
             Ok(()) => desk.work(id, &mut |storage| session.execute(prepared, parameters, storage)),
             Err(stop) => Err(stop),

@@ -96,6 +96,11 @@ impl RowQueues {
         self.rows.get(&key).is_some_and(|row| row.holders.iter().any(|lock| lock.session == session))
     }
 
+    /// Whether a session holds any lock.
+    pub(super) fn has_any(&self, session: SessionId) -> bool {
+        self.held.contains_key(&session)
+    }
+
     /// Locks a row that nobody keeps from that.
     pub(super) fn hold(&mut self, session: SessionId, key: KeyId, life: u32, strength: RowStrength, statement: u32) {
         let row = self.rows.entry(key).or_default();

@@ -11,7 +11,7 @@
 
 use super::ServerEngine;
 use super::queue::Want;
-use super::tuple::{Tuple, TupleSight};
+use super::tuple::{Tuple, TupleEnd, TupleSight};
 use crate::operation::ReadOrigin;
 use skew_check::Version;
 use skew_history::{KeyId, RowStrength, SessionId, StatementKind};
@@ -71,6 +71,11 @@ fn sought_strength(kind: StatementKind, fit: Fit) -> RowStrength {
 fn concurrent(what: &str) -> NotNow {
     let message = format!("could not serialize access due to concurrent {what}");
     NotNow::Refused(SqlError::new(SqlState("40001"), message))
+}
+
+/// Why a transaction is refused that has to act on a row that ended like this since its snapshot.
+fn changed_by(end: &TupleEnd) -> NotNow {
+    concurrent(if end.deletes && end.moved.is_none() { "delete" } else { "update" })
 }
 
 fn read_of(kind: StatementKind, key: KeyId, tuple: &Tuple) -> EngineRead {
@@ -176,12 +181,12 @@ impl ServerEngine {
         if let Some(end) = tuple.end.filter(|end| repeatable && !end.by.is_open())
             && (!is_key_share(kind) || end.deletes)
         {
-            return Err(concurrent(if end.deletes { "delete" } else { "update" }));
+            return Err(changed_by(&end));
         }
         let strength = sought_strength(kind, fit);
         self.pass(session, key, Want::Row { life, strength })?;
         let last = self.tuples.last_of(key, life).unwrap_or(first);
-        let found = self.found(session, (kind, strength), (key, row_key), (first, last), fits);
+        let found = self.found(session, (kind, strength), (key, row_key), (Some(first), last), fits);
         self.stop_waiting(session);
         found
     }
@@ -192,7 +197,7 @@ impl ServerEngine {
         session: SessionId,
         (kind, strength): (StatementKind, RowStrength),
         (key, row_key): (KeyId, &RowKey),
-        (first, last): (usize, usize),
+        (first, last): (Option<usize>, usize),
         fits: &mut Fits<'_>,
     ) -> Result<Sought, NotNow> {
         let (repeatable, statement) = (self.is_repeatable(session), self.statement(session));
@@ -200,7 +205,10 @@ impl ServerEngine {
         if let Some(end) = tuple.end.filter(|end| end.deletes) {
             // Nobody looks for another row with its key.
             if repeatable {
-                return Err(concurrent("delete"));
+                return Err(changed_by(&end));
+            }
+            if let Some(to) = end.moved.filter(|to| self.tuples.standing(*to).is_some()) {
+                return self.follow(session, (kind, strength), (to, row_key), fits);
             }
             let gone = match end.by.version {
                 Version::Of(by) if self.tuples.left_another(key, end.by.version) => ReadOrigin::Gone(by),
@@ -208,13 +216,16 @@ impl ServerEngine {
             };
             return Ok(Sought::Passed(EngineRead { source: gone, ..absent(kind, key, end.by.version) }));
         }
-        let is_changed = last != first && !is_key_share(kind);
+        let is_changed = first.is_none_or(|first| last != first && !is_key_share(kind));
         if is_changed && repeatable {
             return Err(concurrent("update"));
         }
         self.queues.hold(session, key, tuple.life, strength, statement);
         // Who only holds on to the key waits for nobody who leaves it alone, and has the row that it sees.
-        let tuple = if is_key_share(kind) { self.tuples.of(key)[first].clone() } else { tuple };
+        let tuple = match first.filter(|_| is_key_share(kind)) {
+            Some(first) => self.tuples.of(key)[first].clone(),
+            None => tuple,
+        };
         let read = read_of(kind, key, &tuple);
         let again = if is_changed { fits(row_key, &tuple.row) } else { Fit::Yes };
         if !again.is_sought() {
@@ -224,6 +235,20 @@ impl ServerEngine {
             self.strengthen(session, key, tuple.life)?;
         }
         Ok(Sought::Locked(read, tuple.row))
+    }
+
+    /// A row that was waited for has another key now: it is the same row.
+    fn follow(
+        &mut self,
+        session: SessionId,
+        (kind, strength): (StatementKind, RowStrength),
+        (to, row_key): (KeyId, &RowKey),
+        fits: &mut Fits<'_>,
+    ) -> Result<Sought, NotNow> {
+        let life = self.tuples.standing(to).map_or(0, |tuple| tuple.life);
+        self.pass(session, to, Want::Row { life, strength })?;
+        let last = self.tuples.last_of(to, life).unwrap_or_default();
+        self.found(session, (kind, strength), (to, row_key), (None, last), fits)
     }
 
     /// A row that is locked is to go, or to get another key: nobody may hold on to that.
@@ -309,13 +334,24 @@ impl ServerEngine {
         self.wake_all(given_up.into_iter().map(|(key, _)| key).collect());
     }
 
-    /// Writes under a key that nobody else has.
-    pub(crate) fn write(&mut self, session: SessionId, key: KeyId, value: Option<Row>) -> Result<(), NotNow> {
+    /// The row that stands under a key, whoever made it.
+    pub(crate) fn standing(&self, key: KeyId) -> Option<&Row> {
+        self.tuples.standing(key).map(|tuple| &tuple.row)
+    }
+
+    /// Writes under a key that nobody else has. A row whose keys change, or that goes, is locked more strongly than others.
+    pub(crate) fn write(
+        &mut self,
+        session: SessionId,
+        key: KeyId,
+        value: Option<Row>,
+        moves: bool,
+    ) -> Result<(), NotNow> {
         let is_held = self.queues.holds(session, key);
         // What a statement changes it has locked, but for entries of indexes and keys that it moves.
         if !is_held {
             self.pass(session, key, Want::Write)?;
-        } else if let Some(life) = self.tuples.standing(key).filter(|_| value.is_none()).map(|last| last.life) {
+        } else if let Some(life) = self.tuples.standing(key).filter(|_| moves).map(|last| last.life) {
             self.strengthen(session, key, life)?;
         }
         let Some(transaction) = self.open.get_mut(&session) else { return Ok(()) };
@@ -333,6 +369,19 @@ impl ServerEngine {
         self.tuples.write(key, id, statement, value);
         self.stop_waiting(session);
         Ok(())
+    }
+
+    /// An UPDATE ends a row under one key and begins it under another.
+    pub(crate) fn note_move(&mut self, session: SessionId, key: KeyId, is_there: bool) {
+        let Some(transaction) = self.open.get_mut(&session) else { return };
+        if transaction.kind != StatementKind::Update {
+            return;
+        }
+        match (is_there, transaction.moving.take()) {
+            (false, _) => transaction.moving = Some(key),
+            (true, Some(from)) => self.tuples.note_move(from, key, transaction.id),
+            (true, None) => {}
+        }
     }
 
     /// Whether the place of a row is taken by this transaction, and it is not written yet.

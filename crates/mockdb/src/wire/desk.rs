@@ -21,11 +21,12 @@ use super::running::StopReason;
 use crate::connection::Desk;
 use crate::database::Database;
 use crate::shared::Work;
+use crate::table_wait::StoreLock;
 use skew_history::SessionId;
 use skew_sql::session::Answer;
 use skew_sql::{
-    AdvisoryRequest, Columns, ConnectionRequest, Fits, Interrupt, KeyPart, KeyRange, Lock, Patience, Row, RowKey,
-    SequenceId, SequenceRule, SpaceId, Stop, Storage, TableLock, Write,
+    AdvisoryRequest, ClientFact, Columns, ConnectionRequest, Fits, Interrupt, KeyPart, KeyRange, Lock, LockFact,
+    Patience, Row, RowKey, SequenceId, SequenceRule, SpaceId, Stop, Storage, TableLock, Write,
 };
 use std::sync::{MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
@@ -260,6 +261,27 @@ impl Storage for WireDesk<'_> {
                 self.hall.processes_of(&holders)
             }
         })
+    }
+
+    fn client_facts(&mut self) -> Result<Option<Vec<ClientFact>>, Stop> {
+        let mut clients = self.hall.clients();
+        for (session, client) in &mut clients {
+            client.waits = self.database().store.kind_of_wait(*session);
+        }
+        self.let_go();
+        Ok(Some(clients.into_iter().map(|(_, client)| client).collect()))
+    }
+
+    fn lock_facts(&mut self) -> Result<Option<Vec<LockFact>>, Stop> {
+        let clients = self.hall.clients();
+        let locks = self.database().store.all_locks();
+        self.let_go();
+        let process = |session: SessionId| clients.iter().find(|client| client.0 == session);
+        let fact = |(session, thing, mode, granted): StoreLock| {
+            let (_, client) = process(session)?;
+            Some(LockFact { process: client.process, thing, mode, granted })
+        };
+        Ok(Some(locks.into_iter().filter_map(fact).collect()))
     }
 
     fn now(&self) -> i64 {

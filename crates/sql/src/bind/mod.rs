@@ -218,8 +218,8 @@ impl<'bind> Binder<'bind> {
         table.foreign_keys.iter().for_each(|key| self.lock_table(&key.parent, TableMode::RowShare));
     }
 
-    /// The statement changes the rows of a table, and looks after the foreign keys of these columns that start or end there; all of them
-    /// where none are told.
+    /// The statement changes these columns of rows, and looks after the foreign keys that start or end there; without columns the rows go, and
+    /// only their children are looked for.
     pub(crate) fn lock_changed(&mut self, table: &Table, columns: Option<&[usize]>) {
         let catalog = self.catalog;
         let found = |lock: &&mut TableLock| *lock.table == *table.name && lock.mode == TableMode::AccessShare;
@@ -228,7 +228,7 @@ impl<'bind> Binder<'bind> {
             None => self.lock_table(&table.name, TableMode::RowExclusive),
         }
         let changes = |key: &[usize]| columns.is_none_or(|columns| columns.iter().any(|column| key.contains(column)));
-        for key in table.foreign_keys.iter().filter(|key| changes(&key.columns)) {
+        for key in table.foreign_keys.iter().filter(|key| columns.is_some() && changes(&key.columns)) {
             self.lock_table(&key.parent, TableMode::RowShare);
         }
         for (child, key) in catalog.references_to(&table.name).filter(|(_, key)| changes(&key.parent_columns)) {

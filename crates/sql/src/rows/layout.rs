@@ -42,6 +42,8 @@ pub struct Layout {
     names: BTreeSet<String>,
     /// The spaces of the entries of primary keys, with those of their rows.
     key_entries: BTreeMap<SpaceId, SpaceId>,
+    /// The columns of each table's unique indexes.
+    unique_columns: BTreeMap<SpaceId, Vec<usize>>,
 }
 
 impl Layout {
@@ -76,6 +78,8 @@ impl Layout {
                 self.key_entries.insert(space, table.space);
                 self.describe(space, SpaceShape { name, columns: Vec::new(), index: true });
             }
+            let unique = table.indexes.iter().filter(|index| index.is_plain_unique());
+            self.unique_columns.insert(table.space, unique.flat_map(|index| index.plain_columns()).collect());
             for index in &table.indexes {
                 let name = format!("{}@{}", table.name, index.name);
                 self.describe(index.space, SpaceShape { name, columns: Vec::new(), index: true });
@@ -87,6 +91,12 @@ impl Layout {
     pub fn row_of_key_entry(&self, entry: &RowKey) -> Option<RowKey> {
         let space = *self.key_entries.get(&entry.space)?;
         Some(RowKey { space, parts: Arc::clone(&entry.parts) })
+    }
+
+    /// Whether two versions of a row of a space have other values in a unique index.
+    pub fn has_other_keys(&self, space: SpaceId, one: &Row, other: &Row) -> bool {
+        let columns = self.unique_columns.get(&space).into_iter().flatten();
+        columns.into_iter().any(|&column| one.get(column) != other.get(column))
     }
 
     /// Whether any table has an index.

@@ -23,7 +23,7 @@ use crate::define;
 use crate::execute::Execution;
 use crate::stop::Stop;
 use crate::storage::{Patience, SequenceId, Storage};
-use crate::syntax::{self, Statement};
+use crate::syntax::{self, Purpose, Statement};
 use crate::table_lock::TableLock;
 use crate::touched::{self, Touches};
 use crate::tree::change::{Change, ChildCheck};
@@ -74,6 +74,8 @@ pub struct Prepared {
     columns: Option<Arc<[ResultColumn]>>,
     warnings: Vec<String>,
     table_locks: Arc<[TableLock]>,
+    /// Nobody was told of its columns yet.
+    is_untold: bool,
     catalog_version: u64,
     action: Arc<Action>,
     /// The rows that a client sent for a COPY.
@@ -112,11 +114,24 @@ impl Prepared {
         matches!(&*self.action, Action::Define)
     }
 
+    /// The same for who runs it once: what it waits for may change its columns, of which nobody was told.
+    pub fn once(self) -> Prepared {
+        Prepared { is_untold: true, ..self }
+    }
+
     /// The tables that it locks before it looks at rows, in this order.
     pub fn table_locks(&self) -> &[TableLock] {
         match &*self.action {
             Action::Named(Named::Execute(prepared, _)) => prepared.table_locks(),
             _ => &self.table_locks,
+        }
+    }
+
+    /// What it is for: EXECUTE is for what was prepared.
+    pub fn purpose(&self) -> Purpose {
+        match &*self.action {
+            Action::Named(Named::Execute(prepared, _)) => prepared.purpose(),
+            _ => self.statement.purpose(),
         }
     }
 
@@ -174,6 +189,16 @@ impl Session {
         self.user = user.into();
         self.database = database.into();
         self.connection = connection;
+    }
+
+    /// Who is connected.
+    pub fn user(&self) -> &str {
+        &self.user
+    }
+
+    /// To which database.
+    pub fn database(&self) -> &str {
+        &self.database
     }
 
     /// The settings that functions see.
@@ -268,6 +293,7 @@ impl Session {
             },
             warnings,
             table_locks,
+            is_untold: false,
             catalog_version: self.catalog.version,
             action: Arc::new(action),
             copied: None,
@@ -296,7 +322,7 @@ impl Session {
             // The schema changed: names may mean something else now.
             let mut again = self.prepare_in(&prepared.statement, &prepared.given_types, &prepared.variables)?;
             again.copied.clone_from(&prepared.copied);
-            return match again.columns == prepared.columns || prepared.columns.is_none() {
+            return match again.columns == prepared.columns || prepared.columns.is_none() || prepared.is_untold {
                 true => self.run(&again, parameters, variables, storage),
                 false => Err(action::changed_result().into()),
             };
