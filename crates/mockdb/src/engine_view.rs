@@ -91,6 +91,20 @@ impl<'a> EngineView<'a> {
         answer
     }
 
+    /// A row of its own may stand beside one that the snapshot still has and somebody else has deleted: that one cannot be changed any more.
+    fn refuse_beside(&mut self, key: &RowKey, fits: &mut Fits<'_>) -> Result<(), Stop> {
+        let session = self.session;
+        if self.store.own_row(session, key).is_none_or(|own| own.is_none()) {
+            return Ok(());
+        }
+        let (engine, number) = self.store.engine_at(session, key)?;
+        let refused = engine.beside(session, number).filter(|row| fits(key, row).is_sought());
+        match refused {
+            Some(_) => Err(self.store.stop_for(session, ServerEngine::refusal_of_deleted())),
+            None => Ok(()),
+        }
+    }
+
     /// Does something once, however often the statement is run.
     fn once(&mut self, work: impl FnOnce(&mut Store)) -> Result<(), Stop> {
         let told = self.store.tell(self.session, |store| {
@@ -125,6 +139,13 @@ impl Storage for EngineView<'_> {
         let (engine, number) = self.store.engine_at(session, key)?;
         let awaited = engine.await_change(session, number);
         awaited.map_err(|not_now| self.store.stop_for(session, not_now))
+    }
+
+    fn decide_by(&mut self, row: &RowKey) -> Result<(), Stop> {
+        let session = self.session;
+        let (engine, number) = self.store.engine_at(session, row)?;
+        let seen = engine.decide_by(session, number);
+        seen.map_err(|not_now| self.store.stop_for(session, not_now))
     }
 
     fn get_child(&mut self, key: &RowKey, lock: Lock) -> Result<Option<Row>, Stop> {
@@ -165,6 +186,7 @@ impl Storage for EngineView<'_> {
         patience: Patience,
         fits: &mut Fits<'_>,
     ) -> Result<Option<Row>, Stop> {
+        self.refuse_beside(key, fits)?;
         self.remembering((ANY, patience), |memory, asked| memory.seek(key, fits, asked))
     }
 

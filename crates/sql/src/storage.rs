@@ -312,6 +312,13 @@ pub trait Storage {
         Ok(())
     }
 
+    /// A row that an entry of a unique index leads to decides what an INSERT with ON CONFLICT does: servers refuse that where the transaction does
+    /// not see the row as it stands. No event.
+    fn decide_by(&mut self, row: &RowKey) -> Result<(), Stop> {
+        let _ = row;
+        Ok(())
+    }
+
     /// A row that refers to one which is deleted, or whose key changes: the same, but a server looks for it with a snapshot of its own, or
     /// refuses where the transaction may not see it.
     fn get_child(&mut self, key: &RowKey, lock: Lock) -> Result<Option<Row>, Stop> {

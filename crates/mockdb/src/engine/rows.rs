@@ -318,6 +318,35 @@ impl ServerEngine {
         Ok(())
     }
 
+    /// A row decides what an INSERT with ON CONFLICT does: above read committed the transaction has to see it as it stands.
+    pub(crate) fn decide_by(&mut self, session: SessionId, key: KeyId) -> Result<(), NotNow> {
+        let is_upsert = self.kind(session) == StatementKind::Upsert;
+        if !is_upsert || !self.is_repeatable(session) {
+            return Ok(());
+        }
+        let sight = self.sight(session);
+        let last = self.tuples.of(key).len().checked_sub(1);
+        let last = last.filter(|&last| !self.tuples.of(key)[last].is_deleted());
+        let is_seen = last.is_none_or(|last| self.tuples.visible(sight, key).contains(&last));
+        if is_seen { Ok(()) } else { Err(concurrent("update")) }
+    }
+
+    /// The row of somebody else that the snapshot of a transaction above read committed still has under a key.
+    pub(crate) fn beside(&mut self, session: SessionId, key: KeyId) -> Option<Row> {
+        if !self.is_repeatable(session) {
+            return None;
+        }
+        let sight = self.sight(session);
+        let visible = self.tuples.visible(sight, key);
+        let tuples = visible.iter().map(|&place| &self.tuples.of(key)[place]);
+        tuples.filter(|tuple| tuple.by.version != Version::Of(sight.id)).map(|tuple| tuple.row.clone()).next()
+    }
+
+    /// What is told of a row that somebody else has deleted.
+    pub(crate) fn refusal_of_deleted() -> NotNow {
+        concurrent("delete")
+    }
+
     /// A row is about to be inserted.
     fn claim(&mut self, session: SessionId, key: KeyId) {
         let Some(transaction) = self.open.get_mut(&session) else { return };

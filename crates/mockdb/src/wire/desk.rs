@@ -171,6 +171,10 @@ impl Storage for WireDesk<'_> {
         self.begin_call(|view| view.await_row(key))
     }
 
+    fn decide_by(&mut self, row: &RowKey) -> Result<(), Stop> {
+        self.call(|view| view.decide_by(row))
+    }
+
     fn get_child(&mut self, key: &RowKey, lock: Lock) -> Result<Option<Row>, Stop> {
         self.call(|view| view.get_child(key, lock))
     }
