@@ -347,7 +347,7 @@ impl<'a> Requests<'a> {
     /// Which of the versions that there are now a statement passes over.
     fn sought(&self, key: KeyNumber, fits: &mut Fits<'_>) -> Sought {
         let row_key = self.keys.key(key);
-        let mut is_passed = |row: Option<&Row>| row.is_none_or(|row| fits(row_key, row) != Fit::Yes);
+        let mut is_passed = |row: Option<&Row>| row.is_none_or(|row| !fits(row_key, row).is_sought());
         let known = self.history.writers(key);
         let passed = known.iter().filter(|&writer| is_passed(self.history.value(self.keys, key, writer))).collect();
         Sought { known, passed, initial: is_passed(self.keys.initial(key)) }

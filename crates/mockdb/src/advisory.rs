@@ -20,6 +20,8 @@ struct Holder {
     /// Until the transaction ends.
     transaction: bool,
     count: u32,
+    /// How many locks had been given when it got this one: a savepoint gives back what came later.
+    since: u64,
 }
 
 /// All advisory locks of a store.
@@ -28,6 +30,7 @@ pub(crate) struct AdvisoryTable {
     holders: BTreeMap<i128, Vec<Holder>>,
     /// What sessions wait for, and whether they would share it.
     waiting: BTreeMap<SessionId, (i128, bool)>,
+    given: u64,
 }
 
 impl AdvisoryTable {
@@ -60,7 +63,10 @@ impl AdvisoryTable {
         };
         match holders.iter_mut().find(same) {
             Some(holder) => holder.count += 1,
-            None => holders.push(Holder { session, shared, transaction, count: 1 }),
+            None => {
+                self.given += 1;
+                holders.push(Holder { session, shared, transaction, count: 1, since: self.given });
+            }
         }
     }
 
@@ -84,6 +90,25 @@ impl AdvisoryTable {
     /// Those of a session's transaction end with it.
     pub(crate) fn free_transaction(&mut self, session: SessionId) {
         self.free_those(session, |holder| holder.transaction);
+    }
+
+    /// How many locks were given so far, for a savepoint.
+    pub(crate) fn given(&self) -> u64 {
+        self.given
+    }
+
+    /// Those of a session's transaction that came since then end with the savepoint.
+    pub(crate) fn back_to(&mut self, session: SessionId, given: u64) {
+        self.free_those(session, |holder| holder.transaction && holder.since > given);
+    }
+
+    /// All that is held and wanted: key, session, whether it is shared, and whether it is held.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (i128, SessionId, bool, bool)> {
+        let held = self
+            .holders
+            .iter()
+            .flat_map(|(key, holders)| holders.iter().map(|holder| (*key, holder.session, holder.shared, true)));
+        held.chain(self.waiting.iter().map(|(session, (key, shared))| (*key, *session, *shared, false)))
     }
 
     /// All of them end with the session.

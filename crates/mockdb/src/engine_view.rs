@@ -11,7 +11,6 @@
 //! what it has read, and what it wrote is still there for others to wait for: so the second run goes on where the first one stopped.
 
 use crate::engine::{EngineRead, NotNow, ServerEngine, Sought};
-use crate::lock::waits_for_itself;
 use crate::operation::RecordedAction;
 use crate::scan::RangeScan;
 use crate::statement::Told;
@@ -20,7 +19,7 @@ use skew_history::{Asked, KeyId, SessionId, StatementKind};
 use skew_sql::rows::{Found, Looked, Memory, Reader, Scanned};
 use skew_sql::{
     AdvisoryRequest, Columns, Fit, Fits, Interrupt, KeyPart, KeyRange, Lock, Patience, Row, RowKey, SavepointId,
-    SequenceId, SequenceRule, SpaceId, Stop, Storage, Write,
+    SequenceId, SequenceRule, SpaceId, Stop, Storage, TableLock, Write,
 };
 use skew_value::{SqlError, SqlState};
 
@@ -92,6 +91,20 @@ impl<'a> EngineView<'a> {
         answer
     }
 
+    /// A row of its own may stand beside one that the snapshot still has and somebody else has deleted: that one cannot be changed any more.
+    fn refuse_beside(&mut self, key: &RowKey, fits: &mut Fits<'_>) -> Result<(), Stop> {
+        let session = self.session;
+        if self.store.own_row(session, key).is_none_or(|own| own.is_none()) {
+            return Ok(());
+        }
+        let (engine, number) = self.store.engine_at(session, key)?;
+        let refused = engine.beside(session, number).filter(|row| fits(key, row).is_sought());
+        match refused {
+            Some(_) => Err(self.store.stop_for(session, ServerEngine::refusal_of_deleted())),
+            None => Ok(()),
+        }
+    }
+
     /// Does something once, however often the statement is run.
     fn once(&mut self, work: impl FnOnce(&mut Store)) -> Result<(), Stop> {
         let told = self.store.tell(self.session, |store| {
@@ -126,6 +139,13 @@ impl Storage for EngineView<'_> {
         let (engine, number) = self.store.engine_at(session, key)?;
         let awaited = engine.await_change(session, number);
         awaited.map_err(|not_now| self.store.stop_for(session, not_now))
+    }
+
+    fn decide_by(&mut self, row: &RowKey) -> Result<(), Stop> {
+        let session = self.session;
+        let (engine, number) = self.store.engine_at(session, row)?;
+        let seen = engine.decide_by(session, number);
+        seen.map_err(|not_now| self.store.stop_for(session, not_now))
     }
 
     fn get_child(&mut self, key: &RowKey, lock: Lock) -> Result<Option<Row>, Stop> {
@@ -166,6 +186,7 @@ impl Storage for EngineView<'_> {
         patience: Patience,
         fits: &mut Fits<'_>,
     ) -> Result<Option<Row>, Stop> {
+        self.refuse_beside(key, fits)?;
         self.remembering((ANY, patience), |memory, asked| memory.seek(key, fits, asked))
     }
 
@@ -216,13 +237,24 @@ impl Storage for EngineView<'_> {
             Write::Row(row) | Write::Columns(row, _) => Some(row),
             Write::Delete => None,
         };
+        let is_row = self.store.past().keys().layout().shape(key.space).is_some_and(|shape| !shape.index);
         let (engine, number) = self.store.engine_at(session, key)?;
         let kind = match engine.kind(session) {
             StatementKind::Select if engine.is_claimed(session, number) => StatementKind::Insert,
             kind => kind,
         };
-        if let Err(not_now) = engine.write(session, number, value.clone()) {
+        let old = engine.standing(number).cloned();
+        let layout = self.store.past().keys().layout();
+        let moves = match (&old, &value) {
+            (Some(old), Some(new)) => layout.has_other_keys(key.space, old, new),
+            _ => value.is_none(),
+        };
+        let (engine, _) = self.store.engine_at(session, key)?;
+        if let Err(not_now) = engine.write(session, number, value.clone(), moves) {
             return Err(self.store.stop_for(session, not_now));
+        }
+        if is_row {
+            engine.note_move(session, number, value.is_some());
         }
         let asked = Asked { statement: engine_statement(self.store, session), kind, ..Asked::default() };
         self.store.bear(number);
@@ -258,6 +290,10 @@ impl Storage for EngineView<'_> {
         let session = self.session;
         let number = self.store.tell_number(session, |store| store.advisory(session, key, request).map(i128::from))?;
         Ok(number != 0)
+    }
+
+    fn lock_tables(&mut self, locks: &[TableLock], patience: Patience) -> Result<(), Stop> {
+        self.store.lock_tables(self.session, locks, patience)
     }
 
     fn savepoint(&mut self) -> Result<SavepointId, Stop> {
@@ -321,6 +357,15 @@ impl EngineReader<'_> {
         }
     }
 
+    /// Who holds on to a key holds on to its row: who wants to delete that waits for the row, and has locked nothing of it yet.
+    fn hold_row(&mut self, entry: &RowKey) -> Result<(), Stop> {
+        let Some(row) = self.store.past().keys().layout().row_of_key_entry(entry) else { return Ok(()) };
+        let session = self.session;
+        let (engine, number) = self.store.engine_at(session, &row)?;
+        let held = engine.hold_key(session, number);
+        held.map_err(|not_now| self.store.stop_for(session, not_now))
+    }
+
     /// The row that a lock shows.
     fn lock(&mut self, key: &RowKey, kind: StatementKind) -> Result<Option<Row>, Stop> {
         Ok(match self.seek(key, kind, &mut |_, _| Fit::Yes)? {
@@ -363,6 +408,7 @@ impl Reader for EngineReader<'_> {
             Locks::Row(StatementKind::ForeignKey) => {
                 let (engine, number) = self.store.engine_at(session, key)?;
                 engine.ask_about(session, number);
+                self.hold_row(key)?;
                 self.lock(key, StatementKind::ForeignKey)
             }
             Locks::Row(kind) => self.lock(key, kind),
@@ -460,7 +506,7 @@ impl Store {
     pub(crate) fn stop_for(&mut self, session: SessionId, not_now: NotNow) -> Stop {
         match not_now {
             NotNow::Refused(error) => self.refuse(session, error),
-            NotNow::Wait if waits_for_itself(session, |other| self.waits_for(other)) => self.refuse_deadlock(session),
+            NotNow::Wait if self.is_deadlock(session) => self.refuse_deadlock(session),
             NotNow::Wait => Interrupt::Wait.into(),
         }
     }

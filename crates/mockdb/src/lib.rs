@@ -12,9 +12,10 @@
 //! |---|---|
 //! | `store`, `life`, `undo` | the parts put together: one transaction's events, one at a time, without threads or clocks |
 //! | `sessions`, `past`, `waits`, `choosers`, `sequences`, `chronicle` | the parts; each keeps its fields to itself and knows nothing of the store |
-//! | `keys`, `versions`, `live_scans`, `lock`, `advisory`, `transaction`, `statement`, `operation` | what the parts are made of |
+//! | `keys`, `versions`, `live_scans`, `lock`, `table_lock`, `advisory`, `transaction`, `statement`, `operation` | what the parts are made of |
 //! | `rows`, `scan`, `final_state` | rows and ranges, as a transaction at a level sees them |
 //! | [`chooser`] | the strategies, a page each |
+//! | `table_wait` | what a statement waits for before it looks at rows: the tables |
 //! | `record`, [`log`] | what is written |
 //! | `engine` | PostgreSQL's way with rows: snapshots, tuples, locks, waits, refusals |
 //! | [`view`], `engine_view`, `steered`, `steering` | a transaction as `skew_sql::Storage`: the level decides, an engine does, or somebody else: the explorer |
@@ -56,6 +57,8 @@ mod statement;
 mod steered;
 mod steering;
 mod store;
+mod table_lock;
+mod table_wait;
 mod tape;
 mod transaction;
 mod undo;

@@ -8,6 +8,7 @@
 //!   again      nextval → 7   r(x)   r(y)   w(y)         both answered as before
 //! ```
 
+use crate::waits::LocksGiven;
 use rustc_hash::{FxHashMap, FxHashSet};
 use skew_check::Mark;
 use skew_history::KeyId;
@@ -45,12 +46,24 @@ pub(crate) struct Checkpoint {
     writes: usize,
     /// How many statements a server had answered.
     statement: u32,
+    /// Which locks of tables had been given.
+    locks: LocksGiven,
 }
 
 impl Checkpoint {
     /// Behind this many operations and writes, where the growing history has this mark; it has none while the store is being loaded.
     pub(crate) fn new(mark: Option<Mark>, operations: usize, writes: usize, statement: u32) -> Checkpoint {
-        Checkpoint { mark, operations, writes, statement }
+        Checkpoint { mark, operations, writes, statement, locks: LocksGiven::default() }
+    }
+
+    /// The same where these locks had been given.
+    pub(crate) fn with_locks(self, locks: LocksGiven) -> Checkpoint {
+        Checkpoint { locks, ..self }
+    }
+
+    /// Which locks of tables, and which that applications name, had been given.
+    pub(crate) fn locks(&self) -> LocksGiven {
+        self.locks
     }
 
     /// How many statements a server had answered.

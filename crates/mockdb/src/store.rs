@@ -16,7 +16,7 @@ use crate::choosers::Choosers;
 use crate::chronicle::{Chronicle, Counts};
 use crate::engine::{Footprint, ServerEngine};
 use crate::life::Life;
-use crate::lock::{LockAnswer, LockMode, waits_for_itself};
+use crate::lock::{LockAnswer, LockMode};
 use crate::log::{self, Choice};
 use crate::options::{Options, refuses};
 use crate::past::Past;
@@ -30,7 +30,7 @@ use skew_check::{GrowingId, Version};
 use skew_history::level::{IsolationLevel, listed};
 use skew_history::{Asked, KeyId, SessionId};
 use skew_sql::rows::SpaceShape;
-use skew_sql::{AdvisoryRequest, Catalog, Fit, Fits, Granularity, Interrupt, Row, RowKey, SpaceId, Stop};
+use skew_sql::{AdvisoryRequest, Catalog, Fits, Granularity, Interrupt, Row, RowKey, SpaceId, Stop};
 use skew_value::{SqlError, SqlState};
 use std::sync::Arc;
 
@@ -531,6 +531,10 @@ impl Store {
         &mut self.sequences
     }
 
+    pub(crate) fn waits(&self) -> &Waits {
+        &self.waits
+    }
+
     pub(crate) fn waits_mut(&mut self) -> &mut Waits {
         &mut self.waits
     }
@@ -586,8 +590,7 @@ impl Store {
     pub(crate) fn advisory(&mut self, session: SessionId, key: i128, request: AdvisoryRequest) -> Result<bool, Stop> {
         match self.waits.advisory(session, key, request) {
             Err(interrupt @ (Interrupt::Deadlock | Interrupt::Wait)) if self.engine.is_some() => {
-                let is_closed =
-                    interrupt == Interrupt::Deadlock || waits_for_itself(session, |other| self.waits_for(other));
+                let is_closed = interrupt == Interrupt::Deadlock || self.is_deadlock(session);
                 Err(if is_closed { self.refuse_deadlock(session) } else { Interrupt::Wait.into() })
             }
             Err(Interrupt::Deadlock) => Err(self.abort_by_database(session, Interrupt::Deadlock).into()),
@@ -678,7 +681,7 @@ impl Store {
         fits: &mut Fits<'_>,
     ) -> Result<(Option<Version>, bool), Stop> {
         let row = self.past.keys().row_of(key).clone();
-        let mut fit = |value: Option<Row>| value.is_some_and(|value| fits(&row, &value) == Fit::Yes);
+        let mut fit = |value: Option<Row>| value.is_some_and(|value| fits(&row, &value).is_sought());
         let chosen = self.choose(session, key, false, Some(&mut fit))?;
         let wanted = chosen.is_some_and(|version| fit(self.past.value(key, version)));
         Ok((chosen, wanted))

@@ -129,7 +129,8 @@ impl Store {
         let transaction = self.transaction(session)?;
         let engine = self.engine();
         let mark = (!transaction.is_loading() && engine.is_none()).then(|| self.past().mark(transaction.id()));
-        Ok(transaction.checkpoint(mark, engine.map_or(0, |engine| engine.statement(session))))
+        let checkpoint = transaction.checkpoint(mark, engine.map_or(0, |engine| engine.statement(session)));
+        Ok(checkpoint.with_locks(self.waits().given()))
     }
 
     fn drop_writes(&mut self, session: SessionId, checkpoint: Checkpoint) {
@@ -141,6 +142,7 @@ impl Store {
     /// The same, and the level forgets them as well.
     fn take_back(&mut self, session: SessionId, checkpoint: Checkpoint) {
         self.drop_writes(session, checkpoint);
+        self.waits_mut().back_to(session, checkpoint.locks());
         if let Some(engine) = self.engine_mut() {
             engine.back_to(session, checkpoint.statement());
             let is_repeatable = engine.is_repeatable(session);

@@ -1,4 +1,4 @@
-//! Who holds what others want: the locks of rows, the locks that applications name, and whose wait is over.
+//! Who holds what others want: the locks of rows, of tables, those that applications name, and whose wait is over.
 //!
 //! ```text
 //!   a  holds account/1, waits for 7         a wait may go from one kind of lock to the other:
@@ -10,14 +10,24 @@
 
 use crate::advisory::AdvisoryTable;
 use crate::lock::{LockAnswer, LockMode, LockTable, waits_for_itself};
+use crate::table_lock::TableLocks;
 use skew_history::{KeyId, SessionId};
-use skew_sql::{AdvisoryRequest, Interrupt};
+use skew_sql::{AdvisoryRequest, Interrupt, TableLock};
+use std::sync::Arc;
 
-/// What a session waits for; if it is neither a row nor an advisory lock, it is its turn.
+/// What a session waits for; if it is no lock, it is its turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Awaited {
     row: Option<KeyId>,
     advisory: Option<i128>,
+    table: Option<u64>,
+}
+
+/// Which locks a transaction has at a savepoint: how many of tables, and how many that applications name, had been given.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct LocksGiven {
+    tables: u64,
+    advisory: u64,
 }
 
 /// All locks of a store, and who waits for them.
@@ -25,6 +35,7 @@ pub(crate) struct Awaited {
 pub(crate) struct Waits {
     rows: LockTable,
     advisory: AdvisoryTable,
+    tables: TableLocks,
     /// Those whose wait is over and who were not told yet.
     woken: Vec<SessionId>,
 }
@@ -52,25 +63,31 @@ impl Waits {
 
     /// Whether a session waits for any lock.
     pub(crate) fn is_waiting(&self, session: SessionId) -> bool {
-        self.rows.is_waiting(session) || self.advisory.is_waiting(session)
+        self.rows.is_waiting(session) || self.advisory.is_waiting(session) || self.tables.awaited(session).is_some()
     }
 
     /// The sessions that hold what a session waits for.
     pub(crate) fn waits_for(&self, session: SessionId) -> Vec<SessionId> {
         let mut holders = self.advisory.waits_for(session);
         holders.extend(self.rows.waits_for(session));
+        holders.extend(self.tables.waits_for(session));
         holders
     }
 
     /// What a session waits for, which may be a row on a server: who is woken and waits for the same goes on with the same wait.
     pub(crate) fn awaited(&self, session: SessionId, on_server: Option<KeyId>) -> Awaited {
-        Awaited { row: on_server.or(self.rows.awaited(session)), advisory: self.advisory.awaited(session) }
+        Awaited {
+            row: on_server.or(self.rows.awaited(session)),
+            advisory: self.advisory.awaited(session),
+            table: self.tables.awaited(session),
+        }
     }
 
     /// A session waits no longer.
     pub(crate) fn stop_waiting(&mut self, session: SessionId) {
         self.advisory.stop_waiting(session);
         self.woken.extend(self.rows.stop_waiting(session));
+        self.woken.extend(self.tables.stop_waiting(session));
     }
 
     /// The transaction of a session is over, and with it what it held.
@@ -78,6 +95,50 @@ impl Waits {
         self.advisory.free_transaction(session);
         self.wake_ready();
         self.woken.extend(self.rows.release(session));
+        self.woken.extend(self.tables.release(session));
+    }
+
+    /// Which locks were given so far, for a savepoint.
+    pub(crate) fn given(&self) -> LocksGiven {
+        LocksGiven { tables: self.tables.given(), advisory: self.advisory.given() }
+    }
+
+    /// The locks of tables, and those that applications name, which the transaction of a session got since then are given back.
+    pub(crate) fn back_to(&mut self, session: SessionId, given: LocksGiven) {
+        self.advisory.back_to(session, given.advisory);
+        self.wake_ready();
+        self.woken.extend(self.tables.back_to(session, given.tables));
+    }
+
+    /// Locks a table, or waits for it from now on; whether it is locked.
+    pub(crate) fn lock_table(&mut self, session: SessionId, lock: &TableLock) -> bool {
+        self.tables.acquire(session, lock)
+    }
+
+    /// Whether a table could be locked at once.
+    pub(crate) fn is_table_free(&self, session: SessionId, lock: &TableLock) -> bool {
+        self.tables.is_free(session, lock)
+    }
+
+    /// All locks of tables.
+    pub(crate) fn tables(&self) -> &TableLocks {
+        &self.tables
+    }
+
+    /// All locks that applications name.
+    pub(crate) fn advisory_locks(&self) -> &AdvisoryTable {
+        &self.advisory
+    }
+
+    /// The same locks of tables, but for the order of those who wait.
+    pub(crate) fn set_tables(&mut self, tables: TableLocks) {
+        self.tables = tables;
+    }
+
+    /// Gives a table to those in its queue who can have it now.
+    pub(crate) fn wake_for_table(&mut self, table: &Arc<str>) {
+        let woken = self.tables.promote(table);
+        self.woken.extend(woken);
     }
 
     /// A session is gone; its transaction is over already.

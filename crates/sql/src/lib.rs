@@ -28,6 +28,8 @@
 //! | [`memory`], `no_storage` | the simplest store; one that has nothing |
 //! | [`rows`] | rows as keys of a history, and what a statement has read of them |
 //! | [`touched`], `origin`, `known` | what a statement would touch, told without running it; what values are made of |
+//! | `server_fact` | what a server tells of its clients and locks |
+//! | `table_lock` | how PostgreSQL locks whole tables |
 //! | [`by_place`] | sequences, clocks and random numbers that do not depend on the order of runs |
 
 mod answer;
@@ -46,10 +48,12 @@ mod no_storage;
 mod origin;
 mod plan;
 pub mod rows;
+mod server_fact;
 pub mod session;
 mod stop;
 pub mod storage;
 mod syntax;
+mod table_lock;
 pub mod touched;
 mod tree;
 mod violation;
@@ -58,6 +62,7 @@ mod virtual_tables;
 pub use catalog::Catalog;
 pub use memory::MemoryStorage;
 pub use no_storage::NoStorage;
+pub use server_fact::{ClientFact, LockFact, LockedThing};
 pub use session::{Answer, Prepared, Session};
 pub use stop::{Interrupt, Stop};
 pub use storage::{
@@ -65,3 +70,4 @@ pub use storage::{
     RowKey, SavepointId, SequenceId, SequenceRule, SpaceId, Storage, Write,
 };
 pub use syntax::{Lexeme, LexemeKind, Purpose, Statement, lexemes};
+pub use table_lock::{TableLock, TableMode};

@@ -20,7 +20,9 @@
 //! - *A range is read whole*: the answer of a scan covers keys that do not exist, so the store knows what absence was seen.
 //! - *Own writes come first*: a read sees what its own transaction wrote.
 
+use crate::server_fact::{ClientFact, LockFact};
 use crate::stop::{Interrupt, Stop};
+use crate::table_lock::TableLock;
 use core::time::Duration;
 use skew_value::{Datum, SqlError, SqlState};
 use std::collections::BTreeMap;
@@ -157,7 +159,7 @@ pub enum Lock {
 }
 
 /// What a read does about a row that somebody else has locked.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Patience {
     /// It waits.
     Wait,
@@ -172,10 +174,19 @@ pub enum Patience {
 pub enum Fit {
     /// It is to be locked.
     Yes,
+    /// It is to be locked, and the statement will change a key of it: PostgreSQL locks such rows more strongly.
+    Moves,
     /// It is passed over.
     No,
     /// That cannot be told: the condition fails on it. The statement ends if this is the version that it reads.
     Fails,
+}
+
+impl Fit {
+    /// Whether the version is to be locked.
+    pub fn is_sought(self) -> bool {
+        matches!(self, Fit::Yes | Fit::Moves)
+    }
 }
 
 /// Which versions of rows a statement seeks: a function of the version, as long as the statement has read nothing else.
@@ -298,6 +309,13 @@ pub trait Storage {
     /// Waits until nobody is about to change a row that such an entry leads to. No event.
     fn await_row(&mut self, key: &RowKey) -> Result<(), Stop> {
         let _ = key;
+        Ok(())
+    }
+
+    /// A row that an entry of a unique index leads to decides what an INSERT with ON CONFLICT does: servers refuse that where the transaction does
+    /// not see the row as it stands. No event.
+    fn decide_by(&mut self, row: &RowKey) -> Result<(), Stop> {
+        let _ = row;
         Ok(())
     }
 
@@ -426,11 +444,27 @@ pub trait Storage {
         Err(SqlError::unsupported("an advisory lock in this store").into())
     }
 
+    /// LOCK TABLE. What statements lock by themselves is for whoever runs them; a store for one program alone has no others.
+    fn lock_tables(&mut self, locks: &[TableLock], patience: Patience) -> Result<(), Stop> {
+        let _ = (locks, patience);
+        Err(SqlError::unsupported("LOCK TABLE in this store").into())
+    }
+
     /// What is asked about another connection: which others the answer names, or, where something is to be done to it, itself if it could be. A
     /// store for one program alone has no others.
     fn connection(&mut self, number: i64, request: ConnectionRequest) -> Result<Vec<i64>, Stop> {
         let _ = (number, request);
         Ok(Vec::new())
+    }
+
+    /// All clients of the server; none told where there is no server.
+    fn client_facts(&mut self) -> Result<Option<Vec<ClientFact>>, Stop> {
+        Ok(None)
+    }
+
+    /// All locks of the server; none told where there is no server.
+    fn lock_facts(&mut self) -> Result<Option<Vec<LockFact>>, Stop> {
+        Ok(None)
     }
 
     /// A place in the transaction to go back to. A store in which nothing is taken back has none.

@@ -585,7 +585,10 @@ impl Touches {
                     self.numbered = true;
                     return;
                 }
-                SequenceOperation::Settle | SequenceOperation::Sleep(_) | SequenceOperation::Connection(_) => return,
+                SequenceOperation::Settle
+                | SequenceOperation::Sleep(_)
+                | SequenceOperation::Connection(_)
+                | SequenceOperation::Blocked => return,
             },
             Node::UserVariable(_) => "a variable of the session",
             _ => return,

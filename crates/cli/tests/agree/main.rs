@@ -10,6 +10,7 @@
 //! | `postgres` | a real server, and sessions on it |
 //! | `storm`, `terrain` | random interleavings of random programs on live servers, and what the explorer has at their own levels |
 //! | `mocked` | the same interleavings on a live PostgreSQL and on the mock at its levels, side by side |
+//! | `server_locks` | the same for scenes that no storm draws: tables, keys, what applications name |
 //! | `seen` | the other way round: what the explorer has of small programs, there |
 //! | `scenes` | single interleavings there, with what the servers answer |
 //! | `survivors`, `live` | the fixes of `examples/bugs` on live servers |
@@ -32,6 +33,7 @@ mod postgres;
 mod property;
 mod scenes;
 mod seen;
+mod server_locks;
 mod setting;
 mod stage;
 mod steered;

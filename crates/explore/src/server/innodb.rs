@@ -29,7 +29,7 @@ use super::turn::{Asking, RowAnswer, Want};
 use crate::keys::{KeyNumber, Keys, reads_down};
 use crate::set::{INITIAL, Number, Set};
 use skew_history::{EngineLevel, StatementKind};
-use skew_sql::{Fit, Fits, KeyRange, Row};
+use skew_sql::{Fits, KeyRange, Row};
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
@@ -331,7 +331,7 @@ impl Innodb {
         if (mode != LockMode::Gap || keeps_all) && self.must_not_see(one, place) {
             return RowAnswer::Refused("1020");
         }
-        let passed = row.as_ref().is_some_and(|row| fits(asking.keys.key(key), row) != Fit::Yes);
+        let passed = row.as_ref().is_some_and(|row| !fits(asking.keys.key(key), row).is_sought());
         let changes = matches!(kind, StatementKind::Update | StatementKind::Delete);
         // SELECT … FOR UPDATE of one row by its key keeps what it has looked at.
         let may_let_go = changes || kind != StatementKind::ForeignKey && !asking.is_alone;
@@ -371,7 +371,7 @@ impl Innodb {
     pub(crate) fn glance(&mut self, asking: &mut Asking<'_>, key: KeyNumber, fits: &mut Fits<'_>) -> Option<RowAnswer> {
         let place = self.of(key, asking.keys);
         let (source, row) = self.versions[place].seen_by(asking.one, |_| true);
-        if row.as_ref().is_some_and(|row| fits(asking.keys.key(key), row) == Fit::Yes) {
+        if row.as_ref().is_some_and(|row| fits(asking.keys.key(key), row).is_sought()) {
             return None;
         }
         let event = asking.event(asking.kind, key, ToldDeed::Read(source, row.clone()));

@@ -17,7 +17,7 @@ use super::turn::{Asking, RowAnswer, Want};
 use crate::keys::{KeyNumber, Keys};
 use crate::set::{INITIAL, Number, Set};
 use skew_history::{RowStrength as Strength, StatementKind};
-use skew_sql::{Fit, Fits, Row};
+use skew_sql::{Fits, Row};
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
@@ -237,12 +237,12 @@ impl PostgresServer {
         };
         if let [of_snapshot, _] = visible[..] {
             // It has been deleted since, else there would be no own one.
-            if fits(&row_key, &self.tuples[of_snapshot].row) == Fit::Yes {
+            if fits(&row_key, &self.tuples[of_snapshot].row).is_sought() {
                 return PostgresSight::Beside;
             }
             self.pass(asking, of_snapshot, false);
         }
-        if fits(&row_key, &self.tuples[first].row) != Fit::Yes {
+        if !fits(&row_key, &self.tuples[first].row).is_sought() {
             self.pass(asking, first, false);
             return PostgresSight::Nothing(Some(self.tuples[first].row.clone()));
         }
@@ -286,7 +286,7 @@ impl PostgresServer {
         // Who only holds on to the key waits for nobody who leaves it alone, and has the row that it sees.
         let last = if is_key_share(kind) { first } else { last };
         let row = self.tuples[last].row.clone();
-        if is_changed && fits(asking.keys.key(key), &row) != Fit::Yes {
+        if is_changed && !fits(asking.keys.key(key), &row).is_sought() {
             self.pass(asking, last, true);
             return RowAnswer::Passed(Some(row));
         }

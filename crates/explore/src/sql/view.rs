@@ -176,7 +176,7 @@ impl<'view, 'requests> View<'view, 'requests> {
 
     fn read_for(&mut self, key: &RowKey, locking: bool, locks: Locks) -> Result<Option<Row>, Stop> {
         let is_parent = matches!(locks, Locks::Row(StatementKind::ForeignKey)) && self.locks_entries();
-        let row = if is_parent { self.layout.row_of_key(key) } else { None };
+        let row = if is_parent { self.layout.row_of_key_entry(key) } else { None };
         let (memory, asked) = self.asked();
         memory.read(key, locking, &mut AskingReader { locks, row, ..asked })
     }

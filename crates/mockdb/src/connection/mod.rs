@@ -19,7 +19,7 @@ use savepoint::Savepoint;
 use settings::SessionSettings;
 use skew_history::SessionId;
 use skew_sql::session::{Answer, Control, Modes, Prepared, Session};
-use skew_sql::{Catalog, Interrupt, NoStorage, SpaceId, Stop, Storage};
+use skew_sql::{Catalog, Interrupt, NoStorage, Patience, SpaceId, Stop, Storage};
 use skew_value::{Datum, Dialect, SqlError, SqlState};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -216,6 +216,10 @@ impl Connection {
             let answer = answer.and_then(|answer| self.answered(database, answer, now));
             return answer.inspect_err(|stop| self.stopped(database, stop, &before));
         }
+        if prepared.only_locks() && !self.is_in_block() {
+            let message = "LOCK TABLE can only be used in transaction blocks";
+            return Err(SqlError::new(SqlState("25P01"), message).into());
+        }
         if !database.store.in_transaction(self.id) {
             self.begin(database, Modes::default())?;
             self.implicit = self.commits_by_itself();
@@ -240,8 +244,18 @@ impl Connection {
         let (id, session) = (self.id, &mut self.session);
         let store = &mut desk.database().store;
         store.begin_statement(id, Some(prepared.statement().text()))?;
-        store.declare(id, prepared.statement().purpose());
-        let result = desk.work(id, &mut |storage| session.execute(prepared, parameters, storage));
+        // LOCK TABLE is no look at rows; it may refuse to wait, and says so itself.
+        let locks = match prepared.only_locks() {
+            true => &[][..],
+            false => {
+                store.declare(id, prepared.purpose());
+                prepared.table_locks()
+            }
+        };
+        let result = match store.lock_tables(id, locks, Patience::Wait) {
+            Ok(()) => desk.work(id, &mut |storage| session.execute(prepared, parameters, storage)),
+            Err(stop) => Err(stop),
+        };
         desk.database().store.end_statement(id, StatementEnding::of(&result));
         result
     }
@@ -430,6 +444,10 @@ impl Connection {
     fn schema_conflict(&self, database: &Database, written: &BTreeSet<SpaceId>) -> Option<&'static str> {
         if self.defines && database.published_since(self.defined_at) {
             return Some("another transaction changed the schema at the same time");
+        }
+        // On a server the locks of tables let nobody come so far.
+        if database.store.engine().is_some() {
+            return None;
         }
         if self.defines && database.written_since(self.defined_at, self.session.catalog()) {
             return Some("another transaction changed rows of a table whose definition this one changes");

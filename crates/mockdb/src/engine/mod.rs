@@ -51,6 +51,8 @@ struct EngineTransaction {
     kind: StatementKind,
     /// A row that is there is left as it is.
     ignores: bool,
+    /// The row that its statement has just ended, which may go on under another key.
+    moving: Option<KeyId>,
     /// The keys whose tuples it has made or ended.
     touched: Vec<KeyId>,
 }
@@ -109,6 +111,7 @@ impl ServerEngine {
             parent: None,
             kind,
             ignores: false,
+            moving: None,
             touched,
         };
         self.open.insert(session, begun);
@@ -119,7 +122,7 @@ impl ServerEngine {
     pub(crate) fn begin_statement(&mut self, session: SessionId, kind: StatementKind, ignores: bool) {
         if let Some(transaction) = self.open.get_mut(&session) {
             (transaction.kind, transaction.ignores, transaction.has_asked) = (kind, ignores, false);
-            transaction.parent = None;
+            (transaction.parent, transaction.moving) = (None, None);
         }
     }
 
@@ -182,6 +185,29 @@ impl ServerEngine {
     /// Whether one snapshot serves the whole transaction of a session.
     pub(crate) fn is_repeatable(&self, session: SessionId) -> bool {
         self.open.get(&session).is_some_and(EngineTransaction::is_repeatable)
+    }
+
+    /// The open transactions that have written or locked something.
+    pub(crate) fn writers(&self) -> Vec<(SessionId, GrowingId)> {
+        let has_some =
+            |session: SessionId, one: &EngineTransaction| !one.touched.is_empty() || self.queues.has_any(session);
+        let open = self.open.iter().filter(|(session, one)| has_some(**session, one));
+        let mut writers: Vec<_> = open.map(|(session, one)| (*session, one.id)).collect();
+        writers.sort_unstable();
+        writers
+    }
+
+    /// The sessions that wait for a row.
+    pub(crate) fn waiting(&self) -> Vec<SessionId> {
+        let mut waiting: Vec<SessionId> =
+            self.open.keys().copied().filter(|session| self.queues.is_waiting(*session)).collect();
+        waiting.sort_unstable();
+        waiting
+    }
+
+    /// The open transaction of a session.
+    pub(crate) fn transaction_of(&self, session: SessionId) -> Option<GrowingId> {
+        self.open.get(&session).map(|transaction| transaction.id)
     }
 
     /// How many tuples are kept.

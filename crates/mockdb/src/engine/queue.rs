@@ -96,6 +96,11 @@ impl RowQueues {
         self.rows.get(&key).is_some_and(|row| row.holders.iter().any(|lock| lock.session == session))
     }
 
+    /// Whether a session holds any lock.
+    pub(super) fn has_any(&self, session: SessionId) -> bool {
+        self.held.contains_key(&session)
+    }
+
     /// Locks a row that nobody keeps from that.
     pub(super) fn hold(&mut self, session: SessionId, key: KeyId, life: u32, strength: RowStrength, statement: u32) {
         let row = self.rows.entry(key).or_default();
@@ -154,6 +159,11 @@ impl RowQueues {
 
     /// Those before a session in the queue of a row, whom it waits for instead of the holders.
     pub(super) fn queued_before(&self, session: SessionId, key: KeyId, want: Want) -> Vec<SessionId> {
+        // Who holds the row in some other way stands in no queue for more, neither before others nor behind them.
+        let is_holder = |waiter: &Waiter| waiter.session == session && waiter.is_holder;
+        if self.rows.get(&key).is_some_and(|row| row.waiters.iter().any(is_holder)) {
+            return Vec::new();
+        }
         let queued = |waiter: &&Waiter| !waiter.is_holder && want.queues_behind(waiter.want);
         let before = self.ahead(session, key).filter(queued);
         before.map(|waiter| waiter.session).collect()

@@ -11,7 +11,7 @@
 
 use super::ServerEngine;
 use super::queue::Want;
-use super::tuple::{Tuple, TupleSight};
+use super::tuple::{Tuple, TupleEnd, TupleSight};
 use crate::operation::ReadOrigin;
 use skew_check::Version;
 use skew_history::{KeyId, RowStrength, SessionId, StatementKind};
@@ -63,9 +63,19 @@ fn is_key_share(kind: StatementKind) -> bool {
     matches!(kind, StatementKind::ForKeyShare | StatementKind::ForeignKey)
 }
 
+/// How a row that fits is locked: more strongly where a key of it will change.
+fn sought_strength(kind: StatementKind, fit: Fit) -> RowStrength {
+    if fit == Fit::Moves { RowStrength::Update } else { RowStrength::of(kind) }
+}
+
 fn concurrent(what: &str) -> NotNow {
     let message = format!("could not serialize access due to concurrent {what}");
     NotNow::Refused(SqlError::new(SqlState("40001"), message))
+}
+
+/// Why a transaction is refused that has to act on a row that ended like this since its snapshot.
+fn changed_by(end: &TupleEnd) -> NotNow {
+    concurrent(if end.deletes && end.moved.is_none() { "delete" } else { "update" })
 }
 
 fn read_of(kind: StatementKind, key: KeyId, tuple: &Tuple) -> EngineRead {
@@ -133,10 +143,8 @@ impl ServerEngine {
             return Some(absent(kind, key, self.tuples.absence(sight, key)));
         };
         let tuple = &self.tuples.of(key)[first];
-        match fits(row_key, &tuple.row) {
-            Fit::Yes => None,
-            _ => Some(EngineRead { passed: true, ..read_of(kind, key, tuple) }),
-        }
+        let is_sought = fits(row_key, &tuple.row).is_sought();
+        (!is_sought).then(|| EngineRead { passed: true, ..read_of(kind, key, tuple) })
     }
 
     /// The tuple that a statement which seeks looks at.
@@ -160,23 +168,25 @@ impl ServerEngine {
         (key, row_key): (KeyId, &RowKey),
         fits: &mut Fits<'_>,
     ) -> Result<Sought, NotNow> {
-        if let Some(passed) = self.look(session, kind, (key, row_key), fits) {
-            return Ok(Sought::Passed(passed));
-        }
         let (sight, repeatable) = (self.sight(session), self.is_repeatable(session));
-        let first = self.first(sight, key).unwrap_or_default();
+        let Some(first) = self.first(sight, key) else {
+            return Ok(Sought::Passed(absent(kind, key, self.tuples.absence(sight, key))));
+        };
         let tuple = &self.tuples.of(key)[first];
-        let life = tuple.life;
+        let (life, fit) = (tuple.life, fits(row_key, &tuple.row));
+        if !fit.is_sought() {
+            return Ok(Sought::Passed(EngineRead { passed: true, ..read_of(kind, key, tuple) }));
+        }
         // What has changed since is refused at once, whoever has it now.
         if let Some(end) = tuple.end.filter(|end| repeatable && !end.by.is_open())
             && (!is_key_share(kind) || end.deletes)
         {
-            return Err(concurrent(if end.deletes { "delete" } else { "update" }));
+            return Err(changed_by(&end));
         }
-        let strength = RowStrength::of(kind);
+        let strength = sought_strength(kind, fit);
         self.pass(session, key, Want::Row { life, strength })?;
         let last = self.tuples.last_of(key, life).unwrap_or(first);
-        let found = self.found(session, kind, (key, row_key), (first, last), fits);
+        let found = self.found(session, (kind, strength), (key, row_key), (Some(first), last), fits);
         self.stop_waiting(session);
         found
     }
@@ -185,9 +195,9 @@ impl ServerEngine {
     fn found(
         &mut self,
         session: SessionId,
-        kind: StatementKind,
+        (kind, strength): (StatementKind, RowStrength),
         (key, row_key): (KeyId, &RowKey),
-        (first, last): (usize, usize),
+        (first, last): (Option<usize>, usize),
         fits: &mut Fits<'_>,
     ) -> Result<Sought, NotNow> {
         let (repeatable, statement) = (self.is_repeatable(session), self.statement(session));
@@ -195,7 +205,10 @@ impl ServerEngine {
         if let Some(end) = tuple.end.filter(|end| end.deletes) {
             // Nobody looks for another row with its key.
             if repeatable {
-                return Err(concurrent("delete"));
+                return Err(changed_by(&end));
+            }
+            if let Some(to) = end.moved.filter(|to| self.tuples.standing(*to).is_some()) {
+                return self.follow(session, (kind, strength), (to, row_key), fits);
             }
             let gone = match end.by.version {
                 Version::Of(by) if self.tuples.left_another(key, end.by.version) => ReadOrigin::Gone(by),
@@ -203,18 +216,61 @@ impl ServerEngine {
             };
             return Ok(Sought::Passed(EngineRead { source: gone, ..absent(kind, key, end.by.version) }));
         }
-        let is_changed = last != first && !is_key_share(kind);
+        let is_changed = first.is_none_or(|first| last != first && !is_key_share(kind));
         if is_changed && repeatable {
             return Err(concurrent("update"));
         }
-        self.queues.hold(session, key, tuple.life, RowStrength::of(kind), statement);
+        self.queues.hold(session, key, tuple.life, strength, statement);
         // Who only holds on to the key waits for nobody who leaves it alone, and has the row that it sees.
-        let tuple = if is_key_share(kind) { self.tuples.of(key)[first].clone() } else { tuple };
+        let tuple = match first.filter(|_| is_key_share(kind)) {
+            Some(first) => self.tuples.of(key)[first].clone(),
+            None => tuple,
+        };
         let read = read_of(kind, key, &tuple);
-        if is_changed && fits(row_key, &tuple.row) != Fit::Yes {
+        let again = if is_changed { fits(row_key, &tuple.row) } else { Fit::Yes };
+        if !again.is_sought() {
             return Ok(Sought::Passed(EngineRead { passed: true, waited: true, ..read }));
         }
+        if again == Fit::Moves {
+            self.strengthen(session, key, tuple.life)?;
+        }
         Ok(Sought::Locked(read, tuple.row))
+    }
+
+    /// A row that was waited for has another key now: it is the same row.
+    fn follow(
+        &mut self,
+        session: SessionId,
+        (kind, strength): (StatementKind, RowStrength),
+        (to, row_key): (KeyId, &RowKey),
+        fits: &mut Fits<'_>,
+    ) -> Result<Sought, NotNow> {
+        let life = self.tuples.standing(to).map_or(0, |tuple| tuple.life);
+        self.pass(session, to, Want::Row { life, strength })?;
+        let last = self.tuples.last_of(to, life).unwrap_or_default();
+        self.found(session, (kind, strength), (to, row_key), (None, last), fits)
+    }
+
+    /// A row that is locked is to go, or to get another key: nobody may hold on to that.
+    fn strengthen(&mut self, session: SessionId, key: KeyId, life: u32) -> Result<(), NotNow> {
+        let strength = RowStrength::Update;
+        self.pass(session, key, Want::Row { life, strength })?;
+        self.queues.hold(session, key, life, strength, self.statement(session));
+        Ok(())
+    }
+
+    /// A foreign key holds on to the key of a row, if the transaction sees the row and it is still there.
+    pub(crate) fn hold_key(&mut self, session: SessionId, key: KeyId) -> Result<(), NotNow> {
+        let (sight, strength) = (self.sight(session), RowStrength::KeyShare);
+        let Some(first) = self.first(sight, key) else { return Ok(()) };
+        let life = self.tuples.of(key)[first].life;
+        self.pass(session, key, Want::Row { life, strength })?;
+        let last = self.tuples.last_of(key, life).unwrap_or(first);
+        if !self.tuples.of(key)[last].is_deleted() {
+            self.queues.hold(session, key, life, strength, self.statement(session));
+        }
+        self.stop_waiting(session);
+        Ok(())
     }
 
     /// The check that a key is free, after nobody is about to change what is there any more; with ON CONFLICT it may decide what becomes of a
@@ -262,6 +318,35 @@ impl ServerEngine {
         Ok(())
     }
 
+    /// A row decides what an INSERT with ON CONFLICT does: above read committed the transaction has to see it as it stands.
+    pub(crate) fn decide_by(&mut self, session: SessionId, key: KeyId) -> Result<(), NotNow> {
+        let is_upsert = self.kind(session) == StatementKind::Upsert;
+        if !is_upsert || !self.is_repeatable(session) {
+            return Ok(());
+        }
+        let sight = self.sight(session);
+        let last = self.tuples.of(key).len().checked_sub(1);
+        let last = last.filter(|&last| !self.tuples.of(key)[last].is_deleted());
+        let is_seen = last.is_none_or(|last| self.tuples.visible(sight, key).contains(&last));
+        if is_seen { Ok(()) } else { Err(concurrent("update")) }
+    }
+
+    /// The row of somebody else that the snapshot of a transaction above read committed still has under a key.
+    pub(crate) fn beside(&mut self, session: SessionId, key: KeyId) -> Option<Row> {
+        if !self.is_repeatable(session) {
+            return None;
+        }
+        let sight = self.sight(session);
+        let visible = self.tuples.visible(sight, key);
+        let tuples = visible.iter().map(|&place| &self.tuples.of(key)[place]);
+        tuples.filter(|tuple| tuple.by.version != Version::Of(sight.id)).map(|tuple| tuple.row.clone()).next()
+    }
+
+    /// What is told of a row that somebody else has deleted.
+    pub(crate) fn refusal_of_deleted() -> NotNow {
+        concurrent("delete")
+    }
+
     /// A row is about to be inserted.
     fn claim(&mut self, session: SessionId, key: KeyId) {
         let Some(transaction) = self.open.get_mut(&session) else { return };
@@ -278,12 +363,25 @@ impl ServerEngine {
         self.wake_all(given_up.into_iter().map(|(key, _)| key).collect());
     }
 
-    /// Writes under a key that nobody else has.
-    pub(crate) fn write(&mut self, session: SessionId, key: KeyId, value: Option<Row>) -> Result<(), NotNow> {
+    /// The row that stands under a key, whoever made it.
+    pub(crate) fn standing(&self, key: KeyId) -> Option<&Row> {
+        self.tuples.standing(key).map(|tuple| &tuple.row)
+    }
+
+    /// Writes under a key that nobody else has. A row whose keys change, or that goes, is locked more strongly than others.
+    pub(crate) fn write(
+        &mut self,
+        session: SessionId,
+        key: KeyId,
+        value: Option<Row>,
+        moves: bool,
+    ) -> Result<(), NotNow> {
         let is_held = self.queues.holds(session, key);
         // What a statement changes it has locked, but for entries of indexes and keys that it moves.
         if !is_held {
             self.pass(session, key, Want::Write)?;
+        } else if let Some(life) = self.tuples.standing(key).filter(|_| moves).map(|last| last.life) {
+            self.strengthen(session, key, life)?;
         }
         let Some(transaction) = self.open.get_mut(&session) else { return Ok(()) };
         let (id, statement) = (transaction.id, transaction.statement);
@@ -300,6 +398,19 @@ impl ServerEngine {
         self.tuples.write(key, id, statement, value);
         self.stop_waiting(session);
         Ok(())
+    }
+
+    /// An UPDATE ends a row under one key and begins it under another.
+    pub(crate) fn note_move(&mut self, session: SessionId, key: KeyId, is_there: bool) {
+        let Some(transaction) = self.open.get_mut(&session) else { return };
+        if transaction.kind != StatementKind::Update {
+            return;
+        }
+        match (is_there, transaction.moving.take()) {
+            (false, _) => transaction.moving = Some(key),
+            (true, Some(from)) => self.tuples.note_move(from, key, transaction.id),
+            (true, None) => {}
+        }
     }
 
     /// Whether the place of a row is taken by this transaction, and it is not written yet.

@@ -51,6 +51,8 @@ pub(super) struct TupleEnd {
     pub(super) by: Stamp,
     /// Whether it was the last of its life.
     pub(super) deletes: bool,
+    /// The key under which it goes on, where an UPDATE gave the row another one.
+    pub(super) moved: Option<KeyId>,
     /// The statement that ended it, of whoever did.
     statement: u32,
 }
@@ -204,7 +206,7 @@ impl TupleTable {
             (Some(last), value) => {
                 let old = &mut chain.tuples[last];
                 let deletes = value.is_none();
-                old.end = Some(TupleEnd { by: Stamp::open(id), deletes, statement });
+                old.end = Some(TupleEnd { by: Stamp::open(id), deletes, moved: None, statement });
                 let life = old.life;
                 let new = |row| Tuple { life, by: Stamp::open(id), row, end: None, claimed: false, made: statement };
                 chain.tuples.extend(value.map(new));
@@ -214,6 +216,14 @@ impl TupleTable {
                 self.write(key, id, statement, Some(row));
             }
             (None, None) => {}
+        }
+    }
+
+    /// A row that a transaction has just ended under one key goes on under another.
+    pub(super) fn note_move(&mut self, from: KeyId, to: KeyId, id: GrowingId) {
+        let tuples = self.chains.get_mut(&from).into_iter().flat_map(|chain| &mut chain.tuples);
+        if let Some(end) = tuples.rev().find_map(|tuple| tuple.end.as_mut().filter(|end| end.by == Stamp::open(id))) {
+            end.moved = Some(to);
         }
     }
 

@@ -93,6 +93,7 @@ impl WireClient {
         let (bell, session) = (Arc::new(Bell::default()), connection.id());
         hall.database.hang(session, &bell);
         let member = hall.enter(process, secret, session, Arc::clone(&bell));
+        member.introduce(connection.session().user(), connection.session().database());
         if let Some(gate) = &hall.gate {
             // Nobody waits for the gate with the database in hand: who is at the gate waits for the database.
             let name = hall.database.work().store.session_name(session).to_owned();
@@ -118,7 +119,7 @@ impl WireClient {
     pub(crate) async fn serve(&mut self) -> Result<(), Gone> {
         self.ready();
         loop {
-            let bytes = match self.line.receive_message().await? {
+            let bytes = match self.next_message().await? {
                 Ok(bytes) if message::is_known(bytes[0]) => bytes,
                 Ok(bytes) => return self.refuse(&format!("invalid frontend message type {}", bytes[0])).await,
                 Err(malformed) => return self.refuse(malformed.0).await,
@@ -132,6 +133,21 @@ impl WireClient {
             }
             self.line.flush_much().await?;
         }
+    }
+
+    /// The next message of the client, which may not be silent for longer than it has said while a transaction of it is open.
+    async fn next_message(&mut self) -> Result<Result<Vec<u8>, message::Malformed>, Gone> {
+        let is_open = self.connection.status() != Status::Idle;
+        let Some(limit) = settings::timeouts(&self.connection).idle.filter(|_| is_open) else {
+            return self.line.receive_message().await;
+        };
+        if let Ok(received) = tokio::time::timeout(limit, self.line.receive_message()).await {
+            return received;
+        }
+        let error = SqlError::new(SqlState("25P03"), "terminating connection due to idle-in-transaction timeout");
+        self.line.replies.error(Severity::Fatal, &error, "");
+        self.line.flush().await?;
+        Err(Gone)
     }
 
     async fn refuse(&mut self, what: &str) -> Result<(), Gone> {
@@ -178,7 +194,7 @@ impl WireClient {
         }
         let last = statements.len().saturating_sub(1);
         for (place, statement) in statements.iter().enumerate() {
-            let prepared = self.connection.prepare(&self.hall.database.work(), statement, &[])?;
+            let prepared = self.connection.prepare(&self.hall.database.work(), statement, &[])?.once();
             let ends = place == last;
             if let Some(copy) = prepared.copy() {
                 let tag = self.copy(&prepared, copy).await?;
@@ -290,6 +306,7 @@ impl WireClient {
 
     /// Runs a statement to its end, however often it has to wait.
     pub(crate) async fn run(&mut self, prepared: &Prepared, parameters: &[Datum]) -> Result<Answer, Trouble> {
+        self.member.works(prepared.statement().text());
         self.take_turn(prepared).await?;
         self.before = self.connection.status();
         let answer = self.until_answered(prepared, parameters).await;
@@ -541,6 +558,7 @@ impl WireClient {
     pub(crate) fn ready(&mut self) {
         self.tell_settings();
         let status = self.connection.status();
+        self.member.rests(status, self.connection.setting("application_name").unwrap_or_default());
         if status == Status::Idle {
             self.portals.clear();
         }

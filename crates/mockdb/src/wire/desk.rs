@@ -21,11 +21,12 @@ use super::running::StopReason;
 use crate::connection::Desk;
 use crate::database::Database;
 use crate::shared::Work;
+use crate::table_wait::StoreLock;
 use skew_history::SessionId;
 use skew_sql::session::Answer;
 use skew_sql::{
-    AdvisoryRequest, Columns, ConnectionRequest, Fits, Interrupt, KeyPart, KeyRange, Lock, Patience, Row, RowKey,
-    SequenceId, SequenceRule, SpaceId, Stop, Storage, Write,
+    AdvisoryRequest, ClientFact, Columns, ConnectionRequest, Fits, Interrupt, KeyPart, KeyRange, Lock, LockFact,
+    Patience, Row, RowKey, SequenceId, SequenceRule, SpaceId, Stop, Storage, TableLock, Write,
 };
 use std::sync::{MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
@@ -170,6 +171,10 @@ impl Storage for WireDesk<'_> {
         self.begin_call(|view| view.await_row(key))
     }
 
+    fn decide_by(&mut self, row: &RowKey) -> Result<(), Stop> {
+        self.call(|view| view.decide_by(row))
+    }
+
     fn get_child(&mut self, key: &RowKey, lock: Lock) -> Result<Option<Row>, Stop> {
         self.call(|view| view.get_child(key, lock))
     }
@@ -245,6 +250,10 @@ impl Storage for WireDesk<'_> {
         self.call(|view| view.advisory(key, request))
     }
 
+    fn lock_tables(&mut self, locks: &[TableLock], patience: Patience) -> Result<(), Stop> {
+        self.call(|view| view.lock_tables(locks, patience))
+    }
+
     fn connection(&mut self, number: i64, request: ConnectionRequest) -> Result<Vec<i64>, Stop> {
         Ok(match request {
             ConnectionRequest::Cancel => self.hall.cancel_by_number(number).into_iter().collect(),
@@ -256,6 +265,27 @@ impl Storage for WireDesk<'_> {
                 self.hall.processes_of(&holders)
             }
         })
+    }
+
+    fn client_facts(&mut self) -> Result<Option<Vec<ClientFact>>, Stop> {
+        let mut clients = self.hall.clients();
+        for (session, client) in &mut clients {
+            client.waits = self.database().store.kind_of_wait(*session);
+        }
+        self.let_go();
+        Ok(Some(clients.into_iter().map(|(_, client)| client).collect()))
+    }
+
+    fn lock_facts(&mut self) -> Result<Option<Vec<LockFact>>, Stop> {
+        let clients = self.hall.clients();
+        let locks = self.database().store.all_locks();
+        self.let_go();
+        let process = |session: SessionId| clients.iter().find(|client| client.0 == session);
+        let fact = |(session, thing, mode, granted): StoreLock| {
+            let (_, client) = process(session)?;
+            Some(LockFact { process: client.process, thing, mode, granted })
+        };
+        Ok(Some(locks.into_iter().filter_map(fact).collect()))
     }
 
     fn now(&self) -> i64 {

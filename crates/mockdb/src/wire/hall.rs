@@ -6,11 +6,13 @@ use super::schedule::Turnstile;
 use super::statements::StatementLog;
 use super::{Schedule, WireSettings};
 use crate::chance::{Chance, Stream};
+use crate::connection::Status;
 use crate::database::Database;
 use crate::shared::{Bell, HasStore, Shared};
 use crate::store::Store;
 use rustc_hash::FxHashMap;
 use skew_history::SessionId;
+use skew_sql::ClientFact;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,6 +21,16 @@ impl HasStore for Database {
     fn store(&mut self) -> &mut Store {
         &mut self.store
     }
+}
+
+/// What others are told of a client.
+#[derive(Clone, Default, Debug)]
+struct MemberActivity {
+    user: String,
+    database: String,
+    application: String,
+    state: &'static str,
+    query: String,
 }
 
 /// Somebody who is connected, as others see it.
@@ -30,9 +42,40 @@ pub(crate) struct Member {
     bell: Arc<Bell>,
     /// The number of its session, which another name may change.
     session: AtomicU32,
+    activity: Mutex<MemberActivity>,
 }
 
 impl Member {
+    fn activity(&self) -> MutexGuard<'_, MemberActivity> {
+        self.activity.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Who it is.
+    pub(crate) fn introduce(&self, user: &str, database: &str) {
+        let mut activity = self.activity();
+        (activity.user, activity.database, activity.state) = (user.to_owned(), database.to_owned(), "idle");
+    }
+
+    /// It works on a statement.
+    pub(crate) fn works(&self, query: &str) {
+        let mut activity = self.activity();
+        activity.state = "active";
+        query.clone_into(&mut activity.query);
+    }
+
+    /// It waits for what its client says next, who calls itself so.
+    pub(crate) fn rests(&self, status: Status, application: &str) {
+        let mut activity = self.activity();
+        activity.state = match status {
+            Status::Idle => "idle",
+            Status::Open => "idle in transaction",
+            Status::Failed => "idle in transaction (aborted)",
+        };
+        if activity.application != application {
+            application.clone_into(&mut activity.application);
+        }
+    }
+
     /// Whether somebody asked to stop its statement.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
@@ -135,7 +178,8 @@ impl Hall {
     /// A client comes in; the secret is for whoever wants to cancel its statement.
     pub(crate) fn enter(&self, process: i32, secret: i32, session: SessionId, bell: Arc<Bell>) -> Arc<Member> {
         let (cancelled, gone) = (AtomicBool::new(false), AtomicBool::new(false));
-        let member = Arc::new(Member { secret, cancelled, gone, bell, session: AtomicU32::new(session.0) });
+        let (session, activity) = (AtomicU32::new(session.0), Mutex::default());
+        let member = Arc::new(Member { secret, cancelled, gone, bell, session, activity });
         self.members().insert(process, Arc::clone(&member));
         member
     }
@@ -165,6 +209,19 @@ impl Hall {
     pub(crate) fn session_of(&self, process: i64) -> Option<SessionId> {
         let process = i32::try_from(process).ok()?;
         self.members().get(&process).map(|member| member.session())
+    }
+
+    /// All clients, each with its session, in order.
+    pub(crate) fn clients(&self) -> Vec<(SessionId, ClientFact)> {
+        let members = self.members();
+        let fact = |(&process, member): (&i32, &Arc<Member>)| {
+            let MemberActivity { user, database, application, state, query } = member.activity().clone();
+            let fact = ClientFact { process: process.into(), user, database, application, state, waits: None, query };
+            (member.session(), fact)
+        };
+        let mut clients: Vec<(SessionId, ClientFact)> = members.iter().map(fact).collect();
+        clients.sort_unstable_by_key(|client| client.1.process);
+        clients
     }
 
     /// The clients that have these sessions, in order.

@@ -36,6 +36,7 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("datestyle", "ISO, MDY"),
     ("default_table_access_method", "heap"),
     ("default_tablespace", ""),
+    ("deadlock_timeout", "1s"),
     ("default_transaction_deferrable", "off"),
     ("default_transaction_read_only", "off"),
     ("extra_float_digits", "1"),
@@ -87,6 +88,8 @@ pub(crate) fn unrecognized(name: &str) -> SqlError {
 pub(crate) struct Timeouts {
     pub(crate) statement: Option<Duration>,
     pub(crate) lock: Option<Duration>,
+    /// How long its client may be silent in a transaction.
+    pub(crate) idle: Option<Duration>,
 }
 
 /// How long a statement of a connection may wait.
@@ -94,5 +97,9 @@ pub(crate) fn timeouts(connection: &Connection) -> Timeouts {
     let duration = |name: &str| {
         connection.setting(name).and_then(|value| parse_limit(value).ok().flatten()).map(Duration::from_micros)
     };
-    Timeouts { statement: duration("statement_timeout"), lock: duration("lock_timeout") }
+    Timeouts {
+        statement: duration("statement_timeout"),
+        lock: duration("lock_timeout"),
+        idle: duration("idle_in_transaction_session_timeout"),
+    }
 }

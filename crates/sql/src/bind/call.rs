@@ -120,6 +120,7 @@ impl Binder<'_> {
             ("pg_safe_snapshot_blocking_pids", Dialect::Postgres) => {
                 self.connection(ConnectionRequest::SnapshotBlockers, name, arguments)
             }
+            ("pg_isolation_test_session_is_blocked", Dialect::Postgres) => self.blocked(name, arguments),
             ("pg_cancel_backend", Dialect::Postgres) => self.connection(ConnectionRequest::Cancel, name, arguments),
             ("lastval", _) => self.sequence(SequenceOperation::Last, arguments, &[]),
             ("setval", _) => {
@@ -291,6 +292,20 @@ impl Binder<'_> {
         };
         let call = SequenceCall { operation: SequenceOperation::Connection(request), arguments };
         Ok(Expression { node: Node::Sequence(Box::new(call)), sql_type })
+    }
+
+    /// `pg_isolation_test_session_is_blocked(number, others)`.
+    fn blocked(&mut self, name: &str, arguments: Vec<Expression>) -> Result<Expression, SqlError> {
+        let parameters = [SqlType::INTEGER, SqlType::Array(Box::new(SqlType::INTEGER))];
+        if arguments.len() != parameters.len() {
+            let message = format!("function {name} with {} arguments does not exist", arguments.len());
+            return Err(SqlError::new(SqlState::UNDEFINED_FUNCTION, message));
+        }
+        let pairs = arguments.into_iter().zip(&parameters);
+        let arguments = pairs.map(|(argument, parameter)| self.coerce(argument, parameter));
+        let arguments = arguments.collect::<Result<Vec<Expression>, SqlError>>()?;
+        let call = SequenceCall { operation: SequenceOperation::Blocked, arguments };
+        Ok(Expression { node: Node::Sequence(Box::new(call)), sql_type: SqlType::Boolean })
     }
 
     fn aggregate_call(

@@ -14,6 +14,7 @@ use crate::catalog::View;
 use crate::catalog::name::parts;
 use crate::storage::{Lock, Patience};
 use crate::syntax;
+use crate::table_lock::TableMode;
 use crate::tree::expression::{Expression, Node};
 use crate::tree::plan::{CommonReference, FunctionRead, Join, JoinKind, Plan, Query, TableCall};
 use crate::tree::visit;
@@ -296,8 +297,11 @@ impl Binder<'_> {
         if let Some(table) = self.catalog.tables.get(&resolved).cloned() {
             let mut scope = Scope::empty(None);
             scope.add_table(&table, qualifier.clone());
+            let taken = self.lock_of(Some(&qualifier));
+            let name = table.name.clone();
             let mut plan = Plan::scan(table);
-            if let (Plan::Read(read), Some(taken)) = (&mut plan, self.lock_of(Some(&qualifier))) {
+            self.lock_table(&name, if taken.is_some() { TableMode::RowShare } else { TableMode::AccessShare });
+            if let (Plan::Read(read), Some(taken)) = (&mut plan, taken) {
                 (read.lock, read.patience) = taken;
                 read.takes_keys = read.lock == Lock::Update;
             }

@@ -26,6 +26,7 @@ pub(super) fn bind_insert(insert: &ast::Insert, binder: &mut Binder<'_>) -> Resu
         return Err(SqlError::unsupported("INSERT … PARTITION or OVERWRITE"));
     }
     let table = target(name, binder)?;
+    binder.lock_inserted(&table);
     let (targets, source) = bind_source(insert, &table, binder)?;
     let defaults = bind_defaults(&table, &targets, binder)?;
     let alias = insert.table_alias.as_ref().map(|alias| identifier(&alias.alias, binder.dialect));
@@ -67,6 +68,7 @@ pub(crate) fn bind_copy(
     binder: &mut Binder<'_>,
 ) -> Result<Insert, SqlError> {
     let table = target(name, binder)?;
+    binder.lock_inserted(&table);
     let is_computed = |place: usize| matches!(table.columns[place].default, Some(ColumnDefault::Generated(_)));
     let mut targets = Vec::new();
     for column in columns {

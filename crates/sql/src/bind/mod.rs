@@ -40,8 +40,9 @@ pub(crate) use scope::{Clause, Scope};
 
 use crate::answer::ResultColumn;
 use crate::catalog::name::{identifier, is_same};
-use crate::catalog::{Catalog, Table};
+use crate::catalog::{Catalog, ReferentialAction, Table};
 use crate::storage::{Lock, Patience};
+use crate::table_lock::{TableLock, TableMode};
 use crate::tree::expression::{Cast, Expression, Node};
 use crate::virtual_tables::function::CatalogFunction;
 use crate::virtual_tables::registered;
@@ -70,6 +71,8 @@ pub(crate) struct Binder<'bind> {
     placeholders: &'bind [(u64, u64)],
     parameters: Vec<SqlType>,
     warnings: Vec<String>,
+    /// The tables that the statement locks, in the order in which it names them.
+    table_locks: Vec<TableLock>,
     subqueries: usize,
     /// Common table expressions in scope, the innermost last.
     common: Vec<CommonTable>,
@@ -150,6 +153,7 @@ impl<'bind> Binder<'bind> {
             placeholders: &[],
             parameters: parameters.to_vec(),
             warnings: Vec::new(),
+            table_locks: Vec::new(),
             subqueries: 0,
             common: Vec::new(),
             common_count: 0,
@@ -198,6 +202,44 @@ impl<'bind> Binder<'bind> {
     /// Where variables were found so far.
     pub(crate) fn take_variable_places(&mut self) -> Vec<((u64, u64), usize)> {
         std::mem::take(&mut self.variable_places)
+    }
+
+    /// The statement locks a table.
+    pub(crate) fn lock_table(&mut self, name: &str, mode: TableMode) {
+        let same = |lock: &TableLock| &*lock.table == name && lock.mode == mode;
+        if !self.table_locks.iter().any(same) {
+            self.table_locks.push(TableLock { table: name.into(), mode });
+        }
+    }
+
+    /// The statement inserts rows into a table, and looks for their parents.
+    pub(crate) fn lock_inserted(&mut self, table: &Table) {
+        self.lock_table(&table.name, TableMode::RowExclusive);
+        table.foreign_keys.iter().for_each(|key| self.lock_table(&key.parent, TableMode::RowShare));
+    }
+
+    /// The statement changes these columns of rows, and looks after the foreign keys that start or end there; without columns the rows go, and
+    /// only their children are looked for.
+    pub(crate) fn lock_changed(&mut self, table: &Table, columns: Option<&[usize]>) {
+        let catalog = self.catalog;
+        let found = |lock: &&mut TableLock| *lock.table == *table.name && lock.mode == TableMode::AccessShare;
+        match self.table_locks.iter_mut().find(found) {
+            Some(lock) => lock.mode = TableMode::RowExclusive,
+            None => self.lock_table(&table.name, TableMode::RowExclusive),
+        }
+        let changes = |key: &[usize]| columns.is_none_or(|columns| columns.iter().any(|column| key.contains(column)));
+        for key in table.foreign_keys.iter().filter(|key| columns.is_some() && changes(&key.columns)) {
+            self.lock_table(&key.parent, TableMode::RowShare);
+        }
+        for (child, key) in catalog.references_to(&table.name).filter(|(_, key)| changes(&key.parent_columns)) {
+            let refuses = [key.on_delete, key.on_update].iter().all(|action| *action == ReferentialAction::Refuse);
+            self.lock_table(&child.name, if refuses { TableMode::RowShare } else { TableMode::RowExclusive });
+        }
+    }
+
+    /// The tables that it locks.
+    pub(crate) fn take_table_locks(&mut self) -> Vec<TableLock> {
+        std::mem::take(&mut self.table_locks)
     }
 
     /// The types of the parameters, and what was worth a warning. What is still unknown is text.

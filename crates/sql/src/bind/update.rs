@@ -14,6 +14,7 @@ use crate::tree::change::{Delete, RowSource, Update};
 use crate::tree::expression::Expression;
 use crate::tree::plan::{Limit, Plan, SortKey};
 use crate::tree::read::Asks;
+use crate::tree::visit;
 use skew_value::{SqlError, SqlState, SqlType};
 use sqlparser::ast::{
     self, AssignmentTarget, Expr, FromTable, ObjectName, OrderByExpr, TableFactor, TableWithJoins, UpdateTableFromKind,
@@ -38,9 +39,16 @@ pub(super) fn bind_update(update: &ast::Update, binder: &mut Binder<'_>) -> Resu
     let condition = bind_condition(update.selection.as_ref(), &scope, binder)?;
     let mut assignments = bind_assignments(&update.assignments, &table, &scope, binder)?;
     add_on_update(&table, &mut assignments, binder)?;
+    let assigned: Vec<usize> = assignments.iter().map(|assignment| assignment.0).collect();
+    binder.lock_changed(&table, Some(&assigned));
     let returning = bind_returning(update.returning.as_deref(), &table, &scope, binder)?;
     let order = (update.order_by.as_slice(), update.limit.as_ref());
-    Ok(Update { source: row_source(table, start, plan, condition, order, &scope, binder)?, assignments, returning })
+    let moves = key_assignments(&table, &assignments);
+    let mut source = row_source(table, start, plan, condition, order, &scope, binder)?;
+    if let (Plan::Read(read), true) = (&mut source.plan, source.locked) {
+        read.moves = moves;
+    }
+    Ok(Update { source, assignments, returning })
 }
 
 /// Binds DELETE.
@@ -65,6 +73,7 @@ pub(super) fn bind_delete(delete: &ast::Delete, binder: &mut Binder<'_>) -> Resu
     }
     let (plan, scope) = bind_from(&from, binder)?;
     let (table, start) = find_relation(&scope, &wanted, binder)?;
+    binder.lock_changed(&table, None);
     let condition = bind_condition(delete.selection.as_ref(), &scope, binder)?;
     let returning = bind_returning(delete.returning.as_deref(), &table, &scope, binder)?;
     let order = (delete.order_by.as_slice(), delete.limit.as_ref());
@@ -115,6 +124,15 @@ fn find_relation(scope: &Scope<'_>, wanted: &str, binder: &Binder<'_>) -> Result
         Some(found) => Ok(found),
         None => Err(SqlError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{wanted}\" is not in FROM"))),
     }
+}
+
+/// What is assigned to columns of the primary key and of unique indexes, where that follows from the row alone.
+fn key_assignments(table: &Table, assignments: &[(usize, Expression)]) -> Arc<[(usize, Expression)]> {
+    let keys = table.primary_key.iter().flat_map(|key| key.columns.iter().copied());
+    let unique = table.indexes.iter().filter(|index| index.is_plain_unique());
+    let keys: Vec<usize> = keys.chain(unique.flat_map(|index| index.plain_columns())).collect();
+    let assigned = assignments.iter().filter(|(place, value)| keys.contains(place) && !visit::looks_elsewhere(value));
+    assigned.cloned().collect()
 }
 
 fn bind_condition(

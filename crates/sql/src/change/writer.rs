@@ -130,10 +130,12 @@ impl<'run, 'storage> Writer<'run, 'storage> {
             let row = key::entry_target(table, index, key, &standing)?;
             self.execution.storage().await_row(&row)?;
         }
-        match self.execution.storage().get_taken(key, decides)? {
-            Some(other) => Ok(Some(key::entry_target(table, index, key, &other)?)),
-            None => Ok(None),
+        let Some(other) = self.execution.storage().get_taken(key, decides)? else { return Ok(None) };
+        let target = key::entry_target(table, index, key, &other)?;
+        if decides {
+            self.execution.storage().decide_by(&target)?;
         }
+        Ok(Some(target))
     }
 
     /// The refusal of a row whose key is taken.

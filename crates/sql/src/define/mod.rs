@@ -24,6 +24,7 @@
 //! | `sequence` | sequences and enumerations |
 //! | `drop` | DROP, TRUNCATE, RENAME, COMMENT |
 //! | `view` | views, and what depends on what |
+//! | `table_lock` | which tables a definition locks, and how |
 //! | `zone` | what a definition may not leave to the time zone |
 
 mod alter;
@@ -35,8 +36,11 @@ mod index;
 mod rewrite;
 mod sequence;
 mod table;
+mod table_lock;
 mod view;
 mod zone;
+
+pub(crate) use table_lock::lock_tables;
 
 use crate::catalog::{Catalog, Table};
 use crate::stop::Stop;

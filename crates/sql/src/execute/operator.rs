@@ -2,7 +2,9 @@
 
 use super::{Execution, Flow, Frame, Sink};
 use crate::stop::Stop;
+use crate::storage::Row;
 use crate::tree::plan::{Direction, FunctionRead, Limit, Plan, SetOperation, SetOperator, SortKey};
+use crate::virtual_tables::{VirtualTable, system};
 use rustc_hash::{FxHashMap, FxHashSet};
 use skew_value::{Collation, Datum, GroupKey, compare_in};
 use std::cmp::Ordering;
@@ -45,10 +47,23 @@ impl<'run> Execution<'run> {
         }
     }
 
+    /// The rows of a catalog: two are told by the server, if there is one.
+    fn catalog_rows(&mut self, table: &VirtualTable) -> Result<Vec<Row>, Stop> {
+        let (catalog, environment) = (&self.catalog, &self.environment);
+        Ok(match table.name {
+            "pg_stat_activity" => match self.storage.client_facts()? {
+                Some(clients) => system::activity_of(&clients, environment),
+                None => (table.rows)(catalog, environment),
+            },
+            "pg_locks" => system::locks_of(&self.storage.lock_facts()?.unwrap_or_default(), catalog, environment),
+            _ => (table.rows)(catalog, environment),
+        })
+    }
+
     fn each_source(&mut self, plan: &Plan, outer: Option<&Frame<'_>>, sink: &mut Sink<'_, 'run>) -> Result<Flow, Stop> {
         match plan {
             Plan::Virtual(table) => {
-                let rows = (table.rows)(&self.catalog, &self.environment);
+                let rows = self.catalog_rows(table)?;
                 self.give(rows.iter().map(|row| &**row), sink)
             }
             Plan::Values(rows) => {

@@ -141,11 +141,14 @@ impl<'run> Execution<'run> {
         let keeps = storage.keeps_partners() && read.asks != Asks::Nothing;
         let mut fitted: BTreeMap<RowKey, Arc<[Datum]>> = BTreeMap::new();
         let answer = ask(storage, &mut |key, row| {
-            if is_certain {
+            if is_certain && read.moves.is_empty() {
                 return Fit::Yes;
             }
             let values = whole_row(read, key, row);
             let frame = Frame { row: &values, outer };
+            if is_certain {
+                return self.moved(read, &frame);
+            }
             let holds = match fitted.get(key) {
                 Some(old) if *old != values => {
                     self.holds_again(read.condition.as_ref(), &Frame { row: old, outer }, &frame)
@@ -154,10 +157,11 @@ impl<'run> Execution<'run> {
             };
             match holds {
                 Ok(true) => {
+                    let fit = self.moved(read, &frame);
                     if keeps {
                         fitted.entry(key.clone()).or_insert(values);
                     }
-                    Fit::Yes
+                    fit
                 }
                 Ok(false) => Fit::No,
                 Err(_) => Fit::Fails,
@@ -168,6 +172,14 @@ impl<'run> Execution<'run> {
             Stop::Error(error) if error.state == LOCKED => locked(&read.table).into(),
             stop => stop,
         })
+    }
+
+    /// How a row is taken that fits. What fails when it is evaluated without a store is seen when the row is written.
+    fn moved(&mut self, read: &Read, frame: &Frame<'_>) -> Fit {
+        let differs = |execution: &mut Self, (place, value): &(usize, Expression)| {
+            execution.evaluate(value, frame).is_ok_and(|value| value != frame.row[*place])
+        };
+        if read.moves.iter().any(|assigned| differs(self, assigned)) { Fit::Moves } else { Fit::Yes }
     }
 
     /// Entries, then the rows they point to. A store may show an old entry beside a new one: a row comes once.

@@ -44,6 +44,9 @@ impl Execution<'_> {
         {
             return self.connection(request, *number);
         }
+        if call.operation == SequenceOperation::Blocked {
+            return self.blocked(&arguments);
+        }
         if let SequenceOperation::Sleep(sleep) = call.operation {
             return self.sleep(sleep, &arguments);
         }
@@ -66,7 +69,8 @@ impl Execution<'_> {
             SequenceOperation::Settle
             | SequenceOperation::Advisory(_)
             | SequenceOperation::Sleep(_)
-            | SequenceOperation::Connection(_) => {
+            | SequenceOperation::Connection(_)
+            | SequenceOperation::Blocked => {
                 return Err(internal("a sequence that is none"));
             }
         };
@@ -93,6 +97,17 @@ impl Execution<'_> {
             ConnectionRequest::Cancel => Datum::Boolean(!named.is_empty()),
             _ => Datum::Array(named.into_iter().map(|number| Datum::Integer(number.into())).collect()),
         })
+    }
+
+    fn blocked(&mut self, arguments: &[Datum]) -> Result<Datum, Stop> {
+        let [Datum::Integer(number), Datum::Array(others)] = arguments else {
+            return Err(internal("a question about no connection"));
+        };
+        let number = i64::try_from(*number).unwrap_or(-1);
+        let mut blockers = self.storage.connection(number, ConnectionRequest::Blockers)?;
+        blockers.extend(self.storage.connection(number, ConnectionRequest::SnapshotBlockers)?);
+        let is_among = |blocker: &i64| others.contains(&Datum::Integer((*blocker).into()));
+        Ok(Datum::Boolean(blockers.iter().any(is_among)))
     }
 
     /// What lies in the past is no sleep.

@@ -40,8 +40,10 @@ pub struct Layout {
     granularity: Granularity,
     spaces: BTreeMap<SpaceId, SpaceShape>,
     names: BTreeSet<String>,
-    /// Where rows stand whose primary keys have entries of their own, by the space of these.
-    rows_of_keys: BTreeMap<SpaceId, SpaceId>,
+    /// The spaces of the entries of primary keys, with those of their rows.
+    key_entries: BTreeMap<SpaceId, SpaceId>,
+    /// The columns of each table's unique indexes.
+    unique_columns: BTreeMap<SpaceId, Vec<usize>>,
 }
 
 impl Layout {
@@ -73,9 +75,11 @@ impl Layout {
             self.describe(table.space, SpaceShape { name: table.name.clone(), columns, index: false });
             if let Some(space) = table.key_entries {
                 let name = format!("{}@pkey", table.name);
+                self.key_entries.insert(space, table.space);
                 self.describe(space, SpaceShape { name, columns: Vec::new(), index: true });
-                self.rows_of_keys.insert(space, table.space);
             }
+            let unique = table.indexes.iter().filter(|index| index.is_plain_unique());
+            self.unique_columns.insert(table.space, unique.flat_map(|index| index.plain_columns()).collect());
             for index in &table.indexes {
                 let name = format!("{}@{}", table.name, index.name);
                 self.describe(index.space, SpaceShape { name, columns: Vec::new(), index: true });
@@ -83,10 +87,16 @@ impl Layout {
         }
     }
 
-    /// The row of which a key is the entry of its primary key, if it is one.
-    pub fn row_of_key(&self, entry: &RowKey) -> Option<RowKey> {
-        let space = *self.rows_of_keys.get(&entry.space)?;
+    /// The row whose primary key an entry is; nothing if it is something else.
+    pub fn row_of_key_entry(&self, entry: &RowKey) -> Option<RowKey> {
+        let space = *self.key_entries.get(&entry.space)?;
         Some(RowKey { space, parts: Arc::clone(&entry.parts) })
+    }
+
+    /// Whether two versions of a row of a space have other values in a unique index.
+    pub fn has_other_keys(&self, space: SpaceId, one: &Row, other: &Row) -> bool {
+        let columns = self.unique_columns.get(&space).into_iter().flatten();
+        columns.into_iter().any(|&column| one.get(column) != other.get(column))
     }
 
     /// Whether any table has an index.

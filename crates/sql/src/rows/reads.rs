@@ -283,7 +283,7 @@ impl Memory {
         if !scope.wanted.contains_key(key) {
             let known = scope.plain.get(key);
             let found = match known {
-                Some(Some(row)) if fits(key, &row) == Fit::Yes => Found::Wanted,
+                Some(Some(row)) if fits(key, &row).is_sought() => Found::Wanted,
                 Some(row) => Found::Passed(row),
                 None => reader.look(key, fits)?,
             };

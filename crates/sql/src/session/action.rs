@@ -8,12 +8,14 @@ use crate::copy::Copy;
 use crate::define;
 use crate::plan::{explain, optimise};
 use crate::syntax;
+use crate::table_lock::TableMode;
 use crate::tree::change::{Change, Insert};
 use crate::tree::expression::Expression;
 use crate::tree::plan::{Definition, Plan};
 use crate::virtual_tables;
 use skew_value::{Dialect, SqlError, SqlState, SqlType};
 use sqlparser::ast::{self, SetExpr, Statement};
+use std::sync::Arc;
 
 /// What a prepared statement will do.
 #[derive(Clone, Debug)]
@@ -28,6 +30,11 @@ pub(super) enum Action {
     CopyOut(Copy, Plan),
     /// Change the schema: everything is looked at when it runs.
     Define,
+    /// LOCK TABLE: nothing more is done once the tables are locked, for which some do not wait.
+    LockTables {
+        /// NOWAIT.
+        nowait: bool,
+    },
     /// Tell the plan.
     Explain(Vec<String>),
     /// Leave it to whoever keeps transactions.
@@ -96,7 +103,11 @@ pub(super) fn bind(statement: &Statement, binder: &mut Binder<'_>) -> Result<Act
         Statement::Drop { object_type: ast::ObjectType::Database, .. } if binder.dialect == Dialect::Postgres => {
             Ok(Action::Nothing("DROP DATABASE".to_owned()))
         }
-        other if define::is_definition(other) => Ok(Action::Define),
+        Statement::Lock(lock) if binder.dialect == Dialect::Postgres => bind_lock(lock, binder),
+        other if define::is_definition(other) => {
+            define::lock_tables(other, binder);
+            Ok(Action::Define)
+        }
         other => ignored(other),
     }
 }
@@ -143,6 +154,37 @@ pub(super) fn bind_query(query: &ast::Query, binder: &mut Binder<'_>) -> Result<
     }
     let query = binder.query(query, None)?;
     Ok(Action::Query(optimise(query.plan), query.columns))
+}
+
+/// LOCK TABLE. Of a view the tables are locked that it reads.
+fn bind_lock(lock: &ast::Lock, binder: &mut Binder<'_>) -> Result<Action, SqlError> {
+    let mode = lock.lock_mode.as_ref().map_or(TableMode::AccessExclusive, mode_of_lock);
+    for target in &lock.tables {
+        let name = binder.catalog.resolve_existing(&target.name, binder.dialect)?;
+        let Some(view) = binder.catalog.views.get(&name) else {
+            let table = Arc::clone(binder.catalog.expect_table(&name)?);
+            binder.lock_table(&table.name, mode);
+            continue;
+        };
+        let query = syntax::parse_query(binder.dialect, &view.query)?;
+        let mut inside = Binder::new(binder.dialect, binder.catalog, &[]);
+        inside.query(&query, None)?;
+        inside.take_table_locks().iter().for_each(|lock| binder.lock_table(&lock.table, mode));
+    }
+    Ok(Action::LockTables { nowait: lock.nowait })
+}
+
+fn mode_of_lock(mode: &ast::LockTableMode) -> TableMode {
+    match mode {
+        ast::LockTableMode::AccessShare => TableMode::AccessShare,
+        ast::LockTableMode::RowShare => TableMode::RowShare,
+        ast::LockTableMode::RowExclusive => TableMode::RowExclusive,
+        ast::LockTableMode::ShareUpdateExclusive => TableMode::ShareUpdateExclusive,
+        ast::LockTableMode::Share => TableMode::Share,
+        ast::LockTableMode::ShareRowExclusive => TableMode::ShareRowExclusive,
+        ast::LockTableMode::Exclusive => TableMode::Exclusive,
+        ast::LockTableMode::AccessExclusive => TableMode::AccessExclusive,
+    }
 }
 
 /// Refuses options that would run the statement, or tell its plan otherwise than in lines.

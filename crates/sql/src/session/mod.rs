@@ -22,12 +22,14 @@ use crate::change;
 use crate::define;
 use crate::execute::Execution;
 use crate::stop::Stop;
-use crate::storage::{SequenceId, Storage};
-use crate::syntax::{self, Statement};
+use crate::storage::{Patience, SequenceId, Storage};
+use crate::syntax::{self, Purpose, Statement};
+use crate::table_lock::TableLock;
 use crate::touched::{self, Touches};
 use crate::tree::change::{Change, ChildCheck};
 use crate::virtual_tables::registered;
 use action::Action;
+use named::Named;
 use skew_value::function::{Environment, SetByFunction};
 use skew_value::{Datum, Dialect, SqlError, SqlState, SqlType, Style, Zone, output};
 use std::collections::BTreeMap;
@@ -71,6 +73,9 @@ pub struct Prepared {
     variable_places: Vec<((u64, u64), usize)>,
     columns: Option<Arc<[ResultColumn]>>,
     warnings: Vec<String>,
+    table_locks: Arc<[TableLock]>,
+    /// Nobody was told of its columns yet.
+    is_untold: bool,
     catalog_version: u64,
     action: Arc<Action>,
     /// The rows that a client sent for a COPY.
@@ -107,6 +112,32 @@ impl Prepared {
     /// Whether it changes the schema.
     pub fn defines(&self) -> bool {
         matches!(&*self.action, Action::Define)
+    }
+
+    /// The same for who runs it once: what it waits for may change its columns, of which nobody was told.
+    pub fn once(self) -> Prepared {
+        Prepared { is_untold: true, ..self }
+    }
+
+    /// The tables that it locks before it looks at rows, in this order.
+    pub fn table_locks(&self) -> &[TableLock] {
+        match &*self.action {
+            Action::Named(Named::Execute(prepared, _)) => prepared.table_locks(),
+            _ => &self.table_locks,
+        }
+    }
+
+    /// What it is for: EXECUTE is for what was prepared.
+    pub fn purpose(&self) -> Purpose {
+        match &*self.action {
+            Action::Named(Named::Execute(prepared, _)) => prepared.purpose(),
+            _ => self.statement.purpose(),
+        }
+    }
+
+    /// Whether it is LOCK TABLE.
+    pub fn only_locks(&self) -> bool {
+        matches!(&*self.action, Action::LockTables { .. })
     }
 
     /// What it would touch, told without running it.
@@ -158,6 +189,16 @@ impl Session {
         self.user = user.into();
         self.database = database.into();
         self.connection = connection;
+    }
+
+    /// Who is connected.
+    pub fn user(&self) -> &str {
+        &self.user
+    }
+
+    /// To which database.
+    pub fn database(&self) -> &str {
+        &self.database
     }
 
     /// The settings that functions see.
@@ -238,6 +279,7 @@ impl Session {
             None => action::with_scope(action::bind(&statement.ast, &mut binder)?, statement.text(), self.dialect)?,
         };
         let variable_places = binder.take_variable_places();
+        let table_locks = binder.take_table_locks().into();
         let (parameter_types_found, warnings) = binder.finish();
         Ok(Prepared {
             statement: statement.clone(),
@@ -250,6 +292,8 @@ impl Session {
                 other => other.columns().map(Arc::from),
             },
             warnings,
+            table_locks,
+            is_untold: false,
             catalog_version: self.catalog.version,
             action: Arc::new(action),
             copied: None,
@@ -278,7 +322,7 @@ impl Session {
             // The schema changed: names may mean something else now.
             let mut again = self.prepare_in(&prepared.statement, &prepared.given_types, &prepared.variables)?;
             again.copied.clone_from(&prepared.copied);
-            return match again.columns == prepared.columns || prepared.columns.is_none() {
+            return match again.columns == prepared.columns || prepared.columns.is_none() || prepared.is_untold {
                 true => self.run(&again, parameters, variables, storage),
                 false => Err(action::changed_result().into()),
             };
@@ -316,6 +360,11 @@ impl Session {
             Action::Control(control) => {
                 self.end_cursors(control);
                 Ok(Answer::Transaction(control.clone()))
+            }
+            Action::LockTables { nowait } => {
+                let patience = if *nowait { Patience::Refuse } else { Patience::Wait };
+                storage.lock_tables(&prepared.table_locks, patience)?;
+                Ok(Answer::Done("LOCK TABLE".to_owned()))
             }
             Action::CheckDeferred => {
                 self.check_deferred(storage)?;

@@ -169,6 +169,8 @@ pub(crate) enum SequenceOperation {
     Sleep(Sleep),
     /// `pg_blocking_pids(number)` and its kin, likewise.
     Connection(ConnectionRequest),
+    /// `pg_isolation_test_session_is_blocked(number, others)`: whether it waits for one of them.
+    Blocked,
 }
 
 /// How the end of a sleep is told.

@@ -443,6 +443,7 @@ impl Plan {
             columns: Columns::All,
             lock: Lock::None,
             takes_keys: false,
+            moves: Arc::from([]),
             is_taken_above: false,
             is_locked_alone: false,
             patience: Patience::Wait,

@@ -26,6 +26,8 @@ pub(crate) struct Read {
     pub(crate) lock: Lock,
     /// Whether their keys are taken, too: FOR UPDATE keeps children away that an UPDATE of other columns lets in.
     pub(crate) takes_keys: bool,
+    /// What an UPDATE assigns to columns of keys: where that is not what stands there, rows are taken more strongly.
+    pub(crate) moves: Arc<[(usize, Expression)]>,
     /// Whether an operator above takes them, if they come that far: here they are read plainly.
     pub(crate) is_taken_above: bool,
     /// A lock over this table alone has become its own, and no other one is to be had above it.

@@ -60,6 +60,15 @@ pub(crate) fn parts(plan: &Plan, part: &mut dyn FnMut(&Plan), expression: &mut d
     walk_plan(&mut plan.clone(), 0, &mut PartWalk(part, expression));
 }
 
+/// Whether a value is made of more than the row and what the statement was given: of other rows, or of what a store counts.
+pub(crate) fn looks_elsewhere(value: &Expression) -> bool {
+    let mut found = false;
+    expression(&mut value.clone(), 0, &mut |part: &mut Expression, _| {
+        found |= matches!(part.node, Node::Subquery(_) | Node::Sequence(_));
+    });
+    found
+}
+
 fn walk(expression: &mut Expression, level: usize, visitor: &mut dyn Visitor) {
     visitor.expression(expression, level);
     children(expression, level, visitor);

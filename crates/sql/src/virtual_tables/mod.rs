@@ -36,7 +36,7 @@ pub(crate) mod registered;
 mod relation;
 pub(crate) mod show;
 mod standard;
-mod system;
+pub(crate) mod system;
 mod types;
 
 use crate::catalog::Catalog;

@@ -4,10 +4,11 @@
 //! them find none.
 
 use super::object::{
-    DATABASE_OWNER, DEFAULT_COLLATION, INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, namespace_number,
+    DATABASE_OWNER, DEFAULT_COLLATION, INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, namespace_number, table_number,
 };
 use super::{Listed, Shape, nothing, number, text, truth};
 use crate::catalog::Catalog;
+use crate::server_fact::{ClientFact, LockFact, LockedThing};
 use crate::storage::Row;
 use skew_value::Datum;
 use skew_value::function::Environment;
@@ -46,6 +47,8 @@ const EXTENSION: &str = "oid oid, extname name, extowner oid=10, extnamespace oi
 
 const CURSORS: &str = "name text, statement text, is_holdable bool, is_binary bool=false, is_scrollable bool=true, \
     creation_time time";
+/// The database of clients that name none of PostgreSQL's own.
+const DATABASE_NUMBER: i128 = 16_384;
 const TABLESPACE: &str = "oid oid, spcname name, spcowner oid, spcacl text[], spcoptions text[]";
 
 /// The tables of this file.
@@ -158,4 +161,63 @@ fn activity(_: &Catalog, environment: &Environment) -> Vec<Row> {
         ("backend_start", Datum::TimestampZoned(environment.transaction_time)),
         ("xact_start", Datum::TimestampZoned(environment.transaction_time)),
     ])]
+}
+
+/// `pg_stat_activity` of a server.
+pub(crate) fn activity_of(clients: &[ClientFact], environment: &Environment) -> Vec<Row> {
+    let shape = Shape::of(ACTIVITY);
+    let row = |client: &ClientFact| {
+        let (kind, event) = match client.waits {
+            Some(event) => (text("Lock"), text(event)),
+            None if client.state == "active" => (Datum::Null, Datum::Null),
+            None => (text("Client"), text("ClientRead")),
+        };
+        shape.row(&[
+            ("pid", number(client.process)),
+            ("datname", text(&client.database)),
+            ("usename", text(&client.user)),
+            ("application_name", text(&client.application)),
+            ("state", text(client.state)),
+            ("wait_event_type", kind),
+            ("wait_event", event),
+            ("query", text(&client.query)),
+            ("backend_start", Datum::TimestampZoned(environment.transaction_time)),
+        ])
+    };
+    clients.iter().map(row).collect()
+}
+
+/// `pg_locks` of a server.
+pub(crate) fn locks_of(locks: &[LockFact], catalog: &Catalog, _: &Environment) -> Vec<Row> {
+    let shape = Shape::of(LOCKS);
+    let row = |lock: &LockFact| {
+        let (kind, mut values) = match &lock.thing {
+            LockedThing::Table(name) => {
+                let table = catalog.tables.get(&**name).map_or(Datum::Null, |table| number(table_number(table)));
+                ("relation", vec![("relation", table)])
+            }
+            LockedThing::Advisory(key) => ("advisory", advisory_columns(*key)),
+            LockedThing::Transaction(id) => ("transactionid", vec![("transactionid", number(*id))]),
+        };
+        if kind != "transactionid" {
+            values.push(("database", number(DATABASE_NUMBER)));
+        }
+        values.extend([
+            ("locktype", text(kind)),
+            ("pid", number(lock.process)),
+            ("mode", text(lock.mode)),
+            ("granted", truth(lock.granted)),
+            ("fastpath", truth(false)),
+            ("virtualtransaction", text(format!("{}/1", lock.process))),
+        ]);
+        shape.row(&values)
+    };
+    locks.iter().map(row).collect()
+}
+
+/// One number of an application is told in two halves, and so are two numbers.
+fn advisory_columns(key: i128) -> Vec<(&'static str, Datum)> {
+    let is_pair = key >> 96 == 1;
+    let half = |bits: i128| number(bits & 0xFFFF_FFFF);
+    vec![("classid", half(key >> 32)), ("objid", half(key)), ("objsubid", number(if is_pair { 2 } else { 1 }))]
 }
