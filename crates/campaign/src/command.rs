@@ -6,6 +6,8 @@
 
 use crate::family::{Family, FamilyEnd};
 use crate::{Complaint, StopFlags};
+use skew_value::Dialect;
+use skew_workload::Url;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -52,7 +54,7 @@ pub fn spawn<'a>(
     };
     let mut command = Command::new(program);
     command.args(words);
-    name_database(&mut command, address, line.password);
+    name_database(&mut command, &reached(address, line.password));
     if let Some(file) = output {
         let clone = || file.try_clone().map_err(|error| scratch_complaint(&error));
         command.stdin(Stdio::null()).stdout(clone()?).stderr(clone()?);
@@ -61,37 +63,38 @@ pub fn spawn<'a>(
         .map_err(|error| Complaint::new(program, format!("cannot be run: {error}"), "check the command behind --"))
 }
 
-/// Tells a command where its database is, in the words that libraries know.
-fn name_database(command: &mut Command, address: SocketAddr, password: Option<&str>) {
+/// The server at an address, as a command on this machine reaches it.
+fn reached(address: SocketAddr, password: Option<&str>) -> Url {
     let host = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
         IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
         ip => ip,
     };
-    let user = match password {
-        Some(password) => format!("{NAME}:{}", escaped(password)),
-        None => NAME.to_owned(),
-    };
-    let place = SocketAddr::new(host, address.port());
-    command.env("DATABASE_URL", format!("postgresql://{user}@{place}/{NAME}"));
-    command.env("PGHOST", host.to_string()).env("PGPORT", address.port().to_string());
-    command.env("PGUSER", NAME).env("PGDATABASE", NAME).env("PGSSLMODE", "disable");
+    Url {
+        dialect: Dialect::Postgres,
+        user: NAME.to_owned(),
+        password: password.map(str::to_owned),
+        host: host.to_string(),
+        port: address.port(),
+        database: NAME.to_owned(),
+    }
+}
+
+/// Tells a command where its database is, in the words that libraries know.
+pub fn name_database(command: &mut Command, server: &Url) {
+    command.env("DATABASE_URL", server.with_password());
+    if server.dialect != Dialect::Postgres {
+        return;
+    }
+    command.env("PGHOST", &server.host).env("PGPORT", server.port.to_string());
+    command.env("PGUSER", &server.user).env("PGDATABASE", &server.database).env("PGSSLMODE", "disable");
     // What would lead elsewhere goes.
     for name in ["PGHOSTADDR", "PGSERVICE", "PGSERVICEFILE", "PGPASSFILE", "PGPASSWORD"] {
         command.env_remove(name);
     }
-    if let Some(password) = password {
+    if let Some(password) = &server.password {
         command.env("PGPASSWORD", password);
     }
-}
-
-/// A password as part of a URL.
-fn escaped(text: &str) -> String {
-    let escape = |byte: u8| match byte.is_ascii_alphanumeric() {
-        true => (byte as char).to_string(),
-        false => format!("%{byte:02X}"),
-    };
-    text.bytes().map(escape).collect()
 }
 
 /// What its end says about a command.

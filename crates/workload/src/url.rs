@@ -1,16 +1,17 @@
-//! Where a server is: `postgres://user:password@host:port/database` or `mysql://…`.
+//! Where a server is: `postgresql://user:password@host:port/database` or `mysql://…`.
 //!
 //! ```
 //! use skew_workload::Url;
 //! let url: Url = "postgres://ann:s%2Fcret@[::1]:5433/bank".parse()?;
 //! assert_eq!((url.host.as_str(), url.port, url.database.as_str()), ("::1", 5433, "bank"));
 //! assert_eq!(url.password.as_deref(), Some("s/cret"));
-//! assert_eq!(url.to_string(), "postgres://ann@[::1]:5433/bank");
+//! assert_eq!(url.to_string(), "postgresql://ann@[::1]:5433/bank");
+//! assert_eq!(url.with_password(), "postgresql://ann:s%2Fcret@[::1]:5433/bank");
 //! # Ok::<(), skew_workload::BadUrl>(())
 //! ```
 //!
 //! What is left out has the default of the server: its port, this machine, the user that it comes with. A URL is shown without
-//! its password.
+//! its password, and with the scheme that all libraries know: SQLAlchemy refuses `postgres://`.
 
 use skew_value::Dialect;
 use std::fmt;
@@ -35,7 +36,7 @@ pub struct Url {
 
 /// Text that is not the URL of a server.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("`{url}` is not the URL of a server: {what}; write postgres://user:password@host:port/database or mysql://…")]
+#[error("`{url}` is not the URL of a server: {what}; write postgresql://user:password@host:port/database or mysql://…")]
 pub struct BadUrl {
     url: String,
     what: String,
@@ -149,10 +150,33 @@ impl fmt::Debug for Url {
 
 impl fmt::Display for Url {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scheme = if self.dialect == Dialect::Postgres { "postgres" } else { "mysql" };
-        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
-        write!(out, "{scheme}://{}@{host}:{}/{}", self.user, self.port, self.database)
+        out.write_str(&self.with_credentials(&self.user))
     }
+}
+
+impl Url {
+    /// For whoever connects: the password is in it.
+    pub fn with_password(&self) -> String {
+        match &self.password {
+            Some(password) => self.with_credentials(&format!("{}:{}", self.user, encode(password))),
+            None => self.to_string(),
+        }
+    }
+
+    fn with_credentials(&self, credentials: &str) -> String {
+        let scheme = if self.dialect == Dialect::Postgres { "postgresql" } else { "mysql" };
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        format!("{scheme}://{credentials}@{host}:{}/{}", self.port, self.database)
+    }
+}
+
+/// A text as part of a URL.
+fn encode(text: &str) -> String {
+    let escape = |byte: u8| match byte.is_ascii_alphanumeric() {
+        true => (byte as char).to_string(),
+        false => format!("%{byte:02X}"),
+    };
+    text.bytes().map(escape).collect()
 }
 
 #[cfg(test)]
@@ -165,8 +189,8 @@ mod tests {
 
     #[test]
     fn what_is_left_out_has_the_default_of_the_server() {
-        assert_eq!(url("postgres://").to_string(), "postgres://postgres@127.0.0.1:5432/postgres");
-        assert_eq!(url("postgresql://ann@db").to_string(), "postgres://ann@db:5432/ann");
+        assert_eq!(url("postgres://").to_string(), "postgresql://postgres@127.0.0.1:5432/postgres");
+        assert_eq!(url("postgresql://ann@db").to_string(), "postgresql://ann@db:5432/ann");
         assert_eq!(url("mysql:///bank").to_string(), "mysql://root@127.0.0.1:3306/bank");
         assert_eq!(url("mysql://:@h:/bank").password.as_deref(), Some(""));
     }

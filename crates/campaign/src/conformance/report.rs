@@ -1,7 +1,7 @@
 //! What a server's levels prevent: for people a table per level and the interleavings, for programs JSON.
 //!
 //! ```text
-//!   PostgreSQL 15.20 on postgres://postgres@127.0.0.1:5432/postgres
+//!   PostgreSQL 15.20 on postgresql://postgres@127.0.0.1:5432/postgres
 //!
 //!   repeatable-read
 //!     P4        prevented: blocked, refused 40001   an update is lost

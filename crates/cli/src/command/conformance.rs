@@ -1,7 +1,7 @@
 //! `skew conformance`: what the levels of a server really prevent, case by case.
 //!
 //! ```text
-//!   skew conformance postgres://…                 a table per level
+//!   skew conformance postgresql://…                 a table per level
 //!   skew conformance --up mariadb                 on a throw-away server
 //!   skew conformance URL --case P4                the statements of one case, as two people would type them
 //! ```
@@ -23,7 +23,7 @@ use std::time::Duration;
     skew conformance mysql://root@127.0.0.1:3306/test --level repeatable-read --case P4\n\n\
     Exit codes: 0 every level is what its engine is known for, 1 one is not, 2 bad usage or no server, 3 inconclusive")]
 pub(crate) struct Arguments {
-    /// A server, postgres://user:password@host:port/database or mysql://…; a table is made there, and dropped afterwards
+    /// A server, postgresql://user:password@host:port/database or mysql://…; a table is made there, and dropped afterwards
     #[arg(value_name = "URL", required_unless_present = "up", conflicts_with = "up")]
     server: Option<String>,
     /// Start a throw-away server for this, as `skew up` does: postgres, mariadb, or galera with one node

@@ -3,13 +3,14 @@
 //! ```text
 //!   skew up postgres                 starts, prints its URL, stops with Ctrl-C
 //!   skew up galera --nodes 3         a line per node
-//!   skew up mariadb -- command       runs the command with DATABASE_URL, then stops
+//!   skew up mariadb -- command       runs the command, which finds the server in its environment, then stops
 //! ```
 
 use crate::clock;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
+use skew_campaign::command::name_database;
 use skew_campaign::family::{Family, FamilyEnd};
 use skew_workload::{Url, servers};
 use std::io::{IsTerminal, Write};
@@ -32,7 +33,7 @@ pub(crate) struct Arguments {
     /// How many nodes a cluster has
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=9))]
     nodes: u64,
-    /// A command to run meanwhile, which finds the server by DATABASE_URL; of a cluster, that is the first node
+    /// A command to run meanwhile, which finds the server by DATABASE_URL and, of PostgreSQL, by PGHOST and its like; of a cluster, that is the first node
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -85,7 +86,8 @@ impl Arguments {
     fn run_command(&self, url: &Url) -> Result<Exit, Complaint> {
         let program = self.command.first().map_or("", String::as_str);
         let mut command = Command::new(program);
-        command.args(&self.command[1..]).env("DATABASE_URL", url.to_string());
+        command.args(&self.command[1..]);
+        name_database(&mut command, url);
         let complain =
             |error| Complaint::new(program, format!("cannot be run: {error}"), "check the command behind --");
         let ended = Family::start(command, std::io::stdin().is_terminal(), clock::flags())

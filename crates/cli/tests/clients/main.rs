@@ -20,6 +20,7 @@
 //! | `explored` | an application with a race, run by run |
 //! | `foreseen` | an application with a race, run once and predicted from |
 //! | `logged` | an application on a server that logs, and what `analyze` makes of the log; the same served |
+//! | `racing` | applications with a race of their own, and without it |
 //! | `solved` | predictions beside those of z3 |
 //! | `postgres` | a real PostgreSQL that is thrown away |
 //! | `table` | who passed where |
@@ -29,6 +30,7 @@ mod foreseen;
 mod logged;
 mod postgres;
 mod program;
+mod racing;
 mod served;
 mod solved;
 mod table;

@@ -62,10 +62,15 @@ impl Postgres {
 
     /// Runs a program on a database of its own.
     pub(crate) fn run(&self, program: &Program, clients: &Path) -> Outcome {
+        self.run_with(program, clients, &[])
+    }
+
+    /// The same in this environment.
+    pub(crate) fn run_with(&self, program: &Program, clients: &Path, environment: &[(&str, &str)]) -> Outcome {
         let database = format!("program_{}", self.databases.fetch_add(1, Ordering::Relaxed));
         self.statement(&format!("CREATE DATABASE {database}"))?;
         let mut command = Command::new("timeout");
-        command.arg("600").args(program.words(clients));
+        command.arg("600").args(program.words(clients)).envs(environment.iter().copied());
         program.prepare(&mut command, clients);
         self.name_to(&mut command, &database);
         outcome(command)
@@ -74,6 +79,7 @@ impl Postgres {
     fn name_to(&self, command: &mut Command, database: &str) {
         let port = &self.port;
         command.env("PGHOST", "127.0.0.1").env("PGPORT", port).env("PGUSER", "postgres").env("PGDATABASE", database);
+        command.env("PGSSLMODE", "disable");
         command.env("DATABASE_URL", format!("postgresql://postgres@127.0.0.1:{port}/{database}"));
     }
 }

@@ -21,8 +21,8 @@ pub(crate) struct Program {
     pub(crate) name: &'static str,
     pub(crate) pace: Pace,
     /// The folder to stand in, below the folder of the programs.
-    folder: &'static str,
-    words: &'static [&'static str],
+    pub(crate) folder: &'static str,
+    pub(crate) words: &'static [&'static str],
 }
 
 const fn program(name: &'static str, words: &'static [&'static str]) -> Program {
@@ -58,7 +58,7 @@ impl Program {
     pub(crate) fn words(&self, clients: &Path) -> Vec<String> {
         let look_up = |word: &&str| match word.split_once('@') {
             Some(("", "python")) => clients.join("python/bin/python").to_string_lossy().into_owned(),
-            Some(("", rest)) => rest.replace("rust", &clients.join("rust/debug").to_string_lossy()),
+            Some(("", built)) => clients.join(built.replace("rust", "rust/debug")).to_string_lossy().into_owned(),
             _ => (*word).to_owned(),
         };
         self.words.iter().map(look_up).collect()

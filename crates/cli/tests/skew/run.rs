@@ -122,7 +122,10 @@ fn wrong_input_is_refused_with_what_to_do() {
     let cases: [(&[&str], &str); 8] = [
         (&["bank"], "use one of registers, lists, smallbank, "),
         (&["registers", "--db", "bank"], "`bank` is not the URL of a server"),
-        (&["registers", "--db", "postgres://127.0.0.1:1/x"], "postgres://postgres@127.0.0.1:1/x: cannot be reached: "),
+        (
+            &["registers", "--db", "postgres://127.0.0.1:1/x"],
+            "postgresql://postgres@127.0.0.1:1/x: cannot be reached: ",
+        ),
         (&["registers", "--db", "mysql://127.0.0.1:1/x"], "mysql://root@127.0.0.1:1/x: "),
         (&["registers", "--db", "postgres://h/x", "--db", "mysql://h/x"], "the servers of one run speak one dialect"),
         (&["smallbank", "--keys", "7"], "--keys 7 is for registers, not for smallbank"),

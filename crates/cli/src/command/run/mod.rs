@@ -46,7 +46,7 @@ const RETRIES: u32 = 10;
 #[command(
     after_help = "Examples (on a mock database that is as weak as causal allows; on a PostgreSQL; on three nodes; on three of its own):\n  \
     skew run smallbank --level causal --runs 20\n  \
-    skew run tpcc --db postgres://postgres@127.0.0.1:5432/postgres --level repeatable-read\n  \
+    skew run tpcc --db postgresql://postgres@127.0.0.1:5432/postgres --level repeatable-read\n  \
     skew run registers --db mysql://root@127.0.0.1:3306/test --db mysql://root@127.0.0.1:3307/test --record run.jsonl\n  \
     skew run registers --up galera --fault partition --check snapshot\n\n\
     Exit codes: 0 the server kept its promise and everything asked holds, 1 an assertion or a level fails,\n\
@@ -61,7 +61,7 @@ pub(crate) struct Arguments {
     /// Show the workloads and what each must keep
     #[arg(long)]
     list: bool,
-    /// A server, postgres://user:password@host:port/database or mysql://…; several are the nodes of a cluster, and sessions are spread
+    /// A server, postgresql://user:password@host:port/database or mysql://…; several are the nodes of a cluster, and sessions are spread
     /// over them [default: a mock database in this process]
     #[arg(long = "db", value_name = "URL")]
     servers: Vec<String>,
