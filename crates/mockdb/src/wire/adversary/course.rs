@@ -93,8 +93,9 @@ impl Course {
         let first = |(place, step): &&(usize, LoggedStep)| self.is_first(*place, step.transaction);
         let like = self.steps.iter().filter(first).filter(|(_, step)| self::shape(&step.asks) == shape);
         let rank = |(place, step): &&(usize, LoggedStep)| {
-            let is_later = step.after as usize > now;
-            (step.asks != asks, is_later, step.since.abs_diff(since), was != Some(&step.client), *place)
+            // In the log it came so much later, perhaps because its thread was slow.
+            let later = (step.after as usize).saturating_sub(now);
+            (step.asks != asks, later, step.since.abs_diff(since), was != Some(&step.client), *place)
         };
         if let Some(transaction) = like.min_by_key(rank).map(|(_, step)| step.transaction) {
             self.bound.insert(client, transaction);
