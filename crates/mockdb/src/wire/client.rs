@@ -9,7 +9,7 @@
 //! Between two statements nothing of the database is held, nor between two calls of one that takes long ([`super::desk`]). A statement that has to wait is put aside until its bell rings, the client
 //! goes away, somebody cancels it or its time is over; then it is run again from its beginning, which the store makes look like going on.
 
-use super::adversary::Visit;
+use super::adversary::{Visit, is_step};
 use super::desk::WireDesk;
 use super::extended::{Portal, PreparedStatement};
 use super::hall::{Hall, Member};
@@ -17,6 +17,7 @@ use super::line::{Gone, Line};
 use super::message::{self, Message, ValueFormat};
 use super::reply::Severity;
 use super::running::StopReason;
+use super::walk::{Isolation, Touch, question};
 use super::{settings, value};
 use crate::connection::{Connection, Desk, Status, error_of};
 use crate::shared::Bell;
@@ -114,6 +115,7 @@ impl WireClient {
             let name = hall.database.work().store.session_name(session).to_owned();
             gate.arrive(process, &name);
         }
+        hall.walking.iter().for_each(|walking| walking.hear(process));
         WireClient {
             hall,
             line,
@@ -141,6 +143,7 @@ impl WireClient {
                 Err(malformed) => return self.refuse(malformed.0).await,
             };
             self.visit.hear();
+            self.hall.walking.iter().for_each(|walking| walking.hear(self.process));
             match message::decode(bytes[0], &bytes[5..]) {
                 Ok(Message::Terminate) => return Ok(()),
                 // A length is right and the rest is not: what comes next can still be read.
@@ -310,6 +313,7 @@ impl WireClient {
     pub(crate) async fn run(&mut self, prepared: &Prepared, parameters: &[Datum]) -> Result<Answer, Trouble> {
         self.take_turn(prepared).await?;
         self.take_step(prepared, parameters).await?;
+        self.walk(prepared, parameters).await?;
         self.before = self.connection.status();
         let answer = self.until_answered(prepared, parameters).await;
         if let Some(level) = self.connection.take_overruled() {
@@ -393,6 +397,16 @@ impl WireClient {
         taken
     }
 
+    /// Waits until somebody else says that it is next, where somebody does.
+    async fn walk(&mut self, prepared: &Prepared, parameters: &[Datum]) -> Result<(), Trouble> {
+        let hall = Arc::clone(&self.hall);
+        let Some(walking) = hall.walking.as_ref().filter(|_| is_step(prepared, self.connection.status())) else {
+            return Ok(());
+        };
+        let question = question(prepared.statement().text(), &format!("{parameters:?}"));
+        self.unless_stopped(walking.ask(self.process, question)).await
+    }
+
     /// Waits for something, unless the client goes or is cancelled.
     async fn unless_stopped(&mut self, something: impl Future<Output = ()>) -> Result<(), Trouble> {
         let mut something = std::pin::pin!(something);
@@ -452,7 +466,7 @@ impl WireClient {
         waits: &Waits,
         attempt: &mut dyn FnMut(&mut Connection, &mut WireDesk<'_>) -> Result<T, Stop>,
     ) -> Attempted<T> {
-        let mut desk = WireDesk::new(&self.hall, &self.member, self.session, waits.deadline, false);
+        let mut desk = WireDesk::new(&self.hall, (self.process, &self.member), self.session, waits.deadline, false);
         let result = attempt(&mut self.connection, &mut desk);
         let unrecorded = result.is_ok() && desk.is_unrecorded();
         Attempted { result, stopped: desk.stopped(), wants_aside: desk.wants_aside(), unrecorded }
@@ -467,9 +481,9 @@ impl WireClient {
         let stand_in = self.connection.stand_in();
         let mut connection = std::mem::replace(&mut self.connection, stand_in);
         let (hall, member, session) = (Arc::clone(&self.hall), Arc::clone(&self.member), self.session);
-        let (deadline, working) = (waits.deadline, self.hall.running.step_aside());
+        let (process, deadline, working) = (self.process, waits.deadline, self.hall.running.step_aside());
         let mut work = tokio::task::spawn_blocking(move || {
-            let mut desk = WireDesk::new(&hall, &member, session, deadline, true);
+            let mut desk = WireDesk::new(&hall, (process, &member), session, deadline, true);
             let result = execute(&mut connection, &mut desk, &statement.0, &statement.1);
             let unrecorded = result.is_ok() && desk.is_unrecorded();
             let attempted = Attempted { result, stopped: desk.stopped(), wants_aside: false, unrecorded };
@@ -507,8 +521,10 @@ impl WireClient {
                 };
                 waits.wait = Some((awaited, patience));
                 self.visit.block();
+                self.hall.walking.iter().for_each(|walking| walking.block(self.process));
                 self.wait(waits).await?;
                 self.visit.go_on();
+                self.hall.walking.iter().for_each(|walking| walking.go_on(self.process));
                 self.wait_for_turn().await?;
                 Ok(None)
             }
@@ -566,6 +582,10 @@ impl WireClient {
     pub(crate) fn failed(&mut self, error: &SqlError, sql: &str) {
         self.hall.statements.failed(self.process, &error.message, sql);
         self.connection.fail(&mut self.hall.database.work());
+        if error.state == SqlState("40P01") {
+            // Who closes a cycle of waits is refused, and that is whoever comes last.
+            self.hall.walking.iter().for_each(|walking| walking.touch(self.process, Touch::Wait, Isolation::default()));
+        }
         if error.state == SqlState::FEATURE_NOT_SUPPORTED {
             self.hall.note_unsupported(&error.message);
             self.hall.gate.iter().for_each(|gate| gate.refuse(self.process, &error.message));
@@ -596,6 +616,7 @@ impl WireClient {
             gate.rest(&self.hall, self.process, status != Status::Idle);
         }
         self.visit.rest(status);
+        self.hall.walking.iter().for_each(|walking| walking.rest(self.process, status != Status::Idle));
         self.line.replies.ready(status);
     }
 
@@ -627,6 +648,7 @@ impl Drop for WireClient {
         if let Some(gate) = &self.hall.gate {
             gate.leave(&self.hall, self.process);
         }
+        self.hall.walking.iter().for_each(|walking| walking.leave(self.process));
         tracing::debug!(client = self.process, "disconnected");
     }
 }

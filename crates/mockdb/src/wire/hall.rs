@@ -5,6 +5,7 @@ use super::gate::Gate;
 use super::running::Running;
 use super::schedule::Turnstile;
 use super::statements::StatementLog;
+use super::walk::Walking;
 use super::{Schedule, WireSettings};
 use crate::chance::{Chance, Stream};
 use crate::database::Database;
@@ -75,6 +76,8 @@ pub(crate) struct Hall {
     pub(crate) gate: Option<Gate>,
     /// Who holds requests back, or counts, where the database is a server.
     pub(crate) adversary: Option<Arc<Adversary>>,
+    /// Who says whose request is next, where somebody does.
+    pub(crate) walking: Option<Walking>,
     /// The statements that run.
     pub(crate) running: Arc<Running>,
     /// Whoever changes the schema has this.
@@ -96,7 +99,7 @@ impl Hall {
     pub(crate) fn new(mut database: Database, settings: WireSettings) -> Hall {
         let turnstile = match &settings.schedule {
             Schedule::Interleaved | Schedule::Adversary(_) => None,
-            Schedule::Repeated { .. } | Schedule::Steered { .. } => None,
+            Schedule::Repeated { .. } | Schedule::Walked(_) | Schedule::Steered { .. } => None,
             Schedule::Serial { patience } => Some(Turnstile::new(*patience)),
             Schedule::Prescribed { patience, turns, wait } => Some(Turnstile::prescribed(*patience, turns, *wait)),
         };
@@ -107,6 +110,10 @@ impl Hall {
         let (seed, is_server) = (database.store.options().seed, database.store.engine().is_some());
         let records = database.store.chronicle_mut().wants_choices();
         let adversary = is_server.then(|| Arc::new(Adversary::new(seed, &settings.schedule, records)));
+        let walking = match &settings.schedule {
+            Schedule::Walked(settings) => Walking::begin(settings),
+            _ => None,
+        };
         let running = Arc::new(Running::default());
         let asked = Arc::clone(&running);
         database.store.set_brake(Box::new(move || asked.is_closing()));
@@ -118,6 +125,7 @@ impl Hall {
             turnstile,
             gate,
             adversary,
+            walking,
             running,
             defining: Mutex::default(),
             members: Mutex::default(),

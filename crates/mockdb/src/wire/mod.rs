@@ -11,6 +11,7 @@
 //!                                     ├── schedule   whose turn it is; order: where that is prescribed
 //!                                     ├── gate       where somebody else decides that; attendance: who takes part
 //!                                     ├── adversary  whose request is held back, on a server at an engine's levels
+//!                                     ├── walk       where somebody else says whose request is next
 //!                                     ├── desk       where a statement works: short ones at once, long ones aside
 //!                                     └── running    the statements that run, and whether they should stop
 //! ```
@@ -43,10 +44,12 @@ mod settings;
 mod startup;
 mod statements;
 mod value;
+mod walk;
 
 pub use adversary::{AdversarySettings, Contention, HeldRequests, Learned, Overlap, Strategy};
 pub use attendance::{Attendance, Roll};
 pub use order::PrescribedTurn;
+pub use walk::{Guide, Touched, WalkSettings};
 
 use crate::chronicle::Counts;
 use crate::database::Database;
@@ -89,6 +92,8 @@ pub enum Schedule {
         /// How long nobody may say anything while others wait for whoever is next.
         wait: Duration,
     },
+    /// One step is taken at a time, and somebody says whose, on a server at an engine's levels.
+    Walked(WalkSettings),
     /// Whole transactions run one at a time.
     Serial {
         /// How long a client may be silent inside a transaction before the next goes on.

@@ -318,7 +318,7 @@ impl Game {
     fn is_step(&mut self, prepared: &Prepared, status: Status) -> bool {
         let text = prepared.statement().text();
         if !prepared.uses_storage() {
-            return status != Status::Idle && ends_transaction(text);
+            return ends_open_transaction(prepared, status);
         }
         let hash = hash(text);
         if let Some(known) = self.touching.get(&hash) {
@@ -340,6 +340,18 @@ fn text_of(prepared: &Prepared, parameters: &[Datum]) -> String {
         None => text.to_owned(),
         Some(values) => format!("{text} -- {values}"),
     }
+}
+
+/// Whether a statement is a step: it touches rows, or ends a transaction.
+pub(crate) fn is_step(prepared: &Prepared, status: Status) -> bool {
+    match prepared.uses_storage() {
+        true => touches_rows(prepared, prepared.statement().text()),
+        false => ends_open_transaction(prepared, status),
+    }
+}
+
+fn ends_open_transaction(prepared: &Prepared, status: Status) -> bool {
+    status != Status::Idle && ends_transaction(prepared.statement().text())
 }
 
 fn hash(text: &str) -> u64 {
