@@ -19,7 +19,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 /// The page of the book that helps where nothing could race.
-const PAGE: &str = "see \"Writing a test that can race\" in the book (docs/src/racing.md)";
+pub(crate) const PAGE: &str = "see \"Writing a test that can race\" in the book (docs/src/racing.md)";
 /// So many kinds of what was refused are listed.
 const MOST_LISTED: usize = 10;
 

@@ -14,6 +14,7 @@ mod diagnosis;
 mod listened;
 mod tally;
 
+pub(crate) use diagnosis::PAGE;
 pub use diagnosis::{Diagnosis, tell_contention};
 pub use listened::{ListenedRun, listen_to};
 pub use tally::{ServeReport, ServeTally};

@@ -36,6 +36,7 @@ pub struct Interleavings {
     redundant: u64,
     diverged: u64,
     late: u64,
+    unsteady: u64,
 }
 
 impl Interleavings {
@@ -75,11 +76,13 @@ impl Interleavings {
             self.give_up(decisions.len(), &missing);
             return;
         }
-        let mut decisions = decisions.into_iter();
+        let (mut decisions, mut unsteady) = (decisions.into_iter(), false);
         for (before, now) in self.stack.iter_mut().zip(decisions.by_ref().take(known)) {
             self.late += u64::from(!now.candidates.is_subset(&before.candidates));
+            unsteady |= now.touched != before.touched;
             before.candidates.extend(now.candidates);
         }
+        self.unsteady += u64::from(unsteady);
         // Where it branched off, what is new takes the place of what was done there before.
         if let Some(before) = self.stack.pop()
             && let Some(mut now) = decisions.next()
@@ -109,6 +112,11 @@ impl Interleavings {
     /// How many runs could not be as prescribed: not all may have been seen.
     pub fn diverged(&self) -> u64 {
         self.diverged
+    }
+
+    /// In how many runs a step touched something else than in another run that was the same so far: it is another client's, perhaps.
+    pub fn unsteady(&self) -> u64 {
+        self.unsteady
     }
 
     /// How often a step came late in an earlier run: it is taken into account.

@@ -24,16 +24,29 @@ pub struct Route {
     redundant_from: Option<usize>,
     /// Where the run could not be as prescribed, and the step that was missing.
     diverged: Option<(usize, String)>,
+    /// Whether everybody else is waited for before each step, also where it is known which one is next.
+    unhurried: bool,
 }
 
 impl Route {
     pub(crate) fn new(prescribed: Vec<String>, asleep: BTreeMap<String, Footprint>) -> Route {
-        Route { prescribed, asleep, decisions: Vec::new(), redundant_from: None, diverged: None }
+        Route { prescribed, asleep, decisions: Vec::new(), redundant_from: None, diverged: None, unhurried: false }
     }
 
     /// A run that was written down, to be made again.
     pub fn again(steps: Vec<String>) -> Route {
         Route::new(steps, BTreeMap::new())
+    }
+
+    /// The same with all the time that others may need to come.
+    pub fn unhurried(steps: Vec<String>) -> Route {
+        Route { unhurried: true, ..Route::again(steps) }
+    }
+
+    /// Whether there were steps to choose from that another run of the same steps did not have.
+    pub fn has_more_candidates(&self, other: &Route) -> bool {
+        let mut both = self.decisions.iter().zip(&other.decisions);
+        both.any(|(own, other)| !own.candidates.is_subset(&other.candidates))
     }
 
     /// The step to take next, of those that could be taken; nothing where there is none.
@@ -63,7 +76,8 @@ impl Route {
 
     /// Whether a step is the next one of those that are prescribed, so that nobody need be waited for.
     pub fn awaits(&self, step: &str) -> bool {
-        self.diverged.is_none() && self.prescribed.get(self.decisions.len()).is_some_and(|wanted| wanted == step)
+        let is_in_order = self.diverged.is_none() && !self.unhurried;
+        is_in_order && self.prescribed.get(self.decisions.len()).is_some_and(|wanted| wanted == step)
     }
 
     /// What the step that was chosen last has touched, once it and all that it let go on are at rest.

@@ -17,6 +17,7 @@ use super::message::{self, Malformed, Message, Startup};
 use super::reply::Severity;
 use super::scram::{Exchange, MECHANISM};
 use super::settings;
+use super::walk::Walking;
 use crate::connection::Connection;
 use crate::parameter::cut;
 use skew_value::{SqlError, SqlState};
@@ -37,6 +38,7 @@ pub(crate) async fn receive(hall: Arc<Hall>, stream: TcpStream, inside: Handle) 
     let _ = stream.set_nodelay(true);
     let mut line = Line::new(stream);
     let visit = Visit::begin(hall.adversary.as_ref());
+    hall.walking.iter().for_each(Walking::stir);
     let Ok(Some((minor, parameters))) = first_message(&hall, &mut line).await else { return };
     if let Ok(line) = line.park() {
         inside.spawn(serve(hall, line, visit, (minor, parameters)));

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! One step is taken at a time, and before the next one everybody has had the time to ask for theirs: until no byte has come from anybody for a
-//! while, unless all who are connected are held or wait for a lock. The [`Guide`] then chooses among the steps that are asked for, which it knows by
+//! while (half of it, where all who are connected are held or wait for a lock). The [`Guide`] then chooses among the steps that are asked for, which it knows by
 //! names that are the same in other runs ([`labels`]), and is told what each step touched ([`touches`]), with whatever it let go on.
 //!
 //! This page knows no clock and no socket: it is told what happens and when.
@@ -24,6 +24,9 @@ pub(crate) use walking::{Isolation, Touch, Walking};
 use labels::{Labels, TransactionLabel};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+
+/// Of the patience so much is for those who are not connected yet, where nobody else could come.
+const NEWCOMERS: u32 = 2;
 
 /// Who says which step is next.
 pub trait Guide: Send {
@@ -81,7 +84,12 @@ impl Walk {
         self.walkers.entry(client).or_insert_with(new).state = state;
     }
 
-    /// A client is about to be connected, or says something.
+    /// Somebody begins to connect.
+    pub(crate) fn stir(&mut self, now: Duration) {
+        self.stirred = now;
+    }
+
+    /// A client is connected, or says something.
     pub(crate) fn hear(&mut self, client: i32, now: Duration) {
         self.stirred = now;
         self.walkers.entry(client).or_insert_with(|| Walker { state: State::Free, transaction: None });
@@ -150,7 +158,9 @@ impl Walk {
         if let Some(touched) = self.stepping.take() {
             self.guide.took(touched);
         }
-        let is_quiet = now.saturating_sub(self.stirred) >= self.patience || !self.could_come();
+        // Somebody who is not connected yet may still come.
+        let patience = if self.could_come() { self.patience } else { self.patience / NEWCOMERS };
+        let is_quiet = now.saturating_sub(self.stirred) >= patience;
         self.name_askers(is_quiet);
         let held = || {
             self.walkers.iter().filter_map(|(client, walker)| match &walker.state {

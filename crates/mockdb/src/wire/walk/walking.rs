@@ -69,6 +69,11 @@ impl Walking {
         }
     }
 
+    /// Somebody begins to connect.
+    pub(crate) fn stir(&self) {
+        self.happens(|game, now| game.walk.stir(now));
+    }
+
     /// A client comes, or says something.
     pub(crate) fn hear(&self, client: i32) {
         self.happens(|game, now| game.walk.hear(client, now));
