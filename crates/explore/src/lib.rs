@@ -27,6 +27,7 @@
 //! | `orders` | the baseline and the oracle |
 //! | `program`, `value`, `check` | programs in Rust |
 //! | `sql` | programs in SQL |
+//! | `interleavings` | orders of steps of something that runs only as a whole, and may be asked again |
 //! | `follower` | a run that is made again elsewhere |
 //! | `remote` | programs that run only as a whole, run by run |
 //!
@@ -40,6 +41,7 @@ mod explorable;
 mod final_state;
 mod follower;
 mod forced;
+mod interleavings;
 mod keys;
 mod lineup;
 mod log;
@@ -68,6 +70,7 @@ pub use error::ExploreError;
 pub use explorable::{Explorable, TransactionEnd};
 pub use final_state::{FinalState, MOST_FINAL_STATES};
 pub use follower::{Difference, Follower};
+pub use interleavings::{Footprint, Interleavings, Route};
 pub use orders::{Baseline, every_run};
 pub use outline::{Options, Place};
 pub use playing::{Movable, Playing, StepChooser};

@@ -19,6 +19,8 @@ pub enum Stream {
     Delays = 5,
     /// Whose turn it is.
     Turns = 7,
+    /// Whose request is held back.
+    Adversary = 9,
 }
 
 /// A seeded stream.

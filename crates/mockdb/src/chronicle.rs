@@ -7,7 +7,7 @@
 //! How a line is written is the recorder's business ([`crate::record`]).
 
 use crate::keys::KeyTable;
-use crate::log::{self, Choice};
+use crate::log::{self, Choice, LoggedStep};
 use crate::options::Options;
 use crate::record::{self, EndClock, Record, StoreRecorder, TransactionEnding};
 use crate::transaction::OpenTransaction;
@@ -133,6 +133,11 @@ impl Chronicle {
     /// Whether choices are written down.
     pub(crate) fn wants_choices(&self) -> bool {
         self.recorder.wants_choices()
+    }
+
+    /// Somebody decided about the order.
+    pub(crate) fn step(&mut self, step: &LoggedStep) {
+        self.recorder.choice(&log::step(step));
     }
 
     /// A choice was made in a session.

@@ -76,7 +76,7 @@ pub use chronicle::Counts;
 pub use connection::{Connection, Status};
 pub use database::{Database, Overruled};
 pub use kv::{Kv, KvError, KvSession, KvTransaction, KvValue};
-pub use log::{Choice, ChoiceLog};
+pub use log::{Choice, ChoiceLog, LoggedStep};
 pub use options::Options;
 pub use record::Record;
 pub use skew_check::Updates;

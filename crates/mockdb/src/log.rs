@@ -10,6 +10,12 @@
 //! A writer is named by its place in its session, not by its id in the history: ids are given in the order in which transactions of all
 //! sessions begin, which a replay may not repeat.
 //!
+//! On a server at an engine's levels nothing is chosen but the order: each statement that touches rows, and each end of a transaction, is a line,
+//!
+//! ```text
+//!   {"client":2,"transaction":5,"since":4,"after":9,"asks":"UPDATE t SET n = 1","by":"time"}      "by" where a clock had a say: another run may decide otherwise
+//! ```
+//!
 //! The seed is there for what is not a choice of the store, such as SQL's `random()`; the clock, in microseconds since 1970, for `now()`.
 
 use serde_json::Value;
@@ -33,6 +39,23 @@ pub enum Choice {
     },
 }
 
+/// A step of a run in which somebody decided about the order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LoggedStep {
+    /// The number of the client.
+    pub client: u32,
+    /// The number of its transaction, of all in the run.
+    pub transaction: u32,
+    /// How many steps had been taken when its client connected, or ended its transaction before.
+    pub since: u32,
+    /// How many steps had been taken when it was asked for.
+    pub after: u32,
+    /// The statement with its parameters.
+    pub asks: String,
+    /// Whether a clock had a say.
+    pub by_time: bool,
+}
+
 /// The choices of a run, in the order in which they were made.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct ChoiceLog {
@@ -42,6 +65,8 @@ pub struct ChoiceLog {
     pub clock: Option<i64>,
     /// Sessions and their choices.
     pub choices: Vec<(String, Choice)>,
+    /// Who took which step, in their order.
+    pub steps: Vec<LoggedStep>,
 }
 
 /// A line that is no part of a log.
@@ -90,6 +115,22 @@ pub(crate) fn line(session: &str, choice: &Choice) -> String {
     }
 }
 
+/// A line of the order.
+pub(crate) fn step(step: &LoggedStep) -> String {
+    let LoggedStep { client, transaction, since, after, asks, by_time } = step;
+    let by = if *by_time { ",\"by\":\"time\"" } else { "" };
+    let asks = quoted(asks);
+    let who = format!("\"client\":{client},\"transaction\":{transaction},\"since\":{since},\"after\":{after}");
+    format!("{{{who},\"asks\":{asks}{by}}}\n")
+}
+
+fn parse_step(value: &Value, asks: &str) -> Option<LoggedStep> {
+    let number = |name: &str| value[name].as_u64().and_then(|number| u32::try_from(number).ok());
+    let (client, transaction) = (number("client")?, number("transaction")?);
+    let (since, after) = (number("since")?, number("after")?);
+    Some(LoggedStep { client, transaction, since, after, asks: asks.to_owned(), by_time: value["by"] == "time" })
+}
+
 impl ChoiceLog {
     /// Reads a log.
     pub fn parse(text: &str) -> Result<ChoiceLog, LogError> {
@@ -103,6 +144,11 @@ impl ChoiceLog {
                 }
                 log.seed = value["seed"].as_u64().ok_or_else(|| wrong("no seed"))?;
                 log.clock = value["clock"].as_i64();
+                continue;
+            }
+            if let Some(asks) = value["asks"].as_str() {
+                log.steps
+                    .push(parse_step(&value, asks).ok_or_else(|| wrong("no client, transaction, since or after"))?);
                 continue;
             }
             let session = value["session"].as_str().ok_or_else(|| wrong("no session"))?;
@@ -129,6 +175,23 @@ mod tests {
         let log = ChoiceLog::parse(&text).unwrap();
         assert_eq!((log.seed, log.clock), (7, Some(5_000_000)));
         assert_eq!(log.choices.into_iter().map(|choice| choice.1).collect::<Vec<_>>(), choices);
+    }
+
+    #[test]
+    fn steps_read_back_as_they_were_written() {
+        let step = |client, by_time| LoggedStep {
+            client,
+            transaction: 9,
+            since: 2,
+            after: 3,
+            asks: "SELECT '\"'".to_owned(),
+            by_time,
+        };
+        let steps = [step(1, false), step(2, true)];
+        let text = steps.iter().fold(header(7, 0), |text, one| text + &super::step(one));
+        assert_eq!(ChoiceLog::parse(&text).unwrap().steps, steps);
+        let error = ChoiceLog::parse("{\"choices\":1,\"seed\":1}\n{\"asks\":\"x\"}").unwrap_err().to_string();
+        assert!(error.starts_with("line 2: no client"), "{error}");
     }
 
     #[test]

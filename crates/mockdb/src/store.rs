@@ -128,6 +128,11 @@ impl Store {
         self.chronicle.failure()
     }
 
+    /// What is told of a run.
+    pub(crate) fn chronicle_mut(&mut self) -> &mut Chronicle {
+        &mut self.chronicle
+    }
+
     /// How often a replay asked for something that its log does not have.
     pub fn divergences(&self) -> usize {
         self.choosers.divergences()

@@ -20,7 +20,7 @@
 //! | `typing` | at levels of engines: the same as people type it, and on real servers |
 //! | `again`, `wire`, `client` | one run once more, by the explorer or over PostgreSQL's protocol |
 //! | `steered` | databases that follow a run |
-//! | `application` | commands |
+//! | `application`, `walked` | commands at the papers' levels, read by read; on a server, request by request |
 //! | `tell` | the report |
 
 mod again;
@@ -35,6 +35,7 @@ mod tally;
 mod tell;
 mod typing;
 mod unfinished;
+pub mod walked;
 mod wire;
 mod workers;
 

@@ -107,7 +107,7 @@ pub(crate) fn replay_among(
 fn patience(settings: &ServeSettings) -> Duration {
     match settings.wire.schedule {
         Schedule::Serial { patience } | Schedule::Prescribed { patience, .. } => patience,
-        Schedule::Interleaved | Schedule::Steered { .. } => PATIENCE,
+        _ => PATIENCE,
     }
 }
 

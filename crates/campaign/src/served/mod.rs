@@ -10,9 +10,12 @@
 //! are given up and do not count.
 
 pub mod database;
+mod diagnosis;
 mod listened;
 mod tally;
 
+pub(crate) use diagnosis::PAGE;
+pub use diagnosis::{Diagnosis, tell_contention};
 pub use listened::{ListenedRun, listen_to};
 pub use tally::{ServeReport, ServeTally};
 
@@ -23,11 +26,12 @@ use crate::seeds::{RunProgress, Wanted, run_all};
 use crate::{Complaint, StopFlags};
 use database::{DatabaseSettings, listen};
 use skew_history::IsolationLevel;
-use skew_mockdb::wire::{RunningServer, WireSettings, WireSummary};
+use skew_mockdb::wire::{Learned, RunningServer, Schedule, WireSettings, WireSummary};
 use skew_mockdb::{Campaign, Overruled, Record, Tape};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::rc::Rc;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// What is run, how often, and on what.
@@ -86,6 +90,8 @@ struct ServeCampaign<'a> {
     novelty: Campaign,
     /// Levels that clients did not get are told of once, not in every run.
     overruled: Overruled,
+    /// What the last run has shown of how long runs are and how long clients think.
+    learned: Mutex<Learned>,
 }
 
 /// Runs the command until all is done, something cannot go on, or somebody presses Ctrl-C. What was found before that was found all the
@@ -97,7 +103,7 @@ pub fn serve(
     progress: &mut dyn FnMut(RunProgress),
 ) -> (ServeTally, Result<(), Complaint>) {
     let (novelty, overruled) = (Campaign::default(), Overruled::default());
-    let campaign = ServeCampaign { settings, archive, stop, novelty, overruled };
+    let campaign = ServeCampaign { settings, archive, stop, novelty, overruled, learned: Mutex::default() };
     let (mut tally, looked) = campaign.run_all(progress);
     tally.stop_recording(archive.failure().filter(|_| looked.is_ok()));
     (tally, looked)
@@ -160,6 +166,9 @@ impl ServeCampaign<'_> {
         let is_over = || is_given_up() || files.ends_run();
         let EndedRun { ended, output, summary } =
             run_on(server, self.settings, self.stop, keeps_output, started, is_over)?;
+        if let Some(contention) = &summary.contention {
+            *self.learned.lock().unwrap_or_else(PoisonError::into_inner) = contention.learned;
+        }
         let mut ran = ServedRun { seed, ended, output, summary, history: history.text(), has_log: false };
         ran.has_log = keeps_choices && files.failure().is_none();
         if let Some(failure) = files.failure().filter(|_| files.ends_run()) {
@@ -173,7 +182,11 @@ impl ServeCampaign<'_> {
     fn server(&self, seed: u64, record: Record) -> Result<RunningServer, Complaint> {
         let mut database = self.settings.database.fresh(seed, &self.novelty, record)?;
         database.overruled = self.overruled.clone();
-        listen(database, self.settings.wire.clone())
+        let mut wire = self.settings.wire.clone();
+        if let Schedule::Adversary(adversary) = &mut wire.schedule {
+            adversary.learned = *self.learned.lock().unwrap_or_else(PoisonError::into_inner);
+        }
+        listen(database, wire)
     }
 }
 

@@ -9,14 +9,17 @@
 //!     41 runs are not serializable: lost update (39), write skew (2)
 //! ```
 
-use super::{JudgedRun, ServeSettings};
+use super::{Diagnosis, JudgedRun, ServeSettings};
 use crate::Conclusion;
 use crate::anomalies::counted;
 use crate::command::CommandEnd;
 use crate::recording::RecordingFailure;
 use crate::tally::RunTally;
+use serde_json::{Value, json};
 use skew_check::Counterexample;
-use skew_history::IsolationLevel;
+use skew_history::{EventId, IsolationLevel};
+use skew_mockdb::wire::Schedule;
+use skew_view::report::found_json;
 use skew_view::{Palette, Picture, human, words};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -32,6 +35,8 @@ struct FailedRun {
     behind: String,
     /// What the run violates, if anything.
     found: Option<Counterexample>,
+    /// What it asked for that is not supported.
+    refused: Vec<String>,
 }
 
 /// All runs together.
@@ -41,6 +46,9 @@ pub struct ServeTally {
     divergences: usize,
     passed: u64,
     recording_failure: Option<String>,
+    diagnosis: Diagnosis,
+    /// In how many runs that passed an anomaly was seen, by what it is.
+    harmless: BTreeMap<String, u64>,
     /// Runs of which there is a file with all choices.
     logged: BTreeSet<u64>,
     /// Somebody pressed Ctrl-C.
@@ -55,6 +63,8 @@ impl ServeTally {
             divergences: 0,
             passed: 0,
             recording_failure: None,
+            diagnosis: Diagnosis::default(),
+            harmless: BTreeMap::new(),
             logged: BTreeSet::new(),
             interrupted: false,
         }
@@ -66,6 +76,11 @@ impl ServeTally {
         self.sum.judge(ran.seed, &judged);
         self.divergences += ran.summary.divergences;
         self.passed += ran.summary.passed;
+        let passed = ran.ended == CommandEnd::Well;
+        self.diagnosis.count(&ran.summary, passed);
+        if let Some(found) = judged.found().filter(|_| passed) {
+            *self.harmless.entry(signature(found)).or_default() += 1;
+        }
         if let Some(failure) = ran.summary.recording_failure {
             self.recording_failure.get_or_insert(failure);
         }
@@ -79,7 +94,8 @@ impl ServeTally {
                 (None, Some(behind)) => (behind.in_words(against), behind.found()),
                 (None, None) => (format!("the run is {against}"), None),
             };
-            self.failures.insert(ran.seed, FailedRun { how, output: ran.output, behind, found });
+            let refused = ran.summary.unsupported.into_keys().collect();
+            self.failures.insert(ran.seed, FailedRun { how, output: ran.output, behind, found, refused });
         }
     }
 
@@ -108,22 +124,35 @@ impl ServeTally {
     /// What all this says.
     pub fn conclusion(&self, against_was_asked: bool) -> Conclusion {
         let violates = against_was_asked && !self.sum.anomalies().is_empty();
-        let found = !self.failures.is_empty() || violates || !self.sum.broken().is_empty();
-        let open = against_was_asked && self.sum.anomalies().undecided > 0;
+        let is_failure = |failure: &FailedRun| !self.diagnosis.explains(&failure.refused);
+        let found = self.failures.values().any(is_failure) || violates || !self.sum.broken().is_empty();
+        let undecided = against_was_asked && self.sum.anomalies().undecided > 0;
+        let open = undecided || !self.failures.is_empty() || self.diagnosis.nothing_could_race();
         if self.interrupted { Conclusion::Inconclusive } else { Conclusion::judged(found, open) }
     }
 
     /// The counterexample that is shown: of a mistake of ours, else of the first failed run, else the first that there is.
     fn shown(&self) -> Option<&Counterexample> {
         let broken = self.sum.broken().values().next();
-        let failed = self.failures.values().find_map(|failure| failure.found.as_ref());
-        broken.or(failed).or_else(|| self.sum.shown())
+        let failed = || self.failures.values().filter_map(|failure| failure.found.as_ref());
+        // What runs show that passed is no reason to fail: another one is, if there is one.
+        let telling = failed().find(|found| !self.harmless.contains_key(&signature(found)));
+        broken.or(telling).or_else(|| failed().next()).or_else(|| self.sum.shown())
     }
 
     fn first_of_interest(&self) -> Option<u64> {
         let failed = self.failures.keys().next().copied();
         failed.or_else(|| self.sum.anomalies().first().map(|anomaly| anomaly.seed))
     }
+}
+
+/// What an anomaly is, in words that are the same in all runs: its name, and the keys and statements of its events.
+fn signature(found: &Counterexample) -> String {
+    let history = &found.history;
+    let keys: BTreeSet<String> = (0..history.event_count() as u32)
+        .map(|number| history.key_name(history.event(EventId(number)).key).to_string())
+        .collect();
+    format!("{} {keys:?}", found.kind.name())
 }
 
 /// Everything that a report tells of.
@@ -139,6 +168,46 @@ pub struct ServeReport<'a> {
 }
 
 impl ServeReport<'_> {
+    /// The report for programs.
+    pub fn json(&self) -> String {
+        let (settings, tally) = (self.settings, self.tally);
+        let anomalies: Vec<Value> = tally
+            .sum
+            .anomalies()
+            .iter()
+            .map(|(kind, seen)| json!({"anomaly": kind.name(), "runs": seen.runs, "seed": seen.seed}))
+            .collect();
+        let failures: Vec<Value> =
+            tally.failures.iter().map(|(seed, failure)| self.failure_json(*seed, failure)).collect();
+        let mut result = json!({
+            "skew": 1,
+            "command": settings.command,
+            "level": settings.database.level.map(IsolationLevel::short),
+            "seed": settings.seed,
+            "runs": tally.sum.runs(),
+            "failed": tally.failures.len(),
+            "nothing_could_race": tally.diagnosis.nothing_could_race(),
+            "anomalies": anomalies,
+            "failures": failures,
+            "interrupted": tally.interrupted,
+        });
+        if let (Some(result), Value::Object(more)) = (result.as_object_mut(), tally.diagnosis.json()) {
+            result.extend(more);
+        }
+        result.to_string()
+    }
+
+    fn failure_json(&self, seed: u64, failure: &FailedRun) -> Value {
+        let found = failure.found.as_ref();
+        json!({
+            "seed": seed, "how": failure.how, "behind": failure.behind, "unsupported": failure.refused,
+            "explained_by_unsupported": self.tally.diagnosis.explains(&failure.refused),
+            "in_passing_runs": found.and_then(|found| self.tally.harmless.get(&signature(found))).copied().unwrap_or(0),
+            "found": found.map(|found| found_json(Picture::from(found))),
+            "replay": self.replay(seed),
+        })
+    }
+
     /// The report for people.
     pub fn human(&self, palette: Palette) -> String {
         let Palette { heading, end, .. } = palette;
@@ -148,6 +217,7 @@ impl ServeReport<'_> {
         let mut text = format!("{heading}{name}{end}: {runs} at {level} from seed {}\n", self.settings.seed);
         self.tell_failures(palette, &mut text);
         tally.sum.anomalies().tell(tally.sum.runs(), &mut text);
+        tally.diagnosis.tell(&mut text);
         self.tell_mistakes(palette, &mut text);
         if let Some((seed, failure)) = tally.failures.first_key_value()
             && let Some(output) = failure.output.as_deref().filter(|output| !output.trim().is_empty())
@@ -159,9 +229,20 @@ impl ServeReport<'_> {
         }
         if let Some(found) = tally.shown() {
             let _ = write!(text, "\n{}", human::counterexample(Picture::from(found), palette));
+            if let Some(passing) = tally.harmless.get(&signature(found)).filter(|_| !tally.failures.is_empty()) {
+                let runs = counted(*passing, "run");
+                let _ = writeln!(text, "the same is in {runs} that passed: it need not be why the command failed");
+            }
         }
         if let Some(seed) = tally.first_of_interest().filter(|_| !self.is_replay) {
             let _ = writeln!(text, "\n{}", self.replay(seed));
+            let holds = matches!(self.settings.wire.schedule, Schedule::Adversary(_));
+            if holds && !tally.logged.contains(&seed) {
+                let _ = writeln!(
+                    text,
+                    "which draws the same; with --record DIR a run repeats by the order of its statements"
+                );
+            }
             if self.settings.wire.password.is_some() {
                 let _ = writeln!(text, "with the password in the variable SKEW_PASSWORD");
             }
@@ -176,13 +257,20 @@ impl ServeReport<'_> {
             let every = if runs == 1 { "" } else { " in every run" };
             let _ = match runs {
                 0 => writeln!(text, "  no run came to its end"),
+                _ if self.tally.diagnosis.nothing_could_race() => {
+                    writeln!(text, "  inconclusive: the command went well{every}, where nothing could go wrong")
+                }
                 _ => writeln!(text, "  {good}passes{end}{every}"),
             };
             return;
         }
         let _ = writeln!(text, "  {bad}fails{end}  in {}", counted(failures.len() as u64, "run"));
         for (seed, failure) in failures.iter().take(MOST_LISTED) {
-            let _ = writeln!(text, "    seed {seed}: {}; {}", failure.how, failure.behind);
+            let refused = match self.tally.diagnosis.explains(&failure.refused) {
+                true => "; inconclusive: it was refused what is not supported, and runs that pass were not",
+                false => "",
+            };
+            let _ = writeln!(text, "    seed {seed}: {}; {}{refused}", failure.how, failure.behind);
         }
         if failures.len() > MOST_LISTED {
             let _ = writeln!(text, "    … and {} more", failures.len() - MOST_LISTED);

@@ -118,6 +118,14 @@ impl ServerEngine {
         id
     }
 
+    /// Whether the transaction of a session goes on seeing what its first statement sees, and whether it is serializable.
+    pub(crate) fn isolation(&self, session: SessionId) -> (bool, bool) {
+        let level = self.open.get(&session).map(|transaction| transaction.level);
+        let is = |wanted| level == Some(wanted);
+        let is_serializable = is(EngineLevel::PostgresSerializable);
+        (is_serializable || is(EngineLevel::PostgresRepeatableRead), is_serializable)
+    }
+
     /// A statement of this kind begins, which leaves rows that are there as they are or does not.
     pub(crate) fn begin_statement(&mut self, session: SessionId, kind: StatementKind, ignores: bool) {
         if let Some(transaction) = self.open.get_mut(&session) {

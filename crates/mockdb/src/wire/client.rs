@@ -9,6 +9,7 @@
 //! Between two statements nothing of the database is held, nor between two calls of one that takes long ([`super::desk`]). A statement that has to wait is put aside until its bell rings, the client
 //! goes away, somebody cancels it or its time is over; then it is run again from its beginning, which the store makes look like going on.
 
+use super::adversary::{Visit, is_step};
 use super::desk::WireDesk;
 use super::extended::{Portal, PreparedStatement};
 use super::hall::{Hall, Member};
@@ -16,23 +17,31 @@ use super::line::{Gone, Line};
 use super::message::{self, Message, ValueFormat};
 use super::reply::Severity;
 use super::running::StopReason;
+use super::walk::{Isolation, Touch, question};
 use super::{settings, value};
 use crate::connection::{Connection, Desk, Status, error_of};
 use crate::shared::Bell;
 use crate::waits::Awaited;
+use rustc_hash::FxHasher;
 use skew_history::SessionId;
 use skew_sql::{Interrupt, Stop};
 use skew_sql::{session::Answer, session::Prepared, session::Rows};
 use skew_value::{Datum, SqlError, SqlState};
 use std::collections::BTreeMap;
+use std::hash::Hash;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// So many rows of an answer are looked at to tell whether it is the same again.
+const MOST_MARKED: usize = 20;
 
 /// A client.
 pub(crate) struct WireClient {
     pub(crate) hall: Arc<Hall>,
     pub(crate) line: Line,
     pub(crate) process: i32,
+    /// What the adversary knows of it.
+    visit: Visit,
     member: Arc<Member>,
     bell: Arc<Bell>,
     /// The session at which the bell hangs; another application_name makes it another one.
@@ -66,6 +75,8 @@ struct Waits {
     lock: Option<Duration>,
     /// Being woken in vain does not make the wait a new one.
     wait: Option<(Awaited, Option<Instant>)>,
+    /// How long anybody had been held back when it began: meanwhile no time passes for who waits.
+    stood_still: Duration,
 }
 
 /// What goes wrong: with a statement, or with the client.
@@ -89,7 +100,13 @@ impl From<Gone> for Trouble {
 }
 
 impl WireClient {
-    pub(crate) fn new(hall: Arc<Hall>, line: Line, process: i32, secret: i32, connection: Connection) -> WireClient {
+    pub(crate) fn new(
+        hall: Arc<Hall>,
+        (line, visit): (Line, Visit),
+        process: i32,
+        secret: i32,
+        connection: Connection,
+    ) -> WireClient {
         let (bell, session) = (Arc::new(Bell::default()), connection.id());
         hall.database.hang(session, &bell);
         let member = hall.enter(process, secret, session, Arc::clone(&bell));
@@ -99,10 +116,12 @@ impl WireClient {
             let name = hall.database.work().store.session_name(session).to_owned();
             gate.arrive(process, &name);
         }
+        hall.walking.iter().for_each(|walking| walking.hear(process));
         WireClient {
             hall,
             line,
             process,
+            visit,
             member,
             bell,
             session,
@@ -124,6 +143,8 @@ impl WireClient {
                 Ok(bytes) => return self.refuse(&format!("invalid frontend message type {}", bytes[0])).await,
                 Err(malformed) => return self.refuse(malformed.0).await,
             };
+            self.visit.hear();
+            self.hall.walking.iter().for_each(|walking| walking.hear(self.process));
             match message::decode(bytes[0], &bytes[5..]) {
                 Ok(Message::Terminate) => return Ok(()),
                 // A length is right and the rest is not: what comes next can still be read.
@@ -308,6 +329,8 @@ impl WireClient {
     pub(crate) async fn run(&mut self, prepared: &Prepared, parameters: &[Datum]) -> Result<Answer, Trouble> {
         self.member.works(prepared.statement().text());
         self.take_turn(prepared).await?;
+        self.take_step(prepared, parameters).await?;
+        self.walk(prepared, parameters).await?;
         self.before = self.connection.status();
         let answer = self.until_answered(prepared, parameters).await;
         if let Some(level) = self.connection.take_overruled() {
@@ -317,6 +340,9 @@ impl WireClient {
             }
         }
         self.follow_session();
+        if let Ok(answer) = &answer {
+            self.visit.get(prepared.statement().text(), |hasher| mark(answer, parameters, hasher));
+        }
         if let Some(turnstile) = &self.hall.turnstile {
             // From here on it is the client that lets others wait: a series without its end, an answer that nobody reads.
             turnstile.rest(&self.hall, self.process, true);
@@ -375,6 +401,29 @@ impl WireClient {
         self.unless_stopped(turn).await
     }
 
+    /// Waits for the leave of the adversary, where there is one.
+    async fn take_step(&mut self, prepared: &Prepared, parameters: &[Datum]) -> Result<(), Trouble> {
+        if self.hall.adversary.is_none() {
+            return Ok(());
+        }
+        let status = self.connection.status();
+        let mut visit = std::mem::replace(&mut self.visit, Visit::begin(None));
+        let taken = self.unless_stopped(visit.ask(prepared, parameters, status)).await;
+        std::mem::swap(&mut self.visit, &mut visit);
+        self.hall.write_steps();
+        taken
+    }
+
+    /// Waits until somebody else says that it is next, where somebody does.
+    async fn walk(&mut self, prepared: &Prepared, parameters: &[Datum]) -> Result<(), Trouble> {
+        let hall = Arc::clone(&self.hall);
+        let Some(walking) = hall.walking.as_ref().filter(|_| is_step(prepared, self.connection.status())) else {
+            return Ok(());
+        };
+        let question = question(prepared.statement().text(), &format!("{parameters:?}"));
+        self.unless_stopped(walking.ask(self.process, question)).await
+    }
+
     /// Waits for something, unless the client goes or is cancelled.
     async fn unless_stopped(&mut self, something: impl Future<Output = ()>) -> Result<(), Trouble> {
         let mut something = std::pin::pin!(something);
@@ -426,7 +475,7 @@ impl WireClient {
     fn begin_waits(&self) -> Waits {
         let timeouts = settings::timeouts(&self.connection);
         let deadline = timeouts.statement.and_then(|limit| Instant::now().checked_add(limit));
-        Waits { deadline, lock: timeouts.lock, wait: None }
+        Waits { deadline, lock: timeouts.lock, wait: None, stood_still: self.visit.stood_still() }
     }
 
     fn attempt<T>(
@@ -434,7 +483,7 @@ impl WireClient {
         waits: &Waits,
         attempt: &mut dyn FnMut(&mut Connection, &mut WireDesk<'_>) -> Result<T, Stop>,
     ) -> Attempted<T> {
-        let mut desk = WireDesk::new(&self.hall, &self.member, self.session, waits.deadline, false);
+        let mut desk = WireDesk::new(&self.hall, (self.process, &self.member), self.session, waits.deadline, false);
         let result = attempt(&mut self.connection, &mut desk);
         let unrecorded = result.is_ok() && desk.is_unrecorded();
         Attempted { result, stopped: desk.stopped(), wants_aside: desk.wants_aside(), unrecorded }
@@ -449,9 +498,9 @@ impl WireClient {
         let stand_in = self.connection.stand_in();
         let mut connection = std::mem::replace(&mut self.connection, stand_in);
         let (hall, member, session) = (Arc::clone(&self.hall), Arc::clone(&self.member), self.session);
-        let (deadline, working) = (waits.deadline, self.hall.running.step_aside());
+        let (process, deadline, working) = (self.process, waits.deadline, self.hall.running.step_aside());
         let mut work = tokio::task::spawn_blocking(move || {
-            let mut desk = WireDesk::new(&hall, &member, session, deadline, true);
+            let mut desk = WireDesk::new(&hall, (process, &member), session, deadline, true);
             let result = execute(&mut connection, &mut desk, &statement.0, &statement.1);
             let unrecorded = result.is_ok() && desk.is_unrecorded();
             let attempted = Attempted { result, stopped: desk.stopped(), wants_aside: false, unrecorded };
@@ -488,7 +537,11 @@ impl WireClient {
                     _ => waits.lock.and_then(|limit| Instant::now().checked_add(limit)),
                 };
                 waits.wait = Some((awaited, patience));
-                self.wait(waits.deadline, patience).await?;
+                self.visit.block();
+                self.hall.walking.iter().for_each(|walking| walking.block(self.process));
+                self.wait(waits).await?;
+                self.visit.go_on();
+                self.hall.walking.iter().for_each(|walking| walking.go_on(self.process));
                 self.wait_for_turn().await?;
                 Ok(None)
             }
@@ -519,15 +572,22 @@ impl WireClient {
     }
 
     /// Waits until the statement may be tried again.
-    async fn wait(&mut self, deadline: Option<Instant>, patience: Option<Instant>) -> Result<(), Trouble> {
-        tokio::select! {
-            biased;
-            () = self.bell.rung() => {}
-            () = self.line.hung_up() => return Err(Trouble::Gone),
-            () = until(deadline) => return Err(StopReason::Late.error().into()),
-            () = until(patience) => {
-                return Err(SqlError::new(SqlState("55P03"), "canceling statement due to lock timeout").into());
+    async fn wait(&mut self, waits: &mut Waits) -> Result<(), Trouble> {
+        loop {
+            let patience = waits.wait.and_then(|(_, patience)| patience);
+            tokio::select! {
+                biased;
+                () = self.bell.rung() => break,
+                () = self.line.hung_up() => return Err(Trouble::Gone),
+                () = until(earliest(waits.deadline, patience)) => {}
             }
+            if waits.put_off(self.visit.stood_still()) {
+                continue;
+            }
+            return Err(match waits.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                true => StopReason::Late.error().into(),
+                false => SqlError::new(SqlState("55P03"), "canceling statement due to lock timeout").into(),
+            });
         }
         if self.member.take_cancelled() {
             return Err(StopReason::Cancelled.error().into());
@@ -539,8 +599,13 @@ impl WireClient {
     pub(crate) fn failed(&mut self, error: &SqlError, sql: &str) {
         self.hall.statements.failed(self.process, &error.message, sql);
         self.connection.fail(&mut self.hall.database.work());
-        if let Some(gate) = self.hall.gate.as_ref().filter(|_| error.state == SqlState::FEATURE_NOT_SUPPORTED) {
-            gate.refuse(self.process, &error.message);
+        if error.state == SqlState("40P01") {
+            // Who closes a cycle of waits is refused, and that is whoever comes last.
+            self.hall.walking.iter().for_each(|walking| walking.touch(self.process, Touch::Wait, Isolation::default()));
+        }
+        if error.state == SqlState::FEATURE_NOT_SUPPORTED {
+            self.hall.note_unsupported(&error.message);
+            self.hall.gate.iter().for_each(|gate| gate.refuse(self.process, &error.message));
         }
         self.line.replies.error(Severity::Error, error, sql);
     }
@@ -568,6 +633,8 @@ impl WireClient {
         if let Some(gate) = &self.hall.gate {
             gate.rest(&self.hall, self.process, status != Status::Idle);
         }
+        self.visit.rest(status);
+        self.hall.walking.iter().for_each(|walking| walking.rest(self.process, status != Status::Idle));
         self.line.replies.ready(status);
     }
 
@@ -599,7 +666,38 @@ impl Drop for WireClient {
         if let Some(gate) = &self.hall.gate {
             gate.leave(&self.hall, self.process);
         }
+        self.hall.walking.iter().for_each(|walking| walking.leave(self.process));
         tracing::debug!(client = self.process, "disconnected");
+    }
+}
+
+impl Waits {
+    /// No time has passed for who waits while somebody was held back. Whether that puts its end off.
+    fn put_off(&mut self, stood_still: Duration) -> bool {
+        let more = stood_still.saturating_sub(std::mem::replace(&mut self.stood_still, stood_still));
+        let later = |moment: Instant| moment.checked_add(more);
+        self.deadline = self.deadline.and_then(later);
+        self.wait = self.wait.map(|(awaited, patience)| (awaited, patience.and_then(later)));
+        let patience = self.wait.and_then(|(_, patience)| patience);
+        earliest(self.deadline, patience).is_none_or(|end| end > Instant::now())
+    }
+}
+
+/// The earlier of two moments, of which either may be never.
+fn earliest(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    one.into_iter().chain(other).min()
+}
+
+/// What tells answers apart.
+fn mark(answer: &Answer, parameters: &[Datum], hasher: &mut FxHasher) {
+    let rows = match answer {
+        Answer::Rows(rows) => &rows.rows[..],
+        Answer::Changed(changed) => return changed.count.hash(hasher),
+        _ => return,
+    };
+    rows.len().hash(hasher);
+    for row in rows.iter().take(MOST_MARKED) {
+        format!("{parameters:?}{row:?}").hash(hasher);
     }
 }
 

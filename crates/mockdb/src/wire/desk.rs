@@ -18,6 +18,7 @@
 
 use super::hall::{Hall, Member};
 use super::running::StopReason;
+use super::walk::{Isolation, Touch};
 use crate::connection::Desk;
 use crate::database::Database;
 use crate::shared::Work;
@@ -40,6 +41,7 @@ const NAP: Duration = Duration::from_millis(20);
 pub(crate) struct WireDesk<'a> {
     hall: &'a Hall,
     member: &'a Member,
+    process: i32,
     session: SessionId,
     deadline: Option<Instant>,
     began: Instant,
@@ -54,13 +56,14 @@ pub(crate) struct WireDesk<'a> {
 impl<'a> WireDesk<'a> {
     pub(crate) fn new(
         hall: &'a Hall,
-        member: &'a Member,
+        (process, member): (i32, &'a Member),
         session: SessionId,
         deadline: Option<Instant>,
         aside: bool,
     ) -> WireDesk<'a> {
         let (held, defining, stopped, wants_aside) = (None, None, None, false);
-        WireDesk { hall, member, session, deadline, began: Instant::now(), held, aside, defining, stopped, wants_aside }
+        let began = Instant::now();
+        WireDesk { hall, member, process, session, deadline, began, held, aside, defining, stopped, wants_aside }
     }
 
     /// Whether the statement waits for nothing but a thread of its own.
@@ -80,6 +83,7 @@ impl<'a> WireDesk<'a> {
 
     /// Waits until no other statement changes the schema.
     pub(crate) fn define(&mut self) -> Result<(), Stop> {
+        self.touch(Touch::Define);
         loop {
             self.defining = match self.hall.defining.try_lock() {
                 Ok(turn) => Some(turn),
@@ -108,6 +112,15 @@ impl<'a> WireDesk<'a> {
         if self.aside {
             self.held = None;
         }
+    }
+
+    /// Whoever says whose request is next is told what it touches.
+    fn touch(&mut self, what: Touch<'_>) {
+        let (hall, session) = (self.hall, self.session);
+        let Some(walking) = &hall.walking else { return };
+        let (keeps_snapshot, is_serializable) =
+            self.database().store.engine().map_or((false, false), |engine| engine.isolation(session));
+        walking.touch(self.process, what, Isolation { keeps_snapshot, is_serializable });
     }
 
     /// A call of the storage.
@@ -156,18 +169,22 @@ impl Desk for WireDesk<'_> {
 
 impl Storage for WireDesk<'_> {
     fn get(&mut self, key: &RowKey, columns: &Columns, lock: Lock) -> Result<Option<Row>, Stop> {
+        self.touch(if lock == Lock::None { Touch::Read(key) } else { Touch::Lock(key) });
         self.call(|view| view.get(key, columns, lock))
     }
 
     fn get_taken(&mut self, key: &RowKey, decides: bool) -> Result<Option<Row>, Stop> {
+        self.touch(Touch::Lock(key));
         self.call(|view| view.get_taken(key, decides))
     }
 
     fn standing_entry(&mut self, key: &RowKey) -> Result<Option<Row>, Stop> {
+        self.touch(Touch::Lock(key));
         self.begin_call(|view| view.standing_entry(key))
     }
 
     fn await_row(&mut self, key: &RowKey) -> Result<(), Stop> {
+        self.touch(Touch::Lock(key));
         self.begin_call(|view| view.await_row(key))
     }
 
@@ -176,14 +193,17 @@ impl Storage for WireDesk<'_> {
     }
 
     fn get_child(&mut self, key: &RowKey, lock: Lock) -> Result<Option<Row>, Stop> {
+        self.touch(Touch::Lock(key));
         self.call(|view| view.get_child(key, lock))
     }
 
     fn would_wait(&mut self, key: &RowKey, lock: Lock) -> Result<bool, Stop> {
+        self.touch(Touch::Lock(key));
         self.begin_call(|view| view.would_wait(key, lock))
     }
 
     fn scan(&mut self, range: &KeyRange, columns: &Columns) -> Result<Vec<(RowKey, Row)>, Stop> {
+        self.touch(Touch::ReadAll(range.space));
         self.call(|view| view.scan(range, columns))
     }
 
@@ -195,14 +215,17 @@ impl Storage for WireDesk<'_> {
         patience: Patience,
         fits: &mut Fits<'_>,
     ) -> Result<Option<Row>, Stop> {
+        self.touch(Touch::Lock(key));
         self.call(|view| view.seek(key, columns, lock, patience, fits))
     }
 
     fn look_over(&mut self, range: &KeyRange, columns: &Columns, fits: &mut Fits<'_>) -> Result<Vec<RowKey>, Stop> {
+        self.touch(Touch::ReadAll(range.space));
         self.call(|view| view.look_over(range, columns, fits))
     }
 
     fn take_again(&mut self, key: &RowKey, columns: &Columns, lock: Lock, scope: usize) -> Result<Option<Row>, Stop> {
+        self.touch(Touch::Lock(key));
         self.call(|view| view.take_again(key, columns, lock, scope))
     }
 
@@ -215,22 +238,27 @@ impl Storage for WireDesk<'_> {
     }
 
     fn present(&mut self, range: &KeyRange) -> Result<Option<Vec<(RowKey, Row)>>, Stop> {
+        self.touch(Touch::ReadAll(range.space));
         self.begin_call(|view| view.present(range))
     }
 
     fn put(&mut self, key: &RowKey, write: Write) -> Result<(), Stop> {
+        self.touch(Touch::Write(key));
         self.call(|view| view.put(key, write))
     }
 
     fn next_value(&mut self, sequence: SequenceId, rule: &SequenceRule) -> Result<i64, Stop> {
+        self.touch(Touch::Draw(sequence));
         self.call(|view| view.next_value(sequence, rule))
     }
 
     fn set_value(&mut self, sequence: SequenceId, value: i64, called: bool) -> Result<(), Stop> {
+        self.touch(Touch::Draw(sequence));
         self.call(|view| view.set_value(sequence, value, called))
     }
 
     fn pass_value(&mut self, sequence: SequenceId, rule: &SequenceRule, value: i64) -> Result<(), Stop> {
+        self.touch(Touch::Draw(sequence));
         self.call(|view| view.pass_value(sequence, rule, value))
     }
 
@@ -239,6 +267,7 @@ impl Storage for WireDesk<'_> {
     }
 
     fn fresh_key(&mut self, space: SpaceId) -> Result<KeyPart, Stop> {
+        self.touch(Touch::DrawKey(space));
         self.call(|view| view.fresh_key(space))
     }
 
@@ -247,6 +276,7 @@ impl Storage for WireDesk<'_> {
     }
 
     fn advisory(&mut self, key: i128, request: AdvisoryRequest) -> Result<bool, Stop> {
+        self.touch(Touch::LockName(key));
         self.call(|view| view.advisory(key, request))
     }
 
@@ -296,6 +326,7 @@ impl Storage for WireDesk<'_> {
     }
 
     fn random(&mut self) -> u64 {
+        self.touch(Touch::Chance);
         self.call(|view| view.random())
     }
 

@@ -1,9 +1,11 @@
 //! What all clients of a server share: the database, who is connected, and whose turn it is.
 
+use super::adversary::Adversary;
 use super::gate::Gate;
 use super::running::Running;
 use super::schedule::Turnstile;
 use super::statements::StatementLog;
+use super::walk::Walking;
 use super::{Schedule, WireSettings};
 use crate::chance::{Chance, Stream};
 use crate::connection::Status;
@@ -13,6 +15,7 @@ use crate::store::Store;
 use rustc_hash::FxHashMap;
 use skew_history::SessionId;
 use skew_sql::ClientFact;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -114,6 +117,10 @@ pub(crate) struct Hall {
     pub(crate) is_server: bool,
     pub(crate) turnstile: Option<Turnstile>,
     pub(crate) gate: Option<Gate>,
+    /// Who holds requests back, or counts, where the database is a server.
+    pub(crate) adversary: Option<Arc<Adversary>>,
+    /// Who says whose request is next, where somebody does.
+    pub(crate) walking: Option<Walking>,
     /// The statements that run.
     pub(crate) running: Arc<Running>,
     /// Whoever changes the schema has this.
@@ -125,20 +132,31 @@ pub(crate) struct Hall {
     pub(crate) connections: AtomicU64,
     /// What they say.
     pub(crate) statements: StatementLog,
+    unsupported: Mutex<BTreeMap<String, u64>>,
 }
+
+/// So many kinds of what is not supported are remembered.
+const MOST_UNSUPPORTED: usize = 100;
 
 impl Hall {
     pub(crate) fn new(mut database: Database, settings: WireSettings) -> Hall {
         let turnstile = match &settings.schedule {
-            Schedule::Interleaved | Schedule::Steered { .. } => None,
+            Schedule::Interleaved | Schedule::Adversary(_) => None,
+            Schedule::Repeated { .. } | Schedule::Walked(_) | Schedule::Steered { .. } => None,
             Schedule::Serial { patience } => Some(Turnstile::new(*patience)),
             Schedule::Prescribed { patience, turns, wait } => Some(Turnstile::prescribed(*patience, turns, *wait)),
         };
         let gate = match &settings.schedule {
             Schedule::Steered { patience, roll } => Some(Gate::new(*patience, Arc::clone(roll))),
-            Schedule::Interleaved | Schedule::Serial { .. } | Schedule::Prescribed { .. } => None,
+            _ => None,
         };
         let (seed, is_server) = (database.store.options().seed, database.store.engine().is_some());
+        let records = database.store.chronicle_mut().wants_choices();
+        let adversary = is_server.then(|| Arc::new(Adversary::new(seed, &settings.schedule, records)));
+        let walking = match &settings.schedule {
+            Schedule::Walked(settings) => Walking::begin(settings),
+            _ => None,
+        };
         let running = Arc::new(Running::default());
         let asked = Arc::clone(&running);
         database.store.set_brake(Box::new(move || asked.is_closing()));
@@ -149,6 +167,8 @@ impl Hall {
             is_server,
             turnstile,
             gate,
+            adversary,
+            walking,
             running,
             defining: Mutex::default(),
             members: Mutex::default(),
@@ -156,7 +176,30 @@ impl Hall {
             delays: Mutex::new(Chance::new(seed, Stream::Delays)),
             connections: AtomicU64::new(0),
             statements,
+            unsupported: Mutex::default(),
         }
+    }
+
+    /// Writes down what was decided about the order since this was last done.
+    pub(crate) fn write_steps(&self) {
+        let steps = self.adversary.as_ref().map(|adversary| adversary.take_steps()).unwrap_or_default();
+        if !steps.is_empty() {
+            let mut database = self.database.work();
+            steps.iter().for_each(|step| database.store.chronicle_mut().step(step));
+        }
+    }
+
+    /// A client was told that what it asked for is not supported.
+    pub(crate) fn note_unsupported(&self, what: &str) {
+        let mut known = self.unsupported.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() < MOST_UNSUPPORTED || known.contains_key(what) {
+            *known.entry(what.to_owned()).or_default() += 1;
+        }
+    }
+
+    /// What is not supported and was asked for.
+    pub(crate) fn unsupported(&self) -> BTreeMap<String, u64> {
+        self.unsupported.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn members(&self) -> MutexGuard<'_, FxHashMap<i32, Arc<Member>>> {

@@ -10,6 +10,8 @@
 //!                                     ├── value      values as text and as bytes
 //!                                     ├── schedule   whose turn it is; order: where that is prescribed
 //!                                     ├── gate       where somebody else decides that; attendance: who takes part
+//!                                     ├── adversary  whose request is held back, on a server at an engine's levels
+//!                                     ├── walk       where somebody else says whose request is next
 //!                                     ├── desk       where a statement works: short ones at once, long ones aside
 //!                                     └── running    the statements that run, and whether they should stop
 //! ```
@@ -23,6 +25,7 @@
 //! not by `pgwire` 0.42: that panics on truncated Parse, Bind, Execute and password messages, reads a text without its zero byte on into
 //! the next message (`DELETE` and a Query behind it become the query `DELETEQ`), and replaces bytes that are no UTF-8.
 
+mod adversary;
 mod attendance;
 mod client;
 mod copy;
@@ -41,13 +44,18 @@ mod settings;
 mod startup;
 mod statements;
 mod value;
+mod walk;
 
+pub use adversary::{AdversarySettings, Contention, HeldRequests, Learned, Overlap, Strategy};
 pub use attendance::{Attendance, Roll};
 pub use order::PrescribedTurn;
+pub use walk::{Guide, Touched, WalkSettings};
 
 use crate::chronicle::Counts;
 use crate::database::Database;
+use crate::log::LoggedStep;
 use hall::Hall;
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
@@ -75,6 +83,17 @@ pub struct WireSettings {
 pub enum Schedule {
     /// Statements run as they arrive.
     Interleaved,
+    /// Statements are held back so that those of others get in between, on a server at an engine's levels.
+    Adversary(AdversarySettings),
+    /// Statements run in the order of a log, on a server at an engine's levels.
+    Repeated {
+        /// The order.
+        steps: Arc<[LoggedStep]>,
+        /// How long nobody may say anything while others wait for whoever is next.
+        wait: Duration,
+    },
+    /// One step is taken at a time, and somebody says whose, on a server at an engine's levels.
+    Walked(WalkSettings),
     /// Whole transactions run one at a time.
     Serial {
         /// How long a client may be silent inside a transaction before the next goes on.
@@ -126,6 +145,10 @@ pub struct WireSummary {
     pub passed_over: Vec<(String, u32)>,
     /// Who took part, where somebody steered.
     pub attendance: Attendance,
+    /// Who overlapped and what was held, on a server at an engine's levels.
+    pub contention: Option<Contention>,
+    /// What clients asked for that is not supported, as they were told, and how often.
+    pub unsupported: BTreeMap<String, u64>,
 }
 
 /// A server that listens and does not serve yet.
@@ -240,6 +263,8 @@ impl RunningServer {
         self.end();
         let passed_over = self.hall.turnstile.as_ref().map_or_else(Vec::new, schedule::Turnstile::passed_over);
         let attendance = self.hall.gate.as_ref().map(gate::Gate::attendance).unwrap_or_default();
+        let contention = self.hall.adversary.as_ref().map(|adversary| adversary.contention());
+        let unsupported = self.hall.unsupported();
         let Some(database) = self.hall.database.try_work() else {
             return WireSummary {
                 activity: self.activity_of(Counts::default()),
@@ -248,6 +273,8 @@ impl RunningServer {
                 passed: 0,
                 passed_over,
                 attendance,
+                contention,
+                unsupported,
             };
         };
         WireSummary {
@@ -257,6 +284,8 @@ impl RunningServer {
             passed: self.hall.turnstile.as_ref().map_or(0, schedule::Turnstile::passed),
             passed_over,
             attendance: Attendance { written_after: database.store.life().is_written_after(), ..attendance },
+            contention,
+            unsupported,
         }
     }
 

@@ -9,6 +9,7 @@
 //!
 //! Any user and any database are welcome: there is one database, whatever it is called.
 
+use super::adversary::Visit;
 use super::client::{WireClient, protocol_violation};
 use super::hall::Hall;
 use super::line::{Gone, Line, ParkedLine};
@@ -16,6 +17,7 @@ use super::message::{self, Malformed, Message, Startup};
 use super::reply::Severity;
 use super::scram::{Exchange, MECHANISM};
 use super::settings;
+use super::walk::Walking;
 use crate::connection::Connection;
 use crate::parameter::cut;
 use skew_value::{SqlError, SqlState};
@@ -35,16 +37,18 @@ pub(crate) async fn receive(hall: Arc<Hall>, stream: TcpStream, inside: Handle) 
     // Small answers are waited for: they are sent at once.
     let _ = stream.set_nodelay(true);
     let mut line = Line::new(stream);
+    let visit = Visit::begin(hall.adversary.as_ref());
+    hall.walking.iter().for_each(Walking::stir);
     let Ok(Some((minor, parameters))) = first_message(&hall, &mut line).await else { return };
     if let Ok(line) = line.park() {
-        inside.spawn(serve(hall, line, minor, parameters));
+        inside.spawn(serve(hall, line, visit, (minor, parameters)));
     }
 }
 
 /// Serves a client from its first message to its last.
-async fn serve(hall: Arc<Hall>, line: ParkedLine, minor: u16, parameters: StartupParameters) {
+async fn serve(hall: Arc<Hall>, line: ParkedLine, visit: Visit, (minor, parameters): (u16, StartupParameters)) {
     let Ok(line) = line.resume() else { return };
-    if let Ok(mut client) = connect(hall, line, minor, &parameters).await {
+    if let Ok(mut client) = connect(hall, line, visit, minor, &parameters).await {
         // Whichever way it goes, the client is dropped and what it left open is rolled back.
         let _ = client.serve().await;
         let _ = client.line.flush().await;
@@ -91,6 +95,7 @@ async fn wait_for_name(hall: &Hall, name: &str) {
 async fn connect(
     hall: Arc<Hall>,
     mut line: Line,
+    visit: Visit,
     minor: u16,
     parameters: &StartupParameters,
 ) -> Result<WireClient, Gone> {
@@ -124,7 +129,7 @@ async fn connect(
     };
     connection.session_mut().set_identity(user, database, process);
     let secret = i32::from_be_bytes(chance());
-    let mut client = WireClient::new(Arc::clone(&hall), line, process, secret, connection);
+    let mut client = WireClient::new(Arc::clone(&hall), (line, visit), process, secret, connection);
     let set = settings::begin(&mut client.connection, &mut hall.database.work(), user, &wanted_settings(parameters));
     if let Err(error) = set {
         return refuse(&mut client.line, &error).await;

@@ -38,16 +38,7 @@ impl StatementLog {
         if self.0.is_none() {
             return;
         }
-        let types = prepared.parameter_types();
-        let value = |(place, (datum, sql_type)): (usize, (&Datum, _))| match datum {
-            Datum::Null => format!("${} = NULL", place + 1),
-            datum => {
-                let written = output(datum, sql_type, Dialect::Postgres);
-                format!("${} = '{}'", place + 1, written.replace('\'', "''"))
-            }
-        };
-        let values: Vec<String> = parameters.iter().zip(types).enumerate().map(value).collect();
-        let detail = (!values.is_empty()).then(|| ("detail", format!("parameters: {}", values.join(", "))));
+        let detail = values(prepared, parameters).map(|values| ("detail", format!("parameters: {values}")));
         self.line(client, "LOG", &format!("execute <unnamed>: {text}"), detail);
     }
 
@@ -70,6 +61,20 @@ impl StatementLog {
         // A tape takes everything, and a line as a whole.
         let _ = tape.clone().write_all(line.as_bytes());
     }
+}
+
+/// The parameters of a statement, if it has any.
+pub(crate) fn values(prepared: &Prepared, parameters: &[Datum]) -> Option<String> {
+    let types = prepared.parameter_types();
+    let value = |(place, (datum, sql_type)): (usize, (&Datum, _))| match datum {
+        Datum::Null => format!("${} = NULL", place + 1),
+        datum => {
+            let written = output(datum, sql_type, Dialect::Postgres);
+            format!("${} = '{}'", place + 1, written.replace('\'', "''"))
+        }
+    };
+    let values: Vec<String> = parameters.iter().zip(types).enumerate().map(value).collect();
+    (!values.is_empty()).then(|| values.join(", "))
 }
 
 #[cfg(test)]

@@ -11,12 +11,14 @@
 //! | `zones` | the time zone of a connection |
 //! | `foretold` | reads and an order that are foretold |
 //! | `steered` | a database that somebody else steers |
+//! | `racing` | an adversary that holds requests back |
 //! | `ways_in` | startup, passwords, whose turn it is |
 
 mod copy;
 mod foretold;
 mod leaving;
 mod long;
+mod racing;
 mod raw;
 mod series;
 mod simple;
@@ -55,10 +57,24 @@ impl Served {
     }
 
     fn choosing(level: Level, chooser: Box<dyn Chooser>, settings: WireSettings) -> Served {
-        let store = Store::new(Options::new(level, 1), chooser);
+        Served::of(Store::new(Options::new(level, 1), chooser), settings)
+    }
+
+    fn seeded(seed: u64, level: Level, chooser: ChooserKind, settings: WireSettings) -> Served {
+        Served::of(Store::new(Options::new(level, seed), chooser.build(1, &Campaign::default())), settings)
+    }
+
+    fn of(store: Store, settings: WireSettings) -> Served {
+        Served::writing(store, None, settings)
+    }
+
+    fn writing(store: Store, choices: Option<&Tape>, settings: WireSettings) -> Served {
         let mut database = Database::new(store, Arc::new(Catalog::default()));
         let tape = Tape::default();
-        database.store.start(Record { history: Some(Box::new(tape.clone())), choices: None }, "");
+        database.store.start(
+            Record { history: Some(Box::new(tape.clone())), choices: choices.map(|tape| Box::new(tape.clone()) as _) },
+            "",
+        );
         let server = WireServer::bind(database, settings).unwrap().start().unwrap();
         Served { address: server.address(), server: Some(server), tape }
     }

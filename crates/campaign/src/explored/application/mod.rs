@@ -29,6 +29,7 @@ use skew_mockdb::wire::Attendance;
 use skew_view::{Palette, words};
 use std::time::Duration;
 use tally::CommandTally;
+pub(super) use tell::found_in;
 
 /// A command that is explored.
 pub struct Application<'a> {

@@ -23,18 +23,22 @@ use std::fmt::Write;
 /// What a command is asked, as an assertion.
 const ASSERTION: &str = "exit code 0";
 
+/// A command and the tables and rows that it begins with.
+pub(in crate::explored) fn found_in(words: &[String], initial: Option<&(String, String)>) -> FoundIn {
+    let mut hash = Sha256::new();
+    for part in words.iter().map(String::as_str).chain(initial.map(|it| it.1.as_str())) {
+        // Lengths first, or `a` + `bc` would be `ab` + `c`.
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+    let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    FoundIn { file: words.join(" "), format: "command".to_owned(), sha256 }
+}
+
 impl Application<'_> {
     /// The command and what it begins with.
     pub fn found_in(&self) -> FoundIn {
-        let mut hash = Sha256::new();
-        let parts = self.line.words.iter().map(String::as_str).chain(self.initial.iter().map(|it| it.1.as_str()));
-        for part in parts {
-            // Lengths first, or `a` + `bc` would be `ab` + `c`.
-            hash.update((part.len() as u64).to_be_bytes());
-            hash.update(part);
-        }
-        let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        FoundIn { file: self.line.words.join(" "), format: "command".to_owned(), sha256 }
+        found_in(self.line.words, self.initial)
     }
 
     /// The report for people.

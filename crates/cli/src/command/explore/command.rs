@@ -8,17 +8,57 @@ use crate::exit::Exit;
 use crate::input::Complaint;
 use skew_campaign::command::CommandLine;
 use skew_campaign::explored::application::Application;
+use skew_campaign::explored::walked::WalkedApplication;
 use skew_explore::NoRemoteSchedule;
+use skew_history::{Engine, IsolationLevel};
 use skew_view::words;
 use std::io::{self, IsTerminal};
 
 impl Arguments {
     pub(super) fn explore_command(&self, console: &mut Console) -> Result<Exit, Complaint> {
         self.refuse_for_commands()?;
+        if self.is_on_server() { self.explore_on_server(console) } else { self.explore_weakly(console) }
+    }
+
+    /// Whether the command's database is a server, rather than as weak as a level of the papers.
+    fn is_on_server(&self) -> bool {
+        self.level.iter().all(|level| level.of_engine().is_some())
+    }
+
+    fn line(&self) -> CommandLine<'_> {
+        CommandLine { words: &self.command, password: None, has_terminal: io::stdin().is_terminal() }
+    }
+
+    /// On a server: every order of requests.
+    fn explore_on_server(&self, console: &mut Console) -> Result<Exit, Complaint> {
+        let initial = serve::initial(self.init.as_deref())?;
+        self.begin();
+        let (line, clock, stall, terms) = (self.line(), self.clock, self.stall, self.terms());
+        let application = WalkedApplication { line, initial, clock, stall, terms };
+        if let Some(schedule) = &self.replay {
+            let again = application.again(self.level.first().copied(), schedule, console.palette)?;
+            console.say(&again.text);
+            return Ok(again.conclusion.into());
+        }
+        let replay = |level: &str, without: &[String], schedule: &str| self.replay_line(level, without, schedule);
+        let outcome = application.explore(&self.level, self.pace(), &replay, &mut |line| console.progress(line));
+        console.progress("");
+        let mut levels = outcome?;
+        self.make_folder()?;
+        self.keep(levels.iter_mut().filter_map(|level| level.exhibit.as_mut()), &application.found_in())?;
+        match self.format {
+            Format::Human => console.say(&application.human(&levels, console.palette)),
+            Format::Json => console.result(&format!("{}\n", application.json(&levels))),
+        }
+        Ok(application.conclusion(&levels).into())
+    }
+
+    /// On a database as weak as its level allows: every history.
+    fn explore_weakly(&self, console: &mut Console) -> Result<Exit, Complaint> {
         let initial = serve::initial(self.init.as_deref())?;
         self.begin();
         let application = Application {
-            line: CommandLine { words: &self.command, password: None, has_terminal: io::stdin().is_terminal() },
+            line: self.line(),
             initial: initial.as_ref(),
             clock: self.clock,
             stall: self.stall,
@@ -28,7 +68,7 @@ impl Arguments {
             return self.run_again(&application, line, console);
         }
         let replay = |level: &str, without: &[String], schedule: &str| self.replay_line(level, without, schedule);
-        let outcome = application.explore(self.levels(), self.pace(), &replay, &mut |line| console.progress(line));
+        let outcome = application.explore(&self.level, self.pace(), &replay, &mut |line| console.progress(line));
         console.progress("");
         let mut levels = outcome?;
         self.make_folder()?;
@@ -45,6 +85,18 @@ impl Arguments {
         if self.jobs > 1 {
             let message = "--jobs is for programs: a command runs once at a time, because each run is found by the runs before it";
             return Err(Complaint::new("skew explore", message.to_owned(), "leave it out, or explore a program file"));
+        }
+        let is_of_engine = |level: &IsolationLevel| level.of_engine().is_some();
+        let mysql = |level: &&IsolationLevel| level.of_engine().is_some_and(|level| level.engine() == Engine::Mysql);
+        if let Some(level) = self.level.iter().find(mysql) {
+            let message =
+                format!("a command speaks PostgreSQL's protocol here, and {level} is not a level of PostgreSQL's");
+            return Err(Complaint::new("skew explore", message, "explore a program file at that level"));
+        }
+        if self.level.iter().any(is_of_engine) && !self.level.iter().all(is_of_engine) {
+            let message =
+                "a command runs on a server or on a database as weak as a level of the papers, not on both".to_owned();
+            return Err(Complaint::new("skew explore", message, "explore it twice"));
         }
         Ok(())
     }

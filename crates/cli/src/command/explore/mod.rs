@@ -19,7 +19,6 @@ use crate::input::Complaint;
 use crate::output::{unwritable, write_finding};
 use skew_campaign::Moment;
 use skew_campaign::explored::{CallName, Exhibit, Pace, Terms};
-use skew_campaign::program_file::LEVELS_OF_PAPERS;
 use skew_explore::Base;
 use skew_history::level::{IsolationLevel, spellings};
 use skew_program::MOST_STEPS;
@@ -44,7 +43,7 @@ pub(crate) struct Arguments {
     file: Option<PathBuf>,
     #[arg(short, long, value_name = "LEVEL,…", value_delimiter = ',',
         help = format!("The levels to explore at: {} [default: the three of the program's engine, for a command \
-            read-committed,snapshot,serializable]", spellings(IsolationLevel::of_transactions())))]
+            those that it asks PostgreSQL for]", spellings(IsolationLevel::of_transactions())))]
     level: Vec<IsolationLevel>,
     /// What the search itself keeps to; weaker ones explore more and find the same [default: the strongest that the level allows]
     #[arg(long, value_enum, value_name = "LEVEL")]
@@ -214,11 +213,6 @@ impl Arguments {
         Err(Complaint::new("skew explore", message, advice))
     }
 
-    /// The levels that a command is explored at: those that were asked for, or the usual ones.
-    fn levels(&self) -> &[IsolationLevel] {
-        if self.level.is_empty() { &LEVELS_OF_PAPERS } else { &self.level }
-    }
-
     /// The one level of a run that is made again.
     fn level_of_replay(&self, name: &str, what: &str) -> Result<IsolationLevel, Complaint> {
         let [level] = self.level[..] else {
@@ -255,7 +249,10 @@ impl Arguments {
     /// The command that shows one run again.
     pub(super) fn replay_line(&self, level: &str, without: &[String], schedule: &str) -> String {
         let mut line = self.given.line();
-        line.set("level", level);
+        match level.is_empty() {
+            true => line.without("level"),
+            false => line.set("level", level),
+        };
         if without.is_empty() {
             line.without("without");
         } else {

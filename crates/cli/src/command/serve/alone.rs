@@ -8,9 +8,10 @@ use crate::input::Complaint;
 use crate::output::{RecordFiles, RecordKeeper};
 use skew_campaign::recording::RunRecord;
 use skew_campaign::served::database::listen;
+use skew_campaign::served::tell_contention;
 use skew_history::IsolationLevel;
 use skew_mockdb::Campaign;
-use skew_mockdb::wire::{RunningServer, WireActivity, WireSummary};
+use skew_mockdb::wire::{Contention, RunningServer, WireActivity, WireSummary};
 use std::io::Write;
 use std::time::Duration;
 
@@ -20,12 +21,13 @@ const GLANCE: Duration = Duration::from_millis(100);
 pub(super) fn serve(arguments: &Arguments, console: &mut Console) -> Result<Exit, Complaint> {
     let log = arguments.log()?;
     let seed = arguments.first_seed(log.as_ref());
+    let wire = arguments.wire(log.as_ref());
     let settings = arguments.database(log)?;
     let keeper = arguments.keeper();
     let files = keeper.claim(arguments.record.as_deref(), arguments.choices.as_deref())?;
     let database = settings.fresh(seed, &Campaign::default(), files.writers())?;
     allow_many_clients();
-    let server = listen(database, arguments.wire())?;
+    let server = listen(database, wire)?;
     files.publish()?;
     // Before the address is told: whoever reads it may interrupt at once, and that is a good end.
     clock::something_to_keep();
@@ -91,6 +93,13 @@ fn told(activity: &WireActivity) -> String {
 
 fn tell(summary: &WireSummary, keeper: &RecordKeeper, console: &mut Console) -> Exit {
     console.say(&format!("{}, {}\n", clients(summary.activity.connections), told(&summary.activity)));
+    if let Some(Contention { overlap, held, .. }) = &summary.contention
+        && overlap.transactions > 0
+    {
+        let mut text = String::new();
+        tell_contention(*overlap, *held, &mut text);
+        console.say(&text);
+    }
     tell_divergences(summary.divergences, console);
     if summary.passed > 0 {
         console

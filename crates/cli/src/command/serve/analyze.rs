@@ -17,7 +17,7 @@ use skew_mockdb::ChooserKind;
 pub(super) fn serve(arguments: &Arguments, console: &mut Console) -> Result<Exit, Complaint> {
     let served = serve_settings(arguments)?;
     let database = DatabaseSettings { level: arguments.level, chooser: ChooserKind::Latest, ..served.database };
-    let settings = ServeSettings { database, wire: arguments.wire(), timeout: arguments.timeout, ..served };
+    let settings = ServeSettings { database, wire: arguments.wire(None), timeout: arguments.timeout, ..served };
     clock::something_to_keep();
     let run = listen_to(&settings, clock::flags())?;
     match &run.ended {

@@ -17,7 +17,7 @@ mod http;
 mod predict;
 mod runs;
 
-use super::program::UpdatesArgument;
+use super::program::{Format, UpdatesArgument};
 use super::replay::{Given, ONE_RUN, REST, Replayed, SHOWN, Written};
 use crate::clock;
 use crate::console::Console;
@@ -29,8 +29,8 @@ use skew_campaign::recording::RecordingFailure;
 use skew_campaign::served::database::{DatabaseSettings, Initial};
 use skew_history::level::{IsolationLevel, listed, spellings};
 use skew_history::{Engine, EngineLevel};
-use skew_mockdb::wire::{Schedule, WireSettings};
-use skew_mockdb::{ChoiceLog, ChooserKind};
+use skew_mockdb::wire::{AdversarySettings, Learned, Schedule, Strategy, WireSettings};
+use skew_mockdb::{ChoiceLog, ChooserKind, LoggedStep};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -38,9 +38,12 @@ use std::time::Duration;
 
 /// How long the check of a run may take.
 const BUDGET: u64 = 1_000_000;
+/// How long the adversary may hold a request back, where nothing else is said.
+const HOLD: Duration = Duration::from_millis(200);
 
 /// What has no meaning where runs are foretold.
-const OF_CHANCE: &str = "runs jobs replay seed chooser record choices schedule delay abort_rate stop_at_first";
+const OF_CHANCE: &str =
+    "runs jobs replay seed chooser record choices schedule hold depth delay abort_rate stop_at_first";
 
 /// Serve a database as weak as its level allows
 #[derive(clap::Args)]
@@ -48,7 +51,8 @@ const OF_CHANCE: &str = "runs jobs replay seed chooser record choices schedule d
     skew serve --level causal --port 5433 --record run.jsonl\n  \
     skew serve --http --level causal --record run.jsonl\n  \
     curl -d '{\"session\":\"ann\",\"key\":\"x\",\"value\":1}' http://127.0.0.1:PORT/put\n\n\
-    Exit codes: 0 the server was stopped, or every run of the command went well; 1 a run failed; 2 bad usage or input; 3 interrupted\n\
+    Exit codes: 0 the server was stopped, or every run of the command went well; 1 a run failed; 2 bad usage or input; \
+    3 interrupted, or on a PostgreSQL server nothing could race\n\
     With --predict: 0 no run that could have been fails; 1 one does, or the recorded one is bad already; 2 bad usage or input; \
     3 interrupted, or not all could be tried\n\
     With --analyze: those of `skew analyze`")]
@@ -96,10 +100,17 @@ pub(crate) struct Arguments {
     /// How often a commit that could go well is refused, and a wait called a deadlock
     #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
     abort_rate: f64,
-    /// Whether statements run as they arrive, or whole transactions one at a time
-    #[arg(long, value_enum, default_value_t = ScheduleArgument::Interleaved, conflicts_with = "http")]
-    schedule: ScheduleArgument,
-    /// With --schedule serial or --predict: when a transaction has been silent for this long, the next one goes on
+    /// Whose statement runs when [default: adversary on a PostgreSQL server, else free]
+    #[arg(long, value_enum, conflicts_with = "http", value_name = "NAME")]
+    schedule: Option<ScheduleArgument>,
+    /// How long the adversary may hold a request back; held time is no time to timeouts
+    #[arg(long, default_value = "200ms", value_parser = clock::parse_duration, value_name = "TIME", conflicts_with = "http")]
+    hold: Duration,
+    /// With --schedule pct: how many orderings the bug needs that is looked for [default: 2 to 4, by the seed]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100), value_name = "D")]
+    depth: Option<u32>,
+    /// With --schedule serial or --predict: when a transaction has been silent for this long, the next one goes on; with --replay FILE: so long
+    /// nobody may say anything while the next statement of the file is waited for
     #[arg(long, default_value = "1s", value_parser = clock::parse_duration, value_name = "TIME")]
     patience: Duration,
     /// Before every statement a pause of chance, at most so long
@@ -167,6 +178,9 @@ pub(crate) struct Arguments {
     /// With --http: a transaction that has been silent for this long is rolled back
     #[arg(long, default_value = "60s", value_parser = clock::parse_duration, value_name = "TIME")]
     idle: Duration,
+    /// How the report of runs is written
+    #[arg(long, value_enum, default_value_t = Format::Human, requires = "command", conflicts_with_all = ["predict", "foretold", "analyze"])]
+    format: Format,
     /// Tell what happens, on standard error; RUST_LOG says more exactly what
     #[arg(short, long)]
     verbose: bool,
@@ -178,8 +192,15 @@ pub(crate) struct Arguments {
 /// Who goes when.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
 enum ScheduleArgument {
-    /// Statements as they arrive
-    Interleaved,
+    /// Hold requests back so that those of other clients get in between: pct or random, by the seed
+    Adversary,
+    /// Hold back by priorities of chance that change at a few steps (probabilistic concurrency testing)
+    Pct,
+    /// Hold back so that every next step is anybody's
+    Random,
+    /// Hold nothing back: statements run as they arrive
+    #[value(alias = "interleaved")]
+    Free,
     /// One transaction at a time
     Serial,
 }
@@ -198,6 +219,7 @@ impl Replayed for Arguments {
         ("record_errors", SHOWN),
         ("choices", SHOWN),
         ("verbose", SHOWN),
+        ("format", SHOWN),
         ("predict", "a failing run is made again by itself"),
         ("replays", "only of --predict"),
         ("stones", "only of --predict"),
@@ -211,6 +233,8 @@ impl Replayed for Arguments {
         "bare",
         "chooser",
         "schedule",
+        "hold",
+        "depth",
         "patience",
         "horizon",
         "abort_rate",
@@ -289,9 +313,9 @@ impl Arguments {
     /// The command that shows one run again. With a log of its choices, if that was written, it works whatever else is different.
     pub(super) fn replay_command(&self, seed: u64, has_log: bool) -> String {
         let mut line = self.given.line();
-        match self.schedule {
-            ScheduleArgument::Interleaved => line.without("patience"),
+        match self.schedule() {
             ScheduleArgument::Serial => line.insist("patience"),
+            _ => line.without("patience"),
         }
         match self.choices_file(seed).filter(|_| has_log) {
             // A log says all that a chooser would, and when time began.
@@ -339,12 +363,60 @@ impl Arguments {
     }
 
     /// How databases are served over PostgreSQL's protocol.
-    fn wire(&self) -> WireSettings {
-        let schedule = match self.schedule {
-            ScheduleArgument::Interleaved => Schedule::Interleaved,
-            ScheduleArgument::Serial => Schedule::Serial { patience: self.patience },
+    fn wire(&self, log: Option<&ChoiceLog>) -> WireSettings {
+        let adversary = |strategy| {
+            let (depth, learned) = (self.depth, Learned::default());
+            Schedule::Adversary(AdversarySettings { strategy, depth, hold: self.hold, learned })
         };
+        let steps = log.map(|log| &log.steps).filter(|steps| !steps.is_empty() && self.is_server());
+        let repeated =
+            |steps: &Vec<LoggedStep>| Schedule::Repeated { steps: steps.as_slice().into(), wait: self.patience };
+        let schedule = steps.map(repeated).unwrap_or_else(|| match self.schedule() {
+            ScheduleArgument::Adversary => adversary(Strategy::Mixed),
+            ScheduleArgument::Pct => adversary(Strategy::Pct),
+            ScheduleArgument::Random => adversary(Strategy::Random),
+            ScheduleArgument::Free => Schedule::Interleaved,
+            ScheduleArgument::Serial => Schedule::Serial { patience: self.patience },
+        });
         WireSettings { address: self.address(), password: self.password.clone(), schedule, delay: self.delay }
+    }
+
+    /// Whether it is a PostgreSQL server at its own levels, rather than as weak as a level of the papers.
+    fn is_server(&self) -> bool {
+        let is_weak = self.http || self.predict || self.analyze || self.foretold.is_some();
+        !is_weak && self.level.is_none_or(|level| level.of_engine().is_some())
+    }
+
+    /// Whose statement runs when. Who pauses before statements leaves it to chance when they come.
+    fn schedule(&self) -> ScheduleArgument {
+        let usual = if self.is_server() { ScheduleArgument::Adversary } else { ScheduleArgument::Free };
+        self.schedule.unwrap_or(usual)
+    }
+
+    /// What has no meaning beside what else is asked for.
+    fn refuse_schedule(&self) -> Result<(), Complaint> {
+        use ScheduleArgument::{Adversary, Pct, Random};
+        let refuse = |what: &str, advice: &str| Err(Complaint::new("skew serve", what.to_owned(), advice));
+        let holds = matches!(self.schedule(), Adversary | Pct | Random);
+        if holds && !self.is_server() {
+            let what = "at this level weak reads look for trouble, and no request is held back";
+            return refuse(what, "leave --schedule away, or use free or serial; or leave --level away");
+        }
+        if !holds && (self.hold != HOLD || self.depth.is_some()) {
+            let what = "--hold and --depth are about requests that are held back, and here none is";
+            return refuse(what, "leave them away, or use --schedule pct, random or adversary on a PostgreSQL server");
+        }
+        if self.depth.is_some() && self.schedule() != Pct {
+            return refuse("--depth is about probabilistic concurrency testing", "add --schedule pct");
+        }
+        if holds && self.delay.is_some() {
+            let what = "--delay pauses by chance, and the adversary decides by its own which request waits";
+            return refuse(what, "leave --delay away, or add --schedule free");
+        }
+        if holds && self.hold.is_zero() {
+            return refuse("--hold 0 holds nothing back", "use --schedule free");
+        }
+        Ok(())
     }
 
     /// Who keeps the runs.
@@ -374,8 +446,7 @@ impl Arguments {
             ("--horizon", self.horizon.is_some()),
             ("--abort-rate", self.abort_rate > 0.0),
         ];
-        let is_server = !is_weak && !self.analyze && (self.level.is_none() || engine.is_some());
-        match of_weakness.into_iter().find(|(_, is_given)| *is_given && is_server) {
+        match of_weakness.into_iter().find(|(_, is_given)| *is_given && self.is_server()) {
             Some((name, _)) => {
                 let what = format!("{name} is about weak reads, and a PostgreSQL server has none");
                 refuse(what, "give a --level of the papers, such as read-committed, causal or declared")
@@ -387,6 +458,7 @@ impl Arguments {
     fn refuse_nonsense(&self) -> Result<(), Complaint> {
         let refuse = |what: String, advice: &str| Err(Complaint::new("skew serve", what, advice));
         self.refuse_level()?;
+        self.refuse_schedule()?;
         let against = self.against.unwrap_or(IsolationLevel::Serializable);
         if self.predict && self.level.is_some_and(|level| level.implies(against)) {
             let what = format!("nothing could be predicted, because the database keeps {against} itself");

@@ -53,7 +53,7 @@ pub(super) fn serve_settings(arguments: &Arguments) -> Result<ServeSettings, Com
     let database = arguments.database(None)?;
     Ok(ServeSettings {
         database: DatabaseSettings { level: Some(level(arguments)), ..database },
-        wire: WireSettings { schedule: Schedule::Serial { patience: arguments.patience }, ..arguments.wire() },
+        wire: WireSettings { schedule: Schedule::Serial { patience: arguments.patience }, ..arguments.wire(None) },
         command: arguments.command.clone(),
         has_terminal: std::io::stdin().is_terminal(),
         seed: arguments.first_seed(None),

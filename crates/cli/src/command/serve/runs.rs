@@ -2,6 +2,7 @@
 
 use super::Arguments;
 use crate::clock;
+use crate::command::program::Format;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
@@ -21,8 +22,8 @@ pub(super) fn serve(arguments: &Arguments, console: &mut Console) -> Result<Exit
         fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
     }
     let settings = ServeSettings {
+        wire: arguments.wire(log.as_ref()),
         database: arguments.database(log)?,
-        wire: arguments.wire(),
         command: arguments.command.clone(),
         has_terminal: std::io::stdin().is_terminal(),
         seed,
@@ -43,7 +44,10 @@ pub(super) fn serve(arguments: &Arguments, console: &mut Console) -> Result<Exit
         let replay = |seed, has_log| arguments.replay_command(seed, has_log);
         let is_replay = arguments.replay.is_some();
         let report = ServeReport { settings: &settings, tally: &tally, replay: &replay, is_replay };
-        console.say(&report.human(console.palette));
+        match arguments.format {
+            Format::Human => console.say(&report.human(console.palette)),
+            Format::Json => console.result(&format!("{}\n", report.json())),
+        }
     }
     looked.map(|()| match tally.is_interrupted() {
         false if tally.has_stopped_recording() => Exit::BadInput,

@@ -1,0 +1,845 @@
+//! Whose request is held back, and until when: the decisions of the adversary, without clocks and sockets.
+//!
+//! ```text
+//!   a   BEGIN  SELECT x ─────────────────────┬─ held: b could move, and has the higher priority ─┬─ UPDATE x …
+//!   b            BEGIN ── about to move ──────── SELECT x ── UPDATE x ── COMMIT ── idle ───────────┘
+//! ```
+//!
+//! Each request that touches rows, each COMMIT and each ROLLBACK is a *step*. Among those who wait to take one the first by priority is next, as
+//! soon as nobody of a higher priority *could move*: is about to take a step, but has not asked yet. That is who is idle in a transaction, at
+//! work on something else, about to connect, or, where this run has shown that clients do things at the same time, went idle a moment ago. Who
+//! waits for a lock could not move. Where nobody else could move nothing is ever held, which is why one request after the other is not disturbed.
+//!
+//! Whoever could move may not: it waits for the one that is held, or has nothing to do. So nobody waits for ever:
+//!
+//! | a hold ends when | |
+//! |---|---|
+//! | nobody could move | decided by what clients did |
+//! | all is quiet: no byte from anybody for a while ([`super::quiet`]) | by time |
+//! | the others took [`MOST_STEPS`] steps meanwhile | by what clients did |
+//! | it took as long as it may | by time |
+//!
+//! Somebody who asks the same again and again and gets the same ([`POLLS`] times) waits for what another one has to do: it goes behind all
+//! others. And two clients of which one did not come during [`VAIN`] holds of the other are not held for each other again.
+
+use super::course::{Course, Next};
+use super::priority::Priorities;
+use super::quiet::Quiet;
+use crate::log::LoggedStep;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// A hold ends when the others took so many steps.
+const MOST_STEPS: u32 = 50;
+/// So often the same question with the same answer is polling.
+const POLLS: u32 = 3;
+/// So many holds for somebody who did not come.
+const VAIN: u32 = 3;
+
+/// What a client does.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Doing {
+    /// Its connection is about to be there.
+    Starting,
+    /// It is there and has not asked for anything.
+    Fresh,
+    /// Nothing asked, no transaction open.
+    Idle,
+    /// Nothing asked, a transaction open.
+    Resting,
+    /// Its statement is at work; whether that is a step.
+    Working(bool),
+    /// Its statement waits for a lock.
+    Blocked,
+    /// It wants to take a step.
+    Held(Hold),
+}
+
+/// A request that is held.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+struct Hold {
+    since: Duration,
+    /// How many steps others took meanwhile.
+    steps: u32,
+    /// Who could move when it came, or since.
+    rivals: BTreeSet<i32>,
+    /// Whether it had to wait at all.
+    waits: bool,
+    /// Who came before it.
+    place: u64,
+    /// How many steps had been taken when it came.
+    after: u32,
+    /// What it asks, where somebody wants to know.
+    asks: String,
+}
+
+#[derive(Debug)]
+struct Seat {
+    state: Doing,
+    /// Since when.
+    since: Duration,
+    /// Whether it was answered and said nothing since.
+    thinks: bool,
+    /// What it asked last, what it got, and how often in a row.
+    poll: (u64, u64, u32),
+    /// The number of its transaction.
+    transaction: Option<u32>,
+    /// How many steps had been taken when it came, or ended its last transaction.
+    free: u32,
+}
+
+/// Why a request may go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reason {
+    /// It is first by priority, and nobody before it could move.
+    First,
+    /// The others took enough steps.
+    Fair,
+    /// All is quiet.
+    Quiet,
+    /// It was held for as long as it may be.
+    Long,
+}
+
+impl Reason {
+    /// Whether another run of the same requests may decide otherwise.
+    pub(crate) fn is_time(self) -> bool {
+        matches!(self, Reason::Quiet | Reason::Long)
+    }
+}
+
+/// What is decided.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Decision {
+    /// Who may go, in this order.
+    pub(crate) released: Vec<(i32, Reason)>,
+    /// When somebody has to look again, if nothing happens before.
+    pub(crate) look_again: Option<Duration>,
+}
+
+/// How much was held.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct HeldRequests {
+    /// How many requests.
+    pub holds: u64,
+    /// How long all of them together.
+    pub time: Duration,
+    /// How many decisions were made by time.
+    pub by_time: u64,
+}
+
+/// The holds of a run. Times are since its beginning.
+#[derive(Debug)]
+pub(crate) struct Holds {
+    longest: Duration,
+    seats: BTreeMap<i32, Seat>,
+    /// Those that are not idle, or were not a moment ago.
+    awake: BTreeSet<i32>,
+    priorities: Priorities,
+    quiet: Quiet,
+    /// The last byte from anybody, the last answer or release.
+    stirred: Duration,
+    /// How often a client was held for another one that did not come.
+    vain: BTreeMap<(i32, i32), u32>,
+    /// Whether two clients wanted to take a step at the same time.
+    concurrent: bool,
+    held: HeldRequests,
+    /// How long somebody was held, and since when somebody is.
+    standing: (Duration, Option<Duration>),
+    /// How many requests to take a step there were, how many transactions, and how many steps were taken.
+    asked: (u64, u32, u32),
+    /// The steps that were taken and are not written down yet, where they are.
+    taken: Option<Vec<LoggedStep>>,
+    /// A log to follow, and how long who is next in it is waited for.
+    course: Option<(Course, Duration)>,
+}
+
+impl Holds {
+    pub(crate) fn new(longest: Duration, priorities: Priorities, quiet: Quiet) -> Holds {
+        Holds {
+            longest,
+            seats: BTreeMap::new(),
+            awake: BTreeSet::new(),
+            priorities,
+            quiet,
+            stirred: Duration::ZERO,
+            vain: BTreeMap::new(),
+            concurrent: false,
+            held: HeldRequests::default(),
+            standing: (Duration::ZERO, None),
+            asked: (0, 0, 0),
+            taken: None,
+            course: None,
+        }
+    }
+
+    /// From now on steps are kept until they are asked for.
+    pub(crate) fn keep_steps(&mut self) {
+        self.taken = Some(Vec::new());
+    }
+
+    /// Whether it matters what is asked.
+    pub(crate) fn wants_texts(&self) -> bool {
+        self.taken.is_some() || self.course.is_some()
+    }
+
+    /// The steps that were taken since this was last asked.
+    pub(crate) fn take_steps(&mut self) -> Vec<LoggedStep> {
+        self.taken.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// From now on a log decides.
+    pub(crate) fn follow(&mut self, course: Course, wait: Duration) {
+        self.course = Some((course, wait));
+    }
+
+    /// The log that decides, if one does.
+    pub(crate) fn course(&self) -> Option<&Course> {
+        self.course.as_ref().map(|(course, _)| course)
+    }
+
+    pub(crate) fn priorities(&self) -> &Priorities {
+        &self.priorities
+    }
+
+    pub(crate) fn quiet(&self) -> &Quiet {
+        &self.quiet
+    }
+
+    /// Whether anybody is held.
+    pub(crate) fn holds_anybody(&self) -> bool {
+        self.standing.1.is_some()
+    }
+
+    /// How much was held so far.
+    pub(crate) fn held(&self) -> HeldRequests {
+        self.held
+    }
+
+    /// How long anybody was held: for so long the clocks of those who wait for a lock stand still.
+    pub(crate) fn stood_still(&self, now: Duration) -> Duration {
+        let (before, since) = self.standing;
+        before + since.map_or(Duration::ZERO, |since| now.saturating_sub(since))
+    }
+
+    fn seat(&mut self, client: i32) -> &mut Seat {
+        let free = self.asked.2;
+        let new = || Seat {
+            state: Doing::Idle,
+            since: Duration::ZERO,
+            thinks: false,
+            poll: (0, 0, 0),
+            transaction: None,
+            free,
+        };
+        self.seats.entry(client).or_insert_with(new)
+    }
+
+    fn state(&mut self, client: i32, state: Doing, now: Duration) {
+        let seat = self.seat(client);
+        (seat.state, seat.since) = (state, now);
+        self.awake.insert(client);
+    }
+
+    /// A client is about to be connected.
+    pub(crate) fn come(&mut self, client: i32, now: Duration) {
+        self.stirred = now;
+        self.state(client, Doing::Starting, now);
+    }
+
+    /// A client said something.
+    pub(crate) fn hear(&mut self, client: i32, now: Duration) {
+        self.stirred = now;
+        let Some(seat) = self.seats.get_mut(&client) else { return };
+        // How long a client stays away between two transactions says nothing about how long it thinks inside of one.
+        let thought = std::mem::take(&mut seat.thinks) && seat.state == Doing::Resting;
+        let since = std::mem::replace(&mut seat.since, now);
+        if thought {
+            self.quiet.think(now.saturating_sub(since));
+        }
+    }
+
+    /// Whether others than this client could move.
+    pub(crate) fn others_could_move(&mut self, client: i32, now: Duration) -> bool {
+        self.doze(now);
+        self.awake.iter().any(|other| {
+            let state = &self.seats[other].state;
+            *other != client && *state != Doing::Fresh
+        })
+    }
+
+    /// A client asks for something; with a text it is a step, and is held until it is released.
+    pub(crate) fn ask(&mut self, client: i32, step: Option<String>, now: Duration) {
+        self.stirred = now;
+        let in_flight = |state: &Doing| matches!(state, Doing::Held(_) | Doing::Working(true) | Doing::Blocked);
+        let company = self.awake.iter().any(|other| *other != client && in_flight(&self.seats[other].state));
+        self.concurrent |= step.is_some() && company;
+        self.vain.retain(|(_, rival), _| *rival != client);
+        let Some(asks) = step else { return self.state(client, Doing::Working(false), now) };
+        self.asked.0 += 1;
+        let place = self.asked.0;
+        if self.seat(client).transaction.is_none() {
+            self.asked.1 += 1;
+            let transaction = Some(self.asked.1);
+            self.seat(client).transaction = transaction;
+        }
+        let since = self.seat(client).free;
+        if let Some((course, _)) = &mut self.course {
+            course.arrive(client, since, &asks);
+        }
+        let after = self.asked.2;
+        self.state(client, Doing::Held(Hold { since: now, place, asks, after, ..Hold::default() }), now);
+    }
+
+    /// Its statement has to wait for a lock.
+    pub(crate) fn block(&mut self, client: i32, now: Duration) {
+        self.state(client, Doing::Blocked, now);
+    }
+
+    /// Its statement need not wait any more.
+    pub(crate) fn go_on(&mut self, client: i32, now: Duration) {
+        self.stirred = now;
+        self.state(client, Doing::Working(true), now);
+    }
+
+    /// What it asked, and what it got.
+    pub(crate) fn get(&mut self, client: i32, question: u64, answer: u64) {
+        let seat = self.seat(client);
+        let same = (seat.poll.0, seat.poll.1) == (question, answer);
+        let times = if same { seat.poll.2.saturating_add(1) } else { 1 };
+        seat.poll = (question, answer, times);
+        let polls = times >= POLLS && self.holds_anybody();
+        match (polls, same) {
+            (true, _) => self.priorities.sink(client),
+            (false, false) => self.priorities.rise(client),
+            (false, true) => {}
+        }
+    }
+
+    /// It may go on; whether a transaction is open.
+    pub(crate) fn rest(&mut self, client: i32, open: bool, now: Duration) {
+        self.stirred = now;
+        let state = match self.seat(client).state {
+            _ if open => Doing::Resting,
+            Doing::Starting => Doing::Fresh,
+            _ => Doing::Idle,
+        };
+        self.state(client, state, now);
+        self.seat(client).thinks = true;
+        if !open {
+            self.end_transaction(client);
+        }
+    }
+
+    fn end_transaction(&mut self, client: i32) {
+        let free = self.asked.2;
+        (self.seat(client).transaction, self.seat(client).free) = (None, free);
+        if let Some((course, _)) = &mut self.course {
+            course.end(client);
+        }
+    }
+
+    /// A client is gone.
+    pub(crate) fn leave(&mut self, client: i32, now: Duration) {
+        self.withdraw(client, now);
+        self.end_transaction(client);
+        self.seats.remove(&client);
+        self.awake.remove(&client);
+        self.priorities.leave(client);
+        self.vain.retain(|(held, rival), _| *held != client && *rival != client);
+    }
+
+    /// It does not want what it asked for any more.
+    pub(crate) fn withdraw(&mut self, client: i32, now: Duration) {
+        if let Some(Seat { state: Doing::Held(hold), .. }) = self.seats.get(&client) {
+            let hold = hold.clone();
+            self.count(&hold, now);
+            self.state(client, Doing::Working(false), now);
+            self.stand(now);
+        }
+    }
+
+    fn count(&mut self, hold: &Hold, now: Duration) {
+        self.held.holds += u64::from(hold.waits);
+        if hold.waits {
+            self.held.time += now.saturating_sub(hold.since);
+        }
+    }
+
+    /// Those who went idle a while ago are asleep.
+    fn doze(&mut self, now: Duration) {
+        let Holds { awake, seats, quiet, concurrent, .. } = self;
+        awake.retain(|client| {
+            let seat = &seats[client];
+            let recent = now.saturating_sub(seat.since) < quiet.limit();
+            match seat.state {
+                Doing::Idle => *concurrent && recent,
+                Doing::Fresh => recent,
+                _ => true,
+            }
+        });
+    }
+
+    fn holds(&self) -> impl Iterator<Item = (i32, &Hold)> {
+        self.awake.iter().filter_map(|client| match &self.seats[client].state {
+            Doing::Held(hold) => Some((*client, hold)),
+            _ => None,
+        })
+    }
+
+    /// Who may go now.
+    pub(crate) fn decide(&mut self, now: Duration) -> Decision {
+        let decision = if self.course.is_some() { self.decide_by_log(now) } else { self.decide_by_chance(now) };
+        self.stand(now);
+        decision
+    }
+
+    /// Who may go where a log says so.
+    fn decide_by_log(&mut self, now: Duration) -> Decision {
+        let mut decision = Decision::default();
+        // A step is whole: whoever is next waits until it is done, or waits for a lock.
+        while !self.awake.iter().any(|client| self.takes_step(*client)) {
+            let mut waiting: Vec<(u64, i32, String)> =
+                self.holds().map(|(client, hold)| (hold.place, client, hold.asks.clone())).collect();
+            waiting.sort_unstable();
+            let waiting: Vec<(i32, &str)> = waiting.iter().map(|(_, client, asks)| (*client, asks.as_str())).collect();
+            let Some((course, wait)) = self.course.as_mut().filter(|_| !waiting.is_empty()) else { break };
+            let end = self.stirred + *wait;
+            match course.next(&waiting) {
+                Next::Go(client) => {
+                    self.release(client, Reason::First, &[], now, false);
+                    decision.released.push((client, Reason::First));
+                }
+                Next::Wait if now >= end => course.give_up(&waiting),
+                Next::Wait => {
+                    decision.look_again = Some(end);
+                    self.wait_for(0, Vec::new());
+                    break;
+                }
+            }
+        }
+        decision
+    }
+
+    fn decide_by_chance(&mut self, now: Duration) -> Decision {
+        let mut decision = Decision::default();
+        loop {
+            self.doze(now);
+            let Some(best) = self.best() else { break };
+            let steps = self.awake.len() > 1;
+            let rivals = self.rivals(best);
+            let Some(reason) = self.reason(best, &rivals, now) else {
+                decision.look_again = Some(self.next_look(best));
+                self.wait_for(best, rivals);
+                break;
+            };
+            if reason == Reason::First && steps && self.priorities.falls(best) {
+                continue;
+            }
+            self.release(best, reason, &rivals, now, steps);
+            decision.released.push((best, reason));
+        }
+        decision
+    }
+
+    /// Who is first by priority among those who want to take a step; who was passed often enough comes before.
+    fn best(&mut self) -> Option<i32> {
+        if let Some((client, _)) = self.holds().find(|(_, hold)| hold.steps >= MOST_STEPS) {
+            return Some(client);
+        }
+        let clients: Vec<i32> = self.holds().map(|(client, _)| client).collect();
+        clients.into_iter().max_by_key(|client| (self.priorities.of(*client), std::cmp::Reverse(*client)))
+    }
+
+    /// Those who could move before it.
+    fn rivals(&mut self, best: i32) -> Vec<i32> {
+        let own = self.priorities.of(best);
+        let awake: Vec<i32> = self.awake.iter().copied().filter(|other| *other != best).collect();
+        awake.into_iter().filter(|other| self.is_rival(best, own, *other)).collect()
+    }
+
+    fn is_rival(&mut self, best: i32, own: u64, other: i32) -> bool {
+        if self.vain.get(&(best, other)).is_some_and(|times| *times >= VAIN) {
+            return false;
+        }
+        let is_known = |hold: &Hold| hold.rivals.contains(&other);
+        let known = self.holds().any(|(client, hold)| client == best && is_known(hold));
+        match self.seats[&other].state {
+            Doing::Held(_) | Doing::Blocked => false,
+            // A step is whole: nobody comes between.
+            Doing::Working(true) => true,
+            // A connection that is opened and not used is no reason to wait, unless it was opened while this request was there.
+            Doing::Fresh => known && self.priorities.of(other) > own,
+            Doing::Starting | Doing::Idle | Doing::Resting | Doing::Working(false) => self.priorities.of(other) > own,
+        }
+    }
+
+    /// Why a request may go now, if it may.
+    fn reason(&self, best: i32, rivals: &[i32], now: Duration) -> Option<Reason> {
+        let Doing::Held(hold) = &self.seats[&best].state else { return None };
+        if rivals.is_empty() {
+            Some(Reason::First)
+        } else if hold.steps >= MOST_STEPS && !rivals.iter().any(|rival| self.takes_step(*rival)) {
+            Some(Reason::Fair)
+        } else if now.saturating_sub(hold.since) >= self.longest {
+            Some(Reason::Long)
+        } else if now.saturating_sub(self.stirred) >= self.quiet.limit() {
+            Some(Reason::Quiet)
+        } else {
+            None
+        }
+    }
+
+    /// Whether a client is about a step.
+    fn takes_step(&self, client: i32) -> bool {
+        self.seats[&client].state == Doing::Working(true)
+    }
+
+    /// When time decides.
+    fn next_look(&self, best: i32) -> Duration {
+        let since = match &self.seats[&best].state {
+            Doing::Held(hold) => hold.since,
+            _ => self.stirred,
+        };
+        (self.stirred + self.quiet.limit()).min(since + self.longest)
+    }
+
+    fn wait_for(&mut self, best: i32, rivals: Vec<i32>) {
+        for client in self.holds().map(|(client, _)| client).collect::<Vec<_>>() {
+            if let Some(Seat { state: Doing::Held(hold), .. }) = self.seats.get_mut(&client) {
+                hold.waits = true;
+                if client == best {
+                    hold.rivals.extend(rivals.iter().copied());
+                }
+            }
+        }
+    }
+
+    fn release(&mut self, best: i32, reason: Reason, rivals: &[i32], now: Duration, steps: bool) {
+        let Some(Seat { state: Doing::Held(hold), .. }) = self.seats.get(&best) else { return };
+        let hold = hold.clone();
+        self.count(&hold, now);
+        self.stirred = now;
+        self.keep(best, hold.asks, hold.after, reason);
+        if reason.is_time() {
+            self.held.by_time += 1;
+            rivals.iter().for_each(|rival| *self.vain.entry((best, *rival)).or_default() += 1);
+        }
+        self.state(best, Doing::Working(true), now);
+        for seat in self.seats.values_mut() {
+            if let Doing::Held(hold) = &mut seat.state {
+                hold.steps += 1;
+            }
+        }
+        if steps {
+            self.priorities.step();
+        }
+    }
+
+    /// Notes a step that is taken.
+    fn keep(&mut self, client: i32, asks: String, after: u32, reason: Reason) {
+        self.asked.2 += 1;
+        let Seat { transaction, free: since, .. } = *self.seat(client);
+        let transaction = transaction.unwrap_or_default();
+        let step =
+            LoggedStep { client: client.unsigned_abs(), transaction, since, after, asks, by_time: reason.is_time() };
+        self.taken.iter_mut().for_each(|taken| taken.push(step.clone()));
+    }
+
+    /// Whether anybody is held, from now on.
+    fn stand(&mut self, now: Duration) {
+        let stands = self.holds().any(|(_, hold)| hold.waits);
+        match (stands, self.standing.1) {
+            (true, None) => self.standing.1 = Some(now),
+            (false, Some(since)) => self.standing = (self.standing.0 + now.saturating_sub(since), None),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::priority::{Learned, Strategy};
+    use super::*;
+    use crate::chance::{Chance, Stream};
+
+    const NOBODY: [i32; 0] = [];
+
+    /// A run in which times are milliseconds, and priorities as they are told.
+    struct Play {
+        holds: Holds,
+        now: u64,
+    }
+
+    impl Play {
+        /// Of two clients the one of this number has the higher priority.
+        fn new(first: i32) -> Play {
+            let learned = Learned { steps: Some(1000), thinking: None };
+            let priorities = |seed| Priorities::new(seed, Strategy::Pct, Some(1), learned);
+            let fits = |seed: &u64| {
+                let mut drawn = priorities(*seed);
+                [1, 2, 3].into_iter().max_by_key(|client| drawn.of(*client)) == Some(first)
+            };
+            let mut drawn = priorities((0..1000).find(fits).unwrap());
+            (1..4).for_each(|client| assert!(drawn.of(client) > 0));
+            Play { holds: Holds::new(Duration::from_millis(200), drawn, Quiet::new(None)), now: 0 }
+        }
+
+        fn at(&mut self, milliseconds: u64) -> Duration {
+            self.now += milliseconds;
+            Duration::from_millis(self.now)
+        }
+
+        fn decide(&mut self) -> Vec<i32> {
+            let now = self.at(0);
+            self.holds.decide(now).released.into_iter().map(|(client, _)| client).collect()
+        }
+
+        fn step(&mut self, client: i32) -> Vec<i32> {
+            let now = self.at(0);
+            self.holds.hear(client, now);
+            self.holds.ask(client, Some(String::new()), now);
+            self.decide()
+        }
+
+        fn rest(&mut self, client: i32, open: bool) -> Vec<i32> {
+            let now = self.at(0);
+            self.holds.rest(client, open, now);
+            self.decide()
+        }
+
+        fn begin(&mut self, client: i32) {
+            let now = self.at(0);
+            self.holds.hear(client, now);
+            self.holds.ask(client, None, now);
+            self.rest(client, true);
+        }
+    }
+
+    #[test]
+    fn one_request_after_the_other_is_never_held() {
+        let mut play = Play::new(2);
+        for client in [1, 2, 1, 1, 3, 2] {
+            play.begin(client);
+            for _ in 0..3 {
+                assert_eq!(play.step(client), [client]);
+                play.rest(client, true);
+            }
+            assert_eq!(play.step(client), [client]);
+            play.rest(client, false);
+        }
+        assert_eq!(play.holds.held(), HeldRequests::default());
+    }
+
+    #[test]
+    fn who_has_the_higher_priority_is_waited_for_while_it_could_move() {
+        let mut play = Play::new(2);
+        play.begin(1);
+        play.begin(2);
+        assert_eq!(play.step(1), NOBODY);
+        assert_eq!(play.step(2), [2]);
+        assert_eq!(play.rest(2, true), NOBODY);
+        assert_eq!(play.step(2), [2]);
+        // Once the other one is idle, nobody could move.
+        play.at(3);
+        let released = play.rest(2, false);
+        // It went idle only a moment ago, and this run has shown that clients do things at the same time.
+        assert_eq!(released, NOBODY);
+        play.at(6);
+        assert_eq!(play.decide(), [1]);
+        assert_eq!((play.holds.held().holds, play.holds.held().time), (1, Duration::from_millis(9)));
+    }
+
+    #[test]
+    fn who_has_the_higher_priority_goes_at_once() {
+        let mut play = Play::new(1);
+        play.begin(1);
+        play.begin(2);
+        assert_eq!(play.step(1), [1]);
+        play.rest(1, true);
+        assert_eq!(play.step(2), NOBODY);
+        assert_eq!(play.step(1), [1]);
+    }
+
+    #[test]
+    fn when_all_is_quiet_nobody_is_waited_for() {
+        let mut play = Play::new(2);
+        play.begin(1);
+        play.begin(2);
+        assert_eq!(play.step(1), NOBODY);
+        play.at(4);
+        assert_eq!(play.decide(), NOBODY);
+        play.at(1);
+        assert_eq!(play.decide(), [1]);
+        assert_eq!(play.holds.held().by_time, 1);
+    }
+
+    #[test]
+    fn who_did_not_come_three_times_is_not_waited_for_again() {
+        let mut play = Play::new(2);
+        play.begin(1);
+        play.begin(2);
+        for _ in 0..VAIN {
+            assert_eq!(play.step(1), NOBODY);
+            play.at(5);
+            assert_eq!(play.decide(), [1]);
+            play.rest(1, true);
+        }
+        assert_eq!(play.step(1), [1]);
+        play.rest(1, true);
+        // It has come: it is worth waiting for again.
+        assert_eq!(play.step(2), [2]);
+        play.rest(2, true);
+        assert_eq!(play.step(1), NOBODY);
+    }
+
+    #[test]
+    fn who_waits_for_a_lock_is_not_waited_for() {
+        let mut play = Play::new(2);
+        play.begin(1);
+        play.begin(2);
+        assert_eq!(play.step(2), [2]);
+        let now = play.at(0);
+        play.holds.block(2, now);
+        assert_eq!(play.step(1), [1]);
+        assert_eq!(play.holds.held().holds, 0);
+    }
+
+    #[test]
+    fn no_hold_is_longer_than_it_may_be() {
+        let mut play = Play::new(2);
+        play.begin(1);
+        play.begin(2);
+        assert_eq!(play.step(1), NOBODY);
+        // Somebody talks all the time, and never takes a step.
+        for _ in 0..49 {
+            let now = play.at(4);
+            play.holds.hear(2, now);
+            assert_eq!(play.decide(), NOBODY);
+        }
+        play.at(4);
+        assert_eq!(play.decide(), [1]);
+    }
+
+    #[test]
+    fn the_others_take_so_many_steps_and_no_more() {
+        let mut play = Play::new(2);
+        play.begin(1);
+        play.begin(2);
+        assert_eq!(play.step(1), NOBODY);
+        for number in 1..=MOST_STEPS {
+            assert_eq!(play.step(2), [2], "{number}");
+            let released = play.rest(2, true);
+            assert_eq!(released, if number < MOST_STEPS { NOBODY.to_vec() } else { vec![1] });
+        }
+        assert_eq!(play.holds.held().by_time, 0);
+    }
+
+    #[test]
+    fn who_polls_is_not_waited_for() {
+        let mut play = Play::new(2);
+        play.begin(1);
+        play.begin(2);
+        assert_eq!(play.step(1), NOBODY);
+        let mut released = Vec::new();
+        for _ in 0..POLLS {
+            assert_eq!(play.step(2), [2]);
+            play.holds.get(2, 7, 7);
+            released = play.rest(2, true);
+        }
+        assert_eq!(released, [1]);
+    }
+
+    #[test]
+    fn a_connection_that_is_about_to_be_there_is_waited_for() {
+        let mut play = Play::new(2);
+        play.begin(1);
+        let now = play.at(0);
+        play.holds.come(2, now);
+        assert_eq!(play.step(1), NOBODY);
+        assert_eq!(play.rest(2, false), NOBODY);
+        assert_eq!(play.step(2), [2]);
+        // One that was opened before and is not used is not.
+        let mut play = Play::new(2);
+        let now = play.at(0);
+        play.holds.come(2, now);
+        play.rest(2, false);
+        assert_eq!(play.step(1), [1]);
+    }
+
+    #[test]
+    fn who_goes_is_not_waited_for_and_what_it_asked_is_forgotten() {
+        let mut play = Play::new(2);
+        play.begin(1);
+        play.begin(2);
+        assert_eq!(play.step(1), NOBODY);
+        let now = play.at(0);
+        play.holds.leave(2, now);
+        assert_eq!(play.decide(), [1]);
+        let mut play = Play::new(2);
+        play.begin(1);
+        play.begin(2);
+        assert_eq!(play.step(1), NOBODY);
+        let now = play.at(2);
+        play.holds.leave(1, now);
+        assert_eq!(play.step(2), [2]);
+        let now = play.at(50);
+        assert_eq!((play.holds.held().holds, play.holds.stood_still(now)), (1, Duration::from_millis(2)));
+    }
+
+    #[test]
+    fn clocks_of_others_stand_still_while_somebody_is_held() {
+        let mut play = Play::new(2);
+        play.begin(1);
+        play.begin(2);
+        play.at(10);
+        play.step(1);
+        let now = play.at(3);
+        assert_eq!(play.holds.stood_still(now), Duration::from_millis(3));
+        play.at(2);
+        assert_eq!(play.decide(), [1]);
+        let now = play.at(100);
+        assert_eq!(play.holds.stood_still(now), Duration::from_millis(5));
+    }
+
+    /// Anything that clients may do, whatever they have done before.
+    fn disturb(play: &mut Play, chance: &mut Chance) {
+        let (client, now) = (1 + chance.below(4) as i32, play.at(chance.below(3) as u64));
+        let is_held = play.holds.holds().any(|(held, _)| held == client);
+        match chance.below(9) {
+            0 => play.holds.come(client, now),
+            1 => play.holds.leave(client, now),
+            2 => play.holds.hear(client, now),
+            _ if is_held => {}
+            3 => play.holds.ask(client, None, now),
+            4 => play.holds.block(client, now),
+            5 => play.holds.go_on(client, now),
+            6 => play.holds.rest(client, chance.happens(0.7), now),
+            _ => play.holds.ask(client, Some(String::new()), now),
+        }
+        play.decide();
+    }
+
+    #[test]
+    fn every_hold_ends_whatever_clients_do() {
+        for seed in 0..300 {
+            let (mut play, mut chance) = (Play::new(1 + seed as i32 % 3), Chance::new(seed, Stream::Delays));
+            for _ in 0..60 {
+                disturb(&mut play, &mut chance);
+            }
+            // Somebody talks all the time and takes no step, so that it is never quiet; or nobody does anything any more.
+            let talks = seed % 2 == 0;
+            let mut rounds = 0;
+            while play.holds.holds().next().is_some() {
+                let now = play.at(20);
+                if talks {
+                    play.holds.hear(4, now);
+                }
+                let decision = play.holds.decide(now);
+                assert!(decision.look_again.is_some_and(|moment| moment > now) || play.holds.holds().next().is_none());
+                rounds += 1;
+                assert!(rounds < 100, "{seed}: {:?}", play.holds);
+            }
+        }
+    }
+}
