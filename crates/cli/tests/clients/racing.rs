@@ -4,6 +4,7 @@
 //! ```text
 //!   FIXED=1    skew serve --runs 5                       passes, as on PostgreSQL: no false alarm
 //!   FIXED=0    skew serve --runs 20 --stop-at-first      fails: no false pass
+//!   both       skew explore                              the same of every order of their requests
 //! ```
 //!
 //! Four of them are the examples of the page "Writing a test that can race"; the others are here because their pools are of another make:
@@ -48,10 +49,14 @@ fn ended(mut command: Command) -> (Option<i32>, String) {
 
 /// What `skew serve` says of an application.
 fn served(name: &str, fixed: &str, flags: &[&str]) -> Option<(Option<i32>, String)> {
+    said(name, fixed, &[&["serve", "--seed", "1"], flags].concat())
+}
+
+fn said(name: &str, fixed: &str, words: &[&str]) -> Option<(Option<i32>, String)> {
     let clients = clients()?;
     let application = application(name);
     let mut command = Command::new("timeout");
-    command.args(["280", env!("CARGO_BIN_EXE_skew"), "serve", "--seed", "1"]).args(flags).arg("--");
+    command.args(["280", env!("CARGO_BIN_EXE_skew")]).args(words).arg("--");
     command.args(application.words(&clients)).env("FIXED", fixed);
     application.prepare(&mut command, &clients);
     Some(ended(command))
@@ -86,6 +91,29 @@ macro_rules! races {
 }
 
 races!(flask, django, sqlalchemy, express, hikari, go);
+
+fn is_explored_to_its_end(name: &str) {
+    for (fixed, expected) in [("0", 1), ("1", 0)] {
+        let Some((code, printed)) = said(name, fixed, &["explore"]) else { return };
+        assert_eq!(code, Some(expected), "{name}, FIXED={fixed}: {printed}");
+        assert!(!printed.contains("not everything was explored"), "{printed}");
+    }
+}
+
+#[test]
+fn a_pool_of_node_is_explored_to_its_end() {
+    is_explored_to_its_end("express");
+}
+
+#[test]
+fn a_pool_of_go_is_explored_to_its_end() {
+    is_explored_to_its_end("go");
+}
+
+#[test]
+fn a_pool_of_psycopg_is_explored_to_its_end() {
+    is_explored_to_its_end("flask");
+}
 
 #[test]
 fn optuna_passes_with_three_workers() {

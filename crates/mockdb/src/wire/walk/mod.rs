@@ -215,3 +215,6 @@ impl Walk {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
