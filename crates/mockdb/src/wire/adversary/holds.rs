@@ -694,6 +694,29 @@ mod tests {
     }
 
     #[test]
+    fn who_thinks_for_long_costs_three_short_holds() {
+        let mut play = Play::new(2);
+        play.begin(1);
+        play.begin(2);
+        // The other one thinks for a tenth of a second before each of its statements.
+        for _ in 0..20 {
+            for _ in 0..4 {
+                if play.step(1).is_empty() {
+                    play.at(50);
+                    assert_eq!(play.decide(), [1]);
+                }
+                play.rest(1, true);
+                play.at(25);
+            }
+            play.step(2);
+            play.rest(2, true);
+        }
+        let held = play.holds.held();
+        assert!(held.holds > 0 && held.holds <= 3 * 20, "{held:?}");
+        assert!(held.time <= Duration::from_millis(50) * held.holds as u32, "{held:?}");
+    }
+
+    #[test]
     fn who_waits_for_a_lock_is_not_waited_for() {
         let mut play = Play::new(2);
         play.begin(1);
