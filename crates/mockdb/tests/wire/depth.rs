@@ -127,7 +127,7 @@ impl Bug {
     /// How many steps there are.
     fn steps(&self) -> u32 {
         let lines = |client: &&[&str]| client.len() as u32 + 1;
-        self.clients.iter().map(|client| lines(client)).sum()
+        self.clients.iter().map(lines).sum()
     }
 
     fn bound(&self) -> f64 {
