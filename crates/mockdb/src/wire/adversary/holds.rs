@@ -291,6 +291,12 @@ impl Holds {
         self.state(client, Doing::Held(Hold { since: now, place, asks, after, ..Hold::default() }), now);
     }
 
+    /// A client that is alone asks for something, and has it.
+    pub(crate) fn pass(&mut self, client: i32, step: bool, now: Duration) {
+        self.stirred = now;
+        self.state(client, Doing::Working(step), now);
+    }
+
     /// Its statement has to wait for a lock.
     pub(crate) fn block(&mut self, client: i32, now: Duration) {
         self.state(client, Doing::Blocked, now);
@@ -423,7 +429,7 @@ impl Holds {
 
     fn decide_by_chance(&mut self, now: Duration) -> Decision {
         let mut decision = Decision::default();
-        loop {
+        while self.holds().next().is_some() {
             self.doze(now);
             let Some(best) = self.best() else { break };
             let steps = self.awake.len() > 1;
