@@ -366,3 +366,38 @@ fn wrong_sql_in_init_is_told_with_its_place() {
     let ran = folder.skew(&["serve", "--init", "schema.sql", "--", "true"]).expect(2);
     assert!(ran.err.contains("schema.sql: line 2, column"), "{}", ran.err);
 }
+
+#[test]
+fn where_nothing_could_race_a_command_never_passes() {
+    let folder = Folder::new("serve-no-race");
+    let ran = folder.skew(&["serve", "--runs", "2", "--", "true"]).expect(3);
+    assert!(
+        ran.out.contains("inconclusive: the command went well in every run, where nothing could go wrong"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("Writing a test that can race"), "{}", ran.out);
+    let ran = folder.skew(&["serve", "--format", "json", "--", "true"]).expect(3);
+    for expected in ["\"skew\":1", "\"nothing_could_race\":true", "\"could_overlap\":0", "\"unsupported\":[]"] {
+        assert!(ran.out.contains(expected), "{}", ran.out);
+    }
+    // At the papers' levels reads are weak also where one transaction follows the other.
+    folder.skew(&["serve", "--level", "causal", "--", "true"]).expect(0);
+}
+
+#[test]
+fn flags_about_holding_back_are_refused_where_nothing_is_held() {
+    let folder = Folder::new("serve-schedule");
+    for (arguments, advice) in [
+        (&["--level", "causal", "--schedule", "pct"][..], "or leave --level away"),
+        (&["--schedule", "free", "--hold", "1s"][..], "use --schedule pct, random or adversary"),
+        (&["--depth", "3"][..], "add --schedule pct"),
+        (&["--delay", "5ms"][..], "add --schedule free"),
+        (&["--hold", "0s"][..], "use --schedule free"),
+    ] {
+        let ran = folder.skew(&[&["serve"], arguments, &["--", "true"]].concat()).expect(2);
+        assert!(ran.err.contains(advice), "{arguments:?}: {}", ran.err);
+    }
+    let ran = folder.skew(&["serve", "--schedule", "free", "--delay", "1ms", "--", "false"]).expect(1);
+    assert!(ran.out.contains("skew serve --schedule free --delay 1ms "), "{}", ran.out);
+}

@@ -11,10 +11,12 @@
 //! | `zones` | the time zone of a connection |
 //! | `foretold` | reads and an order that are foretold |
 //! | `steered` | a database that somebody else steers |
+//! | `depth` | how often the adversary finds bugs of known depth |
 //! | `racing` | an adversary that holds requests back |
 //! | `ways_in` | startup, passwords, whose turn it is |
 
 mod copy;
+mod depth;
 mod foretold;
 mod leaving;
 mod long;

@@ -6,7 +6,7 @@ use skew_history::{EngineLevel, IsolationLevel};
 use skew_mockdb::wire::{AdversarySettings, Contention, Learned, Schedule, Strategy, WireSettings, WireSummary};
 use skew_mockdb::{Campaign, ChoiceLog, ChooserKind, LoggedStep, Options, Store, Tape};
 use std::net::SocketAddr;
-use std::sync::mpsc;
+use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn adversary(strategy: Strategy) -> Schedule {
     Schedule::Adversary(AdversarySettings { strategy, depth: None, hold, learned: Learned::default() })
 }
 
-fn served(seed: u64, schedule: Schedule) -> Served {
+pub(crate) fn served(seed: u64, schedule: Schedule) -> Served {
     let level = IsolationLevel::Engine(EngineLevel::PostgresReadCommitted);
     Served::seeded(seed, level, ChooserKind::Latest, WireSettings { schedule, ..settings() })
 }
@@ -28,11 +28,11 @@ fn logged(seed: u64, schedule: Schedule) -> (Served, Tape) {
     (Served::writing(store, Some(&tape), WireSettings { schedule, ..settings() }), tape)
 }
 
-fn connect(address: SocketAddr) -> Raw {
+pub(crate) fn connect(address: SocketAddr) -> Raw {
     Raw::connect(address, &[("user", "ann")])
 }
 
-fn number(told: &[String]) -> i64 {
+pub(crate) fn number(told: &[String]) -> i64 {
     told[0].trim_start_matches("D ").parse().unwrap_or_else(|_| panic!("{told:?}"))
 }
 
@@ -148,6 +148,57 @@ fn a_poller_sees_what_it_waits_for() {
         assert_eq!(worker.query("COMMIT"), ["C COMMIT", "Z I"]);
         poller.join().unwrap();
         served.stop();
+    }
+}
+
+/// Connections that are made when they are needed, at most so many, and go from thread to thread.
+struct Pool {
+    address: SocketAddr,
+    room: Mutex<(Vec<Raw>, usize)>,
+    free: Condvar,
+}
+
+impl Pool {
+    fn new(address: SocketAddr, size: usize) -> Pool {
+        Pool { address, room: Mutex::new((Vec::new(), size)), free: Condvar::new() }
+    }
+
+    fn lend(&self, run: impl FnOnce(&mut Raw)) {
+        let taken = {
+            let room = self.room.lock().unwrap();
+            let mut room = self.free.wait_while(room, |room| room.0.is_empty() && room.1 == 0).unwrap();
+            let known = room.0.pop();
+            room.1 -= usize::from(known.is_none());
+            known
+        };
+        let mut client = taken.unwrap_or_else(|| connect(self.address));
+        run(&mut client);
+        self.room.lock().unwrap().0.push(client);
+        self.free.notify_one();
+    }
+}
+
+#[test]
+fn pools_of_every_size_go_on_and_lose_nothing_that_is_locked() {
+    for size in [1, 2, 10] {
+        for seed in 1..=3 {
+            let served = served(seed, adversary(Strategy::Mixed));
+            let mut first = served.with_accounts();
+            let pool = Arc::new(Pool::new(served.address, size));
+            let threads: Vec<_> = (0..4).map(|_| Arc::clone(&pool)).collect();
+            let run = |pool: Arc<Pool>| {
+                for _ in 0..3 {
+                    pool.lend(|client| deposit(client, " FOR UPDATE"));
+                }
+            };
+            let threads: Vec<_> = threads.into_iter().map(|pool| thread::spawn(move || run(pool))).collect();
+            threads.into_iter().for_each(|one| one.join().unwrap());
+            assert_eq!(number(&first.query("SELECT balance FROM account WHERE id = 1")), 220, "{size} {seed}");
+            let seen = contention(&served.stop());
+            // One connection can meet nobody but the one that has just made the tables.
+            assert!(size == 1 || seen.overlap.overlapped > 0, "{seen:?}");
+            assert!(size > 1 || seen.overlap.overlapped == 0, "{seen:?}");
+        }
     }
 }
 

@@ -265,6 +265,11 @@ impl Visit {
         };
         overlaps.ask(self.number, touches, others);
         let holds = holds.as_mut()?;
+        if *present == 1 && !holds.wants_texts() {
+            // Nobody else is there, and nobody wants to know: it costs no more than it has to.
+            holds.pass(self.number, step, now);
+            return None;
+        }
         let text = || if holds.wants_texts() { text_of(prepared, parameters) } else { String::new() };
         let asks = step.then(text);
         holds.ask(self.number, asks, now);
