@@ -5,7 +5,8 @@
 //! ```
 //!
 //! An outcome counts as seen when the server showed it, in whatever run. What is left has a reason, or is a wrong answer of the explorer: who
-//! is refused in a deadlock is for the server to choose, and PostgreSQL's serializable refuses more than it must. `SKEW_SEED` says with
+//! is refused in a deadlock is for the server to choose, PostgreSQL's serializable refuses more than it must, and who does not wait may have to
+//! come at a moment that is too brief. `SKEW_SEED` says with
 //! which program to begin and `SKEW_SMALL` how many there are at every level; those with more outcomes than [`MOST_OUTCOMES`] are left out.
 
 use crate::live::{installed, opening};
@@ -46,6 +47,9 @@ struct Tally {
     chosen: usize,
     /// Not seen because PostgreSQL's serializable refused somebody.
     refused: usize,
+    /// Not seen because somebody who does not wait has to come at a moment that nobody can wait for: within a statement, or between a refusal and
+    /// the ROLLBACK that follows it here at once.
+    brief: usize,
     /// What the server showed and the explorer does not have; what it did not show, and why is not known.
     impossible: Vec<String>,
     unseen: Vec<String>,
@@ -168,6 +172,8 @@ impl Small<'_> {
             tally.chosen += 1;
         } else if shown.iter().any(|live| self.is_refused(live)) {
             tally.refused += 1;
+        } else if self.sessions.iter().flatten().any(|sql| sql.ends_with(" NOWAIT") || sql.ends_with(" SKIP LOCKED")) {
+            tally.brief += 1;
         } else {
             let sessions = self.sessions.iter().map(|statements| format!("  {}", statements.join("; ")));
             let runs = self.runs().unwrap_or_default();
@@ -199,10 +205,10 @@ fn look(url: &Url, engine: Engine, levels: &[&'static str]) {
             let (sessions, tables) = (weather.sessions(seed), weather.tables());
             Small { url, engine, name, level, seed, sessions, tables }.look(&mut tally);
         }
-        let Tally { programs, too_large, outcomes, seen, chosen, refused, impossible, unseen } = tally;
+        let Tally { programs, too_large, outcomes, seen, chosen, refused, brief, impossible, unseen } = tally;
         say(&format!(
             "outcomes at {name}: {programs} small programs and {too_large} too large, {outcomes} outcomes, {seen} seen, {chosen} where \
-             another one was refused in a deadlock, {refused} that were refused for serializability, {} not seen, {} impossible ones shown",
+             another one was refused in a deadlock, {refused} that were refused for serializability, {brief} of a moment that is too brief, {} not seen, {} impossible ones shown",
             unseen.len(),
             impossible.len()
         ));

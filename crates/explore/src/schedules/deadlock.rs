@@ -80,14 +80,14 @@ fn queued_before<L>(node: &ServerNode<L>, waiter: &Waiter, waiters: &[Waiter]) -
 
 /// A way along which somebody waits for somebody, and who is the first in the queues on it.
 #[derive(Clone)]
-struct Chain {
+struct WaitPath {
     path: Vec<Number>,
     firsts: Vec<(KeyNumber, Number)>,
 }
 
-impl Chain {
+impl WaitPath {
     /// The same with one more, who has the row that the last one waits for, or is the first in the queue for it. Each queue has one first.
-    fn with(&self, other: Number, queue: Option<KeyNumber>) -> Option<Chain> {
+    fn with(&self, other: Number, queue: Option<KeyNumber>) -> Option<WaitPath> {
         let mut chain = self.clone();
         if let Some(key) = queue {
             match self.firsts.iter().find(|first| first.0 == key) {
@@ -102,7 +102,7 @@ impl Chain {
 
 /// The same as `reaches` with queues, where of each row one only is the first of its queue.
 fn is_in_cycle<L>(node: &ServerNode<L>, number: Number, waiters: &[Waiter]) -> bool {
-    let mut open = vec![Chain { path: vec![number], firsts: Vec::new() }];
+    let mut open = vec![WaitPath { path: vec![number], firsts: Vec::new() }];
     while let Some(chain) = open.pop() {
         let last = chain.path[chain.path.len() - 1];
         let Some(waiter) = waiters.iter().find(|waiter| waiter.one == last) else { continue };
