@@ -111,7 +111,7 @@ impl Analyzed {
             if let Some((_, Some(words))) = moments.get(at + 1).filter(|next| next.0 == *number) {
                 place = format!("{place}: {words}");
             }
-            lines.push(TerminalLine { column: *column, text: TerminalText::Typed(sql.clone()) });
+            lines.push(TerminalLine { column: *column, text: TerminalText::Typed(self.told_statement(sql)) });
             if !is_end {
                 lines
                     .push(TerminalLine { column: *column, text: TerminalText::Remark(format!("{numbered}. {place}")) });

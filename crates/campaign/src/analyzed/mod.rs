@@ -22,8 +22,10 @@
 //! | `suppress` | what the author has accepted: in comments, in a baseline |
 //! | `verify` | what a change repairs |
 //! | `tell`, `json`, `markdown`, `sarif` | the report |
+//! | `brief` | what a long report leaves out |
 
 mod ask;
+mod brief;
 mod concrete;
 mod confirm;
 mod course;
@@ -78,6 +80,8 @@ pub struct AnalyzeSettings {
     specification: Option<Specification>,
     /// Whether the user can have programs kept.
     keeps_programs: bool,
+    /// Whether a long report leaves nothing out.
+    tells_all: bool,
     /// Another solver, for a second opinion.
     solver: Option<Rc<dyn OtherSolver>>,
 }
@@ -106,8 +110,18 @@ impl AnalyzeSettings {
     /// Some levels and how to look at them; without levels, those that are usual for a program.
     pub fn new(levels: Vec<IsolationLevel>, options: UnfoldOptions, sessions: bool, fails_on_potential: bool) -> Self {
         let up_to = BoundedOptions::default().up_to;
-        let (specification, solver, keeps_programs) = (None, None, true);
-        AnalyzeSettings { levels, options, sessions, fails_on_potential, up_to, specification, solver, keeps_programs }
+        let (specification, solver, keeps_programs, tells_all) = (None, None, true, false);
+        AnalyzeSettings {
+            levels,
+            options,
+            sessions,
+            fails_on_potential,
+            up_to,
+            specification,
+            keeps_programs,
+            tells_all,
+            solver,
+        }
     }
 
     /// The same with cycles of up to so many transactions at the papers' levels, and with a level of the user's own: its file, and the text.
@@ -125,6 +139,11 @@ impl AnalyzeSettings {
     /// The same where no programs can be kept, so that nobody is told how.
     pub fn keeping_nothing(self) -> AnalyzeSettings {
         AnalyzeSettings { keeps_programs: false, ..self }
+    }
+
+    /// The same with nothing left out of a long report, if that is wanted.
+    pub fn telling_all(self, tells_all: bool) -> AnalyzeSettings {
+        AnalyzeSettings { tells_all, ..self }
     }
 
     /// The same with a second opinion on what is asked of instances.

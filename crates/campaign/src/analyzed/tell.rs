@@ -32,9 +32,16 @@ impl Analyzed {
         for question in &self.questions {
             let _ = writeln!(out, "  {:widest$}  {}", question.answer.level, verdict(question, palette));
         }
-        for (question, finding, known) in self.findings() {
+        let full = self.in_full();
+        for (_, (question, finding, known)) in self.findings().enumerate().filter(|(number, _)| full.contains(number)) {
             self.finding(question, finding, known, palette, &mut out);
         }
+        let others = self.in_lines(&full);
+        if !others.is_empty() {
+            let more = counted(others.len() as u64, "more finding");
+            let _ = writeln!(out, "\n{heading}{more}{end} that no run confirms; {}", self.how_to_have_all());
+        }
+        others.iter().for_each(|line| paragraph(line, &mut out));
         self.tell_lowest(palette, &mut out);
         self.tell_grounds(&mut out);
         self.tell_unsupported(palette, &mut out);

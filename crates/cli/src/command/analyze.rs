@@ -68,6 +68,9 @@ pub(crate) struct Arguments {
     /// Say what a change repairs: two files or folders, before and after
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["files", "keep", "baseline", "write_baseline", "format"])]
     verify_fix: Vec<PathBuf>,
+    /// Tell every finding with its whole statements, however many no run has confirmed
+    #[arg(long)]
+    all: bool,
     /// How to show the results
     #[arg(long, default_value = "human", value_name = "FORMAT", value_parser = ["human", "json", "markdown", "sarif"])]
     format: String,
@@ -89,7 +92,7 @@ impl Arguments {
             functional: self.assume.is_none(),
         };
         let levels = each_once(self.level.iter().copied());
-        AnalyzeSettings::new(levels, options, self.sessions, self.fail_on == "potential")
+        AnalyzeSettings::new(levels, options, self.sessions, self.fail_on == "potential").telling_all(self.all)
     }
 
     /// The answers about some files.

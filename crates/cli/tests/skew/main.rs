@@ -3,6 +3,7 @@
 //! One test binary, a module per subject. Here is only how to run it.
 
 mod analyze;
+mod analyze_applications;
 mod analyze_input;
 mod analyze_solver;
 mod anomalies;
