@@ -45,7 +45,7 @@ def perform(spec, environment, timeout):
     target = "host={PGHOST} port={PGPORT} user={PGUSER} dbname={PGDATABASE}".format(**environment)
     try:
         done = subprocess.run([TESTER, target], stdin=spec.open(), env=environment, capture_output=True, text=True,
-                              errors="replace", timeout=60 * timeout, check=False)
+                              errors="replace", timeout=300, check=False)
         return done.stdout + done.stderr
     except subprocess.TimeoutExpired as late:
         return (late.stdout or b"").decode("utf-8", "replace") + "\nthe tester did not end\n"
