@@ -1,6 +1,7 @@
 //! `skew conformance` on real servers: what their levels prevent is pinned in `golden`, and written anew with `SKEW_BLESS=1`.
 
 use crate::run_servers::{commands, installed, other};
+use crate::serve::listening;
 use crate::{Folder, Ran, schema};
 use skew_workload::Url;
 use skew_workload::servers::{MariaDbServer, PostgresServer};
@@ -66,6 +67,17 @@ fn the_levels_of_postgresql_prevent_what_is_known_of_them() {
     assert!(!ran.err.contains("right"), "{}", ran.err);
     let ran = folder.skew(&["conformance", &url.to_string(), "--level", "read-uncommitted"]).expect(2);
     assert!(ran.err.contains("has no level `read-uncommitted`") && ran.err.contains("its levels are"), "{}", ran.err);
+}
+
+/// The mock is a server at PostgreSQL's levels: the same table, cell by cell, and whoever looks on sees who waits there.
+#[test]
+fn the_mock_prevents_what_postgresql_prevents() {
+    let folder = Folder::new("conformance-mock");
+    let (_server, _out, address) = listening(&folder, &[]);
+    let url: Url = format!("postgres://skew@{address}/skew").parse().unwrap();
+    let ran = folder.skew(&["conformance", &url.to_string()]).expect(0);
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/skew/golden/conformance-postgres.txt");
+    assert_eq!(without_place(&ran, &url), std::fs::read_to_string(golden).unwrap());
 }
 
 #[test]
