@@ -45,15 +45,21 @@ pub(crate) enum SearchOutcome {
 struct Beside {
     instances: Instances,
     /// Chains with a t1 at a level, of instances of these templates at theirs.
-    chains: FxHashMap<(Level, Vec<(usize, Level)>), Rc<Chains>>,
+    chains: FxHashMap<(Level, LevelledTemplates), Rc<Chains>>,
 }
+
+/// Templates by number, each at a level.
+type LevelledTemplates = Vec<(usize, Level)>;
+
+/// The same for all searches.
+type SharedBeside = Rc<RefCell<Beside>>;
 
 /// The templates of a program, ready to be searched.
 pub(crate) struct Searcher {
     templates: Rc<[Template]>,
     graphs: Rc<[TermGraph]>,
     /// What is known beside each t1, by its template and its labels.
-    known: RefCell<FxHashMap<(usize, Labels), Rc<RefCell<Beside>>>>,
+    known: RefCell<FxHashMap<(usize, Labels), SharedBeside>>,
     steps: Rc<Steps>,
 }
 
@@ -228,7 +234,7 @@ impl Searcher {
         look(&mut search)
     }
 
-    fn beside(&self, first: usize, labels: &Labels) -> Rc<RefCell<Beside>> {
+    fn beside(&self, first: usize, labels: &Labels) -> SharedBeside {
         let new = || {
             let (templates, graphs) = (Rc::clone(&self.templates), Rc::clone(&self.graphs));
             let instances = Instances::new(templates, graphs, Rc::clone(&self.steps), (first, labels.clone()));
