@@ -13,7 +13,7 @@
 
 use crate::closure::Labels;
 use crate::instance::{Follows, InstanceId, Instances, SharedRow};
-use crate::search::Steps;
+use crate::steps::Steps;
 use crate::template::{OperationAt, RowOperation, Template};
 use rustc_hash::FxHashMap;
 

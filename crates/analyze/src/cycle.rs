@@ -11,8 +11,8 @@ use crate::chain::{Chains, numbered};
 use crate::closure::Labels;
 use crate::effect::{LockStrength, Looking};
 use crate::instance::{Follows, InstanceId, Instances, SharedRow};
-use crate::search::{SplitFound, Steps};
-use crate::split::{FirstTransaction, Level, OtherTransaction, Role, levels_allow};
+use crate::split::{FirstTransaction, Level, OtherTransaction, Role, SplitFound, levels_allow};
+use crate::steps::Steps;
 use crate::template::{EXISTS, OperationAt, RowOperation, Template};
 use std::collections::{BTreeMap, VecDeque};
 

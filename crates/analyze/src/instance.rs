@@ -2,7 +2,7 @@
 //! can be split asks the same again.
 
 use crate::closure::{Closure, Labels, TermGraph};
-use crate::search::Steps;
+use crate::steps::Steps;
 use crate::template::{Template, TermId};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;

@@ -16,6 +16,7 @@
 //! | `closure`, `instance` | which terms must be equal once some are; what was found out about that |
 //! | `chain` | which instances can stand beside one t1, and which of them share rows |
 //! | `split`, `search`, `cycle` | the form of all counterexamples; the search for one, over all first transactions and through one of them |
+//! | `steps` | how much work a search may be |
 //! | [`robustness`], [`witness`] | the questions and their answers |
 //! | [`lint`] | patterns in single transactions that are known to go wrong |
 //! | [`log`] | logs of servers, as programs |
@@ -36,6 +37,7 @@ mod reference;
 pub mod robustness;
 mod search;
 mod split;
+mod steps;
 mod template;
 #[cfg(test)]
 mod tests;

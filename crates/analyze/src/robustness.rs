@@ -14,8 +14,9 @@
 //! check, write" is robust at read committed and not at repeatable read, because the snapshot is older than the wait for the lock. So the
 //! answer of [`lowest`](RobustnessAnalysis::lowest) is asked for once more as a whole.
 
-use crate::search::{MOST_STEPS_IN_ALL, SearchOutcome, Searcher, SplitFound};
-use crate::split::Level;
+use crate::search::{SearchOutcome, Searcher};
+use crate::split::{Level, SplitFound};
+use crate::steps::MOST_STEPS_IN_ALL;
 use crate::template::{RowOperation, Template};
 use crate::transaction::Transactions;
 use crate::unfold::{TooMany, UnfoldOptions, Unfolded, Vocabulary, unfold};

@@ -19,67 +19,18 @@ use crate::chain::{Chains, numbered};
 use crate::closure::{Closure, Labels, TermGraph, TextNumbers};
 use crate::cycle::SplitSearch;
 use crate::instance::Instances;
-use crate::split::{FirstTransaction, Level, OtherTransaction, Role};
-use crate::template::{OperationAt, RowOperation, Template};
+use crate::split::{FirstTransaction, Level, OtherTransaction, Role, SplitFound};
+use crate::steps::Steps;
+use crate::template::{RowOperation, Template};
 use rustc_hash::FxHashMap;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 /// How many rows of one transaction may be missing or not.
 const MOST_MISSING: usize = 12;
 
-/// How many steps one question may take: what follows from a row in common, what an instance may be, where a chain may go on. A second or two.
-const MOST_STEPS: usize = 10_000_000;
-/// How many all questions about a program may take together.
-pub(crate) const MOST_STEPS_IN_ALL: usize = 40_000_000;
 /// How many instances of one t1 are remembered.
 const MOST_REMEMBERED: usize = 20_000;
-
-/// What is left of the steps that may be taken.
-#[derive(Debug)]
-pub(crate) struct Steps {
-    most: usize,
-    of_question: Cell<usize>,
-    in_all: Cell<usize>,
-}
-
-impl Steps {
-    fn new(most: usize) -> Steps {
-        Steps { most, of_question: Cell::new(0), in_all: Cell::new(most) }
-    }
-
-    fn begin_question(&self) {
-        self.of_question.set(MOST_STEPS.min(self.in_all.get()));
-    }
-
-    pub(crate) fn take(&self, count: usize) {
-        self.of_question.set(self.of_question.get().saturating_sub(count));
-        self.in_all.set(self.in_all.get().saturating_sub(count));
-    }
-
-    /// Whether the question is given up.
-    pub(crate) fn is_over(&self) -> bool {
-        self.of_question.get() == 0
-    }
-
-    /// How many were taken.
-    fn taken(&self) -> usize {
-        self.most - self.in_all.get()
-    }
-}
-
-/// A counterexample: t1, t2, …, tm, and what joins them.
-#[derive(Clone, Debug)]
-pub(crate) struct SplitFound {
-    /// The templates, t1 first.
-    pub(crate) templates: Vec<usize>,
-    /// How many statements of t1 come before the others.
-    pub(crate) prefix: usize,
-    /// b1 and a2, the links from each to the next, bm and a1.
-    pub(crate) links: Vec<(OperationAt, OperationAt)>,
-    /// Rows of t1 that are not there.
-    pub(crate) missing: Vec<usize>,
-}
 
 /// What a search came to.
 #[derive(Clone, Debug)]
@@ -94,20 +45,26 @@ pub(crate) enum SearchOutcome {
 struct Beside {
     instances: Instances,
     /// Chains with a t1 at a level, of instances of these templates at theirs.
-    chains: FxHashMap<(Level, Vec<(usize, Level)>), Rc<Chains>>,
+    chains: FxHashMap<(Level, LevelledTemplates), Rc<Chains>>,
 }
+
+/// Templates by number, each at a level.
+type LevelledTemplates = Vec<(usize, Level)>;
+
+/// The same for all searches.
+type SharedBeside = Rc<RefCell<Beside>>;
 
 /// The templates of a program, ready to be searched.
 pub(crate) struct Searcher {
     templates: Rc<[Template]>,
     graphs: Rc<[TermGraph]>,
     /// What is known beside each t1, by its template and its labels.
-    known: RefCell<FxHashMap<(usize, Labels), Rc<RefCell<Beside>>>>,
+    known: RefCell<FxHashMap<(usize, Labels), SharedBeside>>,
     steps: Rc<Steps>,
 }
 
 /// A template as t1 in one search.
-struct Candidate {
+struct FirstTemplate {
     first: usize,
     level: Level,
     /// It as it is, and as others refine it.
@@ -172,7 +129,7 @@ impl Searcher {
     /// Looks for one whose t1 is an instance of one of some templates: pairs, then chains.
     fn search_from(&self, firsts: &[(usize, Level)], taking: &[(usize, Level)]) -> SearchOutcome {
         self.steps.begin_question();
-        let mut candidates: Vec<Candidate> = firsts.iter().filter_map(|one| self.candidate(*one)).collect();
+        let mut candidates: Vec<FirstTemplate> = firsts.iter().filter_map(|one| self.candidate(*one)).collect();
         for candidate in &mut candidates {
             match self.search_pairs(candidate, taking) {
                 SearchOutcome::Nothing => {}
@@ -189,15 +146,15 @@ impl Searcher {
     }
 
     /// A template as t1; nothing if it has no instances.
-    fn candidate(&self, (first, level): (usize, Level)) -> Option<Candidate> {
+    fn candidate(&self, (first, level): (usize, Level)) -> Option<FirstTemplate> {
         let start = Labels::from_iter(0..self.graphs[first].len() as u32);
         let mut closure = Closure::new(&[(&self.graphs[first], &start)]);
         let refined = closure.close().then(|| vec![closure.labels(0)])?;
-        Some(Candidate { first, level, refined, paired: 0, open: Vec::new() })
+        Some(FirstTemplate { first, level, refined, paired: 0, open: Vec::new() })
     }
 
     /// Looks for counterexamples of two transactions.
-    fn search_pairs(&self, candidate: &mut Candidate, taking: &[(usize, Level)]) -> SearchOutcome {
+    fn search_pairs(&self, candidate: &mut FirstTemplate, taking: &[(usize, Level)]) -> SearchOutcome {
         while let Some(labels) = candidate.refined.get(candidate.paired).cloned() {
             candidate.paired += 1;
             let Some(places) = self.places(candidate, &labels) else { return SearchOutcome::TooLong };
@@ -224,7 +181,7 @@ impl Searcher {
     }
 
     /// Looks for counterexamples of more.
-    fn search_chains(&self, candidate: &mut Candidate, taking: &[(usize, Level)]) -> SearchOutcome {
+    fn search_chains(&self, candidate: &mut FirstTemplate, taking: &[(usize, Level)]) -> SearchOutcome {
         let mut next = 0;
         while let Some(labels) = candidate.open.get(next).cloned() {
             next += 1;
@@ -253,7 +210,7 @@ impl Searcher {
     /// Looks in one place.
     fn split(
         &self,
-        candidate: &mut Candidate,
+        candidate: &mut FirstTemplate,
         labels: &Labels,
         place: &SplitPlace,
         taking: &[(usize, Level)],
@@ -277,7 +234,7 @@ impl Searcher {
         look(&mut search)
     }
 
-    fn beside(&self, first: usize, labels: &Labels) -> Rc<RefCell<Beside>> {
+    fn beside(&self, first: usize, labels: &Labels) -> SharedBeside {
         let new = || {
             let (templates, graphs) = (Rc::clone(&self.templates), Rc::clone(&self.graphs));
             let instances = Instances::new(templates, graphs, Rc::clone(&self.steps), (first, labels.clone()));
@@ -292,7 +249,7 @@ impl Searcher {
     }
 
     /// The chains of instances of some templates beside a t1; nothing if finding them takes too long.
-    fn chains(&self, candidate: &Candidate, labels: &Labels, taking: &[(usize, Level)]) -> Option<Rc<Chains>> {
+    fn chains(&self, candidate: &FirstTemplate, labels: &Labels, taking: &[(usize, Level)]) -> Option<Rc<Chains>> {
         let beside = self.beside(candidate.first, labels);
         let Beside { instances, chains } = &mut *beside.borrow_mut();
         let key = (candidate.level, taking.to_vec());
@@ -317,7 +274,7 @@ impl Searcher {
 
     /// Whether an instance may be anything beside t1, wherever that is split, with some rows missing. What is known of an instance only grows along
     /// a chain, and forbids the more: who may be nothing leads nowhere.
-    fn may_be(&self, candidate: &Candidate, labels: &Labels, other: OtherTransaction<'_>) -> bool {
+    fn may_be(&self, candidate: &FirstTemplate, labels: &Labels, other: OtherTransaction<'_>) -> bool {
         let (own, level) = (&self.templates[candidate.first], candidate.level);
         let missing: Vec<u32> = own.optional.iter().map(|row| labels[*row]).collect();
         let split = |prefix: usize| FirstTransaction { template: own, labels, level, prefix, missing: &missing };
@@ -345,7 +302,7 @@ impl Searcher {
     }
 
     /// All places in which t1 can be split. Nothing if there are too many.
-    fn places(&self, candidate: &Candidate, labels: &Labels) -> Option<Vec<SplitPlace>> {
+    fn places(&self, candidate: &FirstTemplate, labels: &Labels) -> Option<Vec<SplitPlace>> {
         let splits = self.splits(candidate.first, candidate.level);
         let choices = self.missing(candidate.first, labels)?;
         let place = |missing: &Vec<u32>, (prefix, splitting): &(usize, std::ops::Range<usize>)| SplitPlace {

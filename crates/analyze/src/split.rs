@@ -217,3 +217,16 @@ pub(crate) fn blocks(held: &RowOperation, other: &RowOperation, waits: bool) -> 
 pub(crate) fn levels_allow(first: Level, second: Level, last: Level) -> bool {
     [first, second, last].iter().any(|level| *level != Level::Serializable)
 }
+
+/// A counterexample: t1, t2, …, tm, and what joins them.
+#[derive(Clone, Debug)]
+pub(crate) struct SplitFound {
+    /// The templates, t1 first.
+    pub(crate) templates: Vec<usize>,
+    /// How many statements of t1 come before the others.
+    pub(crate) prefix: usize,
+    /// b1 and a2, the links from each to the next, bm and a1.
+    pub(crate) links: Vec<(OperationAt, OperationAt)>,
+    /// Rows of t1 that are not there.
+    pub(crate) missing: Vec<usize>,
+}

@@ -4,8 +4,9 @@
 
 use crate::reference::{Concrete, has_counterexample, is_counterexample};
 use crate::robustness::{Robustness, RobustnessAnalysis};
-use crate::search::{MOST_STEPS_IN_ALL, SearchOutcome, Searcher, SplitFound};
-use crate::split::Level;
+use crate::search::{SearchOutcome, Searcher};
+use crate::split::{Level, SplitFound};
+use crate::steps::MOST_STEPS_IN_ALL;
 use crate::template::{Template, TermNode};
 use crate::transaction::Transactions;
 use crate::unfold::{UnfoldOptions, Vocabulary, unfold};

@@ -9,8 +9,7 @@
 //! ```
 
 use crate::closure::{Closure, Labels, TermGraph, TextNumbers};
-use crate::search::SplitFound;
-use crate::split::Level;
+use crate::split::{Level, SplitFound};
 use crate::template::{OperationAt, RowOperation, Template, TermNode};
 use crate::transaction::Transactions;
 use skew_value::Place;
