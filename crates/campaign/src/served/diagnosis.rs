@@ -63,6 +63,11 @@ impl Diagnosis {
         self.runs > 0 && self.overlap.could == 0
     }
 
+    /// Whether two transactions overlapped in any run on such a server.
+    pub(super) fn something_overlapped(&self) -> bool {
+        self.overlap.overlapped > 0
+    }
+
     /// Whether a run was refused something that no passing run was refused.
     pub(super) fn explains<'a>(&self, refused: impl IntoIterator<Item = &'a String>) -> bool {
         refused.into_iter().any(|what| !self.harmless.contains(what))

@@ -13,6 +13,7 @@ use super::{Diagnosis, JudgedRun, ServeSettings};
 use crate::Conclusion;
 use crate::anomalies::counted;
 use crate::command::CommandEnd;
+use crate::judge::Behind;
 use crate::recording::RecordingFailure;
 use crate::tally::RunTally;
 use serde_json::{Value, json};
@@ -37,6 +38,8 @@ struct FailedRun {
     found: Option<Counterexample>,
     /// What it asked for that is not supported.
     refused: Vec<String>,
+    /// Whether no level would have prevented it.
+    is_strict: bool,
 }
 
 /// All runs together.
@@ -89,13 +92,14 @@ impl ServeTally {
         }
         if let CommandEnd::Badly(how) = ran.ended {
             let against = self.sum.anomalies().against();
+            let is_strict = matches!(behind, Some(Behind::Nothing(level)) if level.is_strong());
             let (behind, found) = match (judged.found(), behind) {
                 (Some(found), _) => (words::anomaly(found.kind), Some(found.clone())),
                 (None, Some(behind)) => (behind.in_words(against), behind.found()),
                 (None, None) => (format!("the run is {against}"), None),
             };
             let refused = ran.summary.unsupported.into_keys().collect();
-            self.failures.insert(ran.seed, FailedRun { how, output: ran.output, behind, found, refused });
+            self.failures.insert(ran.seed, FailedRun { how, output: ran.output, behind, found, refused, is_strict });
         }
     }
 
@@ -235,14 +239,14 @@ impl ServeReport<'_> {
             }
         }
         if let Some(seed) = tally.first_of_interest().filter(|_| !self.is_replay) {
-            let _ = writeln!(text, "\n{}", self.replay(seed));
+            text.push('\n');
             let holds = matches!(self.settings.wire.schedule, Schedule::Adversary(_));
             if holds && !tally.logged.contains(&seed) {
-                let _ = writeln!(
-                    text,
-                    "which draws the same; with --record DIR a run repeats by the order of its statements"
+                text.push_str(
+                    "this draws the same again; a run that --record has kept is repeated statement by statement:\n",
                 );
             }
+            let _ = writeln!(text, "{}", self.replay(seed));
             if self.settings.wire.password.is_some() {
                 let _ = writeln!(text, "with the password in the variable SKEW_PASSWORD");
             }
@@ -274,6 +278,10 @@ impl ServeReport<'_> {
         }
         if failures.len() > MOST_LISTED {
             let _ = writeln!(text, "    … and {} more", failures.len() - MOST_LISTED);
+        }
+        let by_order = failures.values().any(|failure| failure.is_strict) && runs > failures.len() as u64;
+        if by_order && self.tally.diagnosis.something_overlapped() {
+            text.push_str("    where the order of requests decides, the race is between transactions, and no isolation level prevents it\n");
         }
     }
 

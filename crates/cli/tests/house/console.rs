@@ -103,8 +103,10 @@ fn run(command: &str, folder: &Path, skew: &Path) -> Vec<String> {
     let own = skew.parent().expect("a binary lies in a folder").to_string_lossy().into_owned();
     let python = clients().map_or_else(String::new, |clients| format!("{}:", clients.join("python/bin").display()));
     let path = format!("{own}:{python}{}", std::env::var("PATH").unwrap_or_default());
+    let node = clients().map_or_else(PathBuf::new, |clients| clients.join("node/node_modules"));
     let output = Command::new("sh")
         .args(["-c", &format!("{{ {command}\n}} 2>&1")])
+        .env("NODE_PATH", node)
         .current_dir(folder)
         .env("PATH", path)
         .env("NO_COLOR", "1")

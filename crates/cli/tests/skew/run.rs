@@ -155,7 +155,7 @@ fn tables_that_are_there_are_left_alone_unless_asked() {
     assert!(refused.err.contains("add --drop"), "{}", refused.err);
     run(&["--drop"]).accepted();
     let campaign = run(&["--runs", "3"]).accepted();
-    assert!(campaign.out.contains(&format!("on {url}\n")), "{}", campaign.out);
+    assert!(campaign.out.contains(&format!("on postgresql://skew@{address}/skew\n")), "{}", campaign.out);
     run(&["--runs", "2"]).expect(2);
 }
 

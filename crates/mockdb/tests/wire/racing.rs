@@ -64,7 +64,8 @@ fn a_lost_update_between_two_threads_is_found_within_few_seeds() {
     let lost = |seed| {
         let (left, summary) = race(served(seed, adversary(Strategy::Mixed)), 2, |client| deposit(client, ""));
         assert!(left == 110 || left == 120, "{left}");
-        assert!(contention(&summary).overlap.could > 0, "{summary:?}");
+        // On a busy machine one thread may be over before the other one connects; an update is lost only where they overlap.
+        assert!(left == 120 || contention(&summary).overlap.overlapped > 0, "{summary:?}");
         left == 110
     };
     assert!((1..=20).any(lost));

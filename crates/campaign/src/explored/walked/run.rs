@@ -12,6 +12,7 @@ use skew_mockdb::wire::{Contention, Guide, Schedule, Touched, WalkSettings, Wire
 use skew_mockdb::{Campaign, ChooserKind, Record, Tape};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ pub(super) struct WalkedRun {
     /// In the native format.
     pub(super) history: String,
     pub(super) route: Route,
+    /// Whether a request went on though somebody whose transaction was open had been silent for long.
+    pub(super) left_behind: bool,
     pub(super) contention: Contention,
     /// What clients asked for that is not supported, and how often.
     pub(super) unsupported: BTreeMap<String, u64>,
@@ -36,11 +39,18 @@ impl WalkedRun {
 
 /// A route that a server asks.
 #[derive(Clone)]
-struct Guided(Arc<Mutex<Route>>);
+struct Guided {
+    route: Arc<Mutex<Route>>,
+    left_behind: Arc<AtomicBool>,
+}
 
 impl Guided {
+    fn new(route: Route) -> Guided {
+        Guided { route: Arc::new(Mutex::new(route)), left_behind: Arc::default() }
+    }
+
     fn route(&self) -> MutexGuard<'_, Route> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.route.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -58,6 +68,10 @@ impl Guide for Guided {
         touched.looked_at.into_iter().for_each(|thing| footprint.look_at(thing));
         touched.changed.into_iter().for_each(|thing| footprint.change(thing));
         self.route().took(footprint);
+    }
+
+    fn leave_behind(&mut self) {
+        self.left_behind.store(true, Ordering::Relaxed);
     }
 }
 
@@ -84,7 +98,7 @@ impl WalkedApplication<'_> {
         patience: Duration,
         keeps_output: bool,
     ) -> Result<WalkedRun, Complaint> {
-        let (guided, tape) = (Guided(Arc::new(Mutex::new(route))), Tape::default());
+        let (guided, tape) = (Guided::new(route), Tape::default());
         let record = Record { history: Some(Box::new(tape.clone())), ..Record::default() };
         let database = self.database(level).fresh(1, &Campaign::default(), record)?;
         let guide: Box<dyn Guide> = Box::new(guided.clone());
@@ -99,6 +113,8 @@ impl WalkedApplication<'_> {
         let output = output.map(command::read_end).transpose()?.unwrap_or_default();
         let route = guided.route().clone();
         let contention = summary.contention.unwrap_or_default();
-        Ok(WalkedRun { ended, output, history: tape.text(), route, contention, unsupported: summary.unsupported })
+        let left_behind = guided.left_behind.load(Ordering::Relaxed);
+        let (history, unsupported) = (tape.text(), summary.unsupported);
+        Ok(WalkedRun { ended, output, history, route, left_behind, contention, unsupported })
     }
 }

@@ -72,6 +72,9 @@ impl WalkTally {
         if matches!(judged.own_level, Judgement::Fails(_)) {
             self.doubt("a run is not what its level allows: a mistake of skew, please report it");
         }
+        if run.left_behind {
+            self.doubt("somebody was silent inside its transaction for longer than is waited: give a longer --stall");
+        }
         match judged.against {
             Judgement::Fails(_) => self.violating += 1,
             Judgement::Unknown(_) => self.undecided += 1,

@@ -6,12 +6,15 @@ use crate::command::serve;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::input::Complaint;
+use serde_json::Value;
 use skew_campaign::command::CommandLine;
+use skew_campaign::explored::Exhibit;
 use skew_campaign::explored::application::Application;
 use skew_campaign::explored::walked::WalkedApplication;
 use skew_explore::NoRemoteSchedule;
 use skew_history::{Engine, IsolationLevel};
-use skew_view::words;
+use skew_view::finding::FoundIn;
+use skew_view::{Palette, words};
 use std::io::{self, IsTerminal};
 
 impl Arguments {
@@ -44,12 +47,8 @@ impl Arguments {
         let outcome = application.explore(&self.level, self.pace(), &replay, &mut |line| console.progress(line));
         console.progress("");
         let mut levels = outcome?;
-        self.make_folder()?;
-        self.keep(levels.iter_mut().filter_map(|level| level.exhibit.as_mut()), &application.found_in())?;
-        match self.format {
-            Format::Human => console.say(&application.human(&levels, console.palette)),
-            Format::Json => console.result(&format!("{}\n", application.json(&levels))),
-        }
+        self.keep_all(levels.iter_mut().filter_map(|level| level.exhibit.as_mut()), &application.found_in())?;
+        self.show(console, |palette| application.human(&levels, palette), || application.json(&levels));
         Ok(application.conclusion(&levels).into())
     }
 
@@ -71,13 +70,26 @@ impl Arguments {
         let outcome = application.explore(&self.level, self.pace(), &replay, &mut |line| console.progress(line));
         console.progress("");
         let mut levels = outcome?;
-        self.make_folder()?;
-        self.keep(levels.iter_mut().filter_map(|level| level.exhibit.as_mut()), &application.found_in())?;
-        match self.format {
-            Format::Human => console.say(&application.human(&levels, console.palette)),
-            Format::Json => console.result(&format!("{}\n", application.json(&levels))),
-        }
+        self.keep_all(levels.iter_mut().filter_map(|level| level.exhibit.as_mut()), &application.found_in())?;
+        self.show(console, |palette| application.human(&levels, palette), || application.json(&levels));
         Ok(application.conclusion(&levels).into())
+    }
+
+    /// Keeps what `--save` wants, in a folder that is there.
+    fn keep_all<'a>(
+        &self,
+        exhibits: impl IntoIterator<Item = &'a mut Exhibit>,
+        found_in: &FoundIn,
+    ) -> Result<(), Complaint> {
+        self.make_folder()?;
+        self.keep(exhibits, found_in)
+    }
+
+    fn show(&self, console: &mut Console, human: impl FnOnce(Palette) -> String, json: impl FnOnce() -> Value) {
+        match self.format {
+            Format::Human => console.say(&human(console.palette)),
+            Format::Json => console.result(&format!("{}\n", json())),
+        }
     }
 
     /// What a run of a command is, is known from the runs before it: there is one at a time.

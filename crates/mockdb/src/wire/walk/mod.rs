@@ -36,11 +36,13 @@ pub trait Guide: Send {
     fn awaits(&self, step: &str) -> bool;
     /// What the step that was chosen last has touched.
     fn took(&mut self, touched: Touched);
+    /// A step is chosen though somebody whose transaction is open has been silent for so long: it may have come first.
+    fn leave_behind(&mut self);
 }
 
 /// What a client does.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum State {
+enum Standing {
     /// Anything but a step, or nothing.
     Free,
     /// Its step is at work.
@@ -55,13 +57,13 @@ enum State {
 
 #[derive(Debug)]
 struct Walker {
-    state: State,
+    state: Standing,
     /// Its transaction, and how many steps it has asked for.
     transaction: Option<(TransactionLabel, u32)>,
 }
 
 /// A run on its way.
-pub(crate) struct Walk {
+pub(crate) struct StepWalk {
     guide: Box<dyn Guide>,
     /// After so long without a byte nobody else comes.
     patience: Duration,
@@ -73,14 +75,14 @@ pub(crate) struct Walk {
     stepping: Option<Touched>,
 }
 
-impl Walk {
-    pub(crate) fn new(guide: Box<dyn Guide>, patience: Duration) -> Walk {
+impl StepWalk {
+    pub(crate) fn new(guide: Box<dyn Guide>, patience: Duration) -> StepWalk {
         let (walkers, labels) = (BTreeMap::new(), Labels::default());
-        Walk { guide, patience, walkers, labels, stirred: Duration::ZERO, stepping: None }
+        StepWalk { guide, patience, walkers, labels, stirred: Duration::ZERO, stepping: None }
     }
 
-    fn state(&mut self, client: i32, state: State) {
-        let new = || Walker { state: State::Free, transaction: None };
+    fn state(&mut self, client: i32, state: Standing) {
+        let new = || Walker { state: Standing::Free, transaction: None };
         self.walkers.entry(client).or_insert_with(new).state = state;
     }
 
@@ -92,25 +94,25 @@ impl Walk {
     /// A client is connected, or says something.
     pub(crate) fn hear(&mut self, client: i32, now: Duration) {
         self.stirred = now;
-        self.walkers.entry(client).or_insert_with(|| Walker { state: State::Free, transaction: None });
+        self.walkers.entry(client).or_insert_with(|| Walker { state: Standing::Free, transaction: None });
     }
 
     /// A client asks for a step.
     pub(crate) fn ask(&mut self, client: i32, question: u64, now: Duration) {
         self.stirred = now;
-        self.state(client, State::Asking(question));
+        self.state(client, Standing::Asking(question));
     }
 
     /// It waits for a lock.
     pub(crate) fn block(&mut self, client: i32, now: Duration) {
         self.stirred = now;
-        self.state(client, State::Blocked);
+        self.state(client, Standing::Blocked);
     }
 
     /// It need not wait any more.
     pub(crate) fn go_on(&mut self, client: i32, now: Duration) {
         self.stirred = now;
-        self.state(client, State::Stepping);
+        self.state(client, Standing::Stepping);
     }
 
     /// A step, or a part of one, has touched this.
@@ -123,7 +125,7 @@ impl Walk {
     /// It was answered; whether its transaction goes on.
     pub(crate) fn rest(&mut self, client: i32, open: bool, now: Duration) {
         self.stirred = now;
-        self.state(client, State::Free);
+        self.state(client, Standing::Free);
         if let Some(walker) = self.walkers.get_mut(&client).filter(|_| !open) {
             walker.transaction = None;
         }
@@ -138,16 +140,21 @@ impl Walk {
     /// It does not ask any more.
     pub(crate) fn withdraw(&mut self, client: i32, now: Duration) {
         self.stirred = now;
-        self.state(client, State::Free);
+        self.state(client, Standing::Free);
     }
 
     fn is_at_rest(&self) -> bool {
-        self.walkers.values().all(|walker| walker.state != State::Stepping)
+        self.walkers.values().all(|walker| walker.state != Standing::Stepping)
     }
 
     /// Whether anybody who is connected could still ask for something.
     fn could_come(&self) -> bool {
-        self.walkers.values().any(|walker| walker.state == State::Free)
+        self.walkers.values().any(|walker| walker.state == Standing::Free)
+    }
+
+    /// Whether somebody is silent inside its transaction.
+    fn is_anybody_silent(&self) -> bool {
+        self.walkers.values().any(|walker| walker.state == Standing::Free && walker.transaction.is_some())
     }
 
     /// Who may go now, by its number and the name of its step.
@@ -164,7 +171,7 @@ impl Walk {
         self.name_askers(is_quiet);
         let held = || {
             self.walkers.iter().filter_map(|(client, walker)| match &walker.state {
-                State::Held(step) => Some((*client, step.clone())),
+                Standing::Held(step) => Some((*client, step.clone())),
                 _ => None,
             })
         };
@@ -173,10 +180,13 @@ impl Walk {
         if candidates.is_empty() || known.is_none() && !is_quiet {
             return None;
         }
+        if known.is_none() && self.is_anybody_silent() {
+            self.guide.leave_behind();
+        }
         let chosen = self.guide.choose(&candidates)?;
         let client = held().find(|(_, step)| *step == chosen).map(|(client, _)| client)?;
         self.stirred = now;
-        self.state(client, State::Stepping);
+        self.state(client, Standing::Stepping);
         self.stepping = Some(Touched::default());
         Some((client, chosen))
     }
@@ -186,11 +196,11 @@ impl Walk {
     fn name_askers(&mut self, is_quiet: bool) {
         let mut asking: Vec<(u64, i32)> = Vec::new();
         for (client, walker) in &mut self.walkers {
-            let State::Asking(question) = walker.state else { continue };
+            let Standing::Asking(question) = walker.state else { continue };
             match &mut walker.transaction {
                 Some((label, steps)) => {
                     *steps += 1;
-                    walker.state = State::Held(label.step(*steps));
+                    walker.state = Standing::Held(label.step(*steps));
                 }
                 None => asking.push((question, *client)),
             }
@@ -209,7 +219,7 @@ impl Walk {
             let label = self.labels.begin(question);
             let walker = self.walkers.get_mut(&client);
             if let Some(walker) = walker {
-                walker.state = State::Held(label.step(0));
+                walker.state = Standing::Held(label.step(0));
                 walker.transaction = Some((label, 0));
             }
         }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 struct Notes {
     candidates: Vec<Vec<String>>,
     touched: usize,
+    left_behind: usize,
     awaited: Option<String>,
 }
 
@@ -27,11 +28,15 @@ impl Guide for Last {
     fn took(&mut self, _: Touched) {
         self.0.lock().unwrap().touched += 1;
     }
+
+    fn leave_behind(&mut self) {
+        self.0.lock().unwrap().left_behind += 1;
+    }
 }
 
-fn begin() -> (Walk, Arc<Mutex<Notes>>) {
+fn begin() -> (StepWalk, Arc<Mutex<Notes>>) {
     let notes = Arc::new(Mutex::new(Notes::default()));
-    (Walk::new(Box::new(Last(Arc::clone(&notes))), at(20)), notes)
+    (StepWalk::new(Box::new(Last(Arc::clone(&notes))), at(20)), notes)
 }
 
 fn at(milliseconds: u64) -> Duration {
@@ -64,7 +69,10 @@ fn one_step_is_taken_at_a_time_and_told_when_all_are_at_rest() {
     // 2 is in its transaction and may go on.
     assert_eq!(walk.decide(at(111)), None);
     assert_eq!(notes.lock().unwrap().touched, 1);
+    assert_eq!(notes.lock().unwrap().left_behind, 0);
+    // It does not: that may have been too soon.
     assert_eq!(walk.decide(at(121)), Some((1, "0001.1.0".to_owned())));
+    assert_eq!(notes.lock().unwrap().left_behind, 1);
 }
 
 #[test]

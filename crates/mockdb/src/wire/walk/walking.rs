@@ -1,7 +1,7 @@
 //! The walk of a server's run, with the clock and the sockets that it knows nothing of.
 
 use super::touches::{Touched, Touches};
-use super::{Guide, Walk};
+use super::{Guide, StepWalk};
 use skew_sql::{RowKey, SequenceId, SpaceId};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,7 +36,7 @@ impl PartialEq for WalkSettings {
 impl Eq for WalkSettings {}
 
 struct Game {
-    walk: Walk,
+    walk: StepWalk,
     tickets: BTreeMap<i32, oneshot::Sender<()>>,
     touches: BTreeMap<i32, Touches>,
 }
@@ -51,7 +51,7 @@ impl Walking {
     /// Begins, if nobody else has with this guide.
     pub(crate) fn begin(settings: &WalkSettings) -> Option<Walking> {
         let guide = settings.guide.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        let walk = Walk::new(guide, settings.patience);
+        let walk = StepWalk::new(guide, settings.patience);
         let game = Game { walk, tickets: BTreeMap::new(), touches: BTreeMap::new() };
         Some(Walking { began: Instant::now(), game: Mutex::new(game) })
     }
