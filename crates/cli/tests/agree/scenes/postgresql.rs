@@ -3,7 +3,7 @@
 use super::{JOINED, PAIRED, REFERRING, ROWS, Scene, UNIQUE};
 
 /// What PostgreSQL does.
-pub(super) const ON_POSTGRESQL: [Scene; 56] = [
+pub(super) const ON_POSTGRESQL: [Scene; 57] = [
     // The join has no row, so nothing is locked: row 1 of t is free.
     Scene {
         level: "pg:rc",
@@ -651,5 +651,16 @@ pub(super) const ON_POSTGRESQL: [Scene; 56] = [
         ],
         turns: &[2, 0, 1, 1, 2, 2, 0],
         answers: &[&["1 10, 3 30"], &["1 changed"], &["30", "20"]],
+    },
+    // The same of one that is waited for: its key has not changed.
+    Scene {
+        level: "pg:rc",
+        tables: &ROWS,
+        sessions: &[
+            &["UPDATE t SET v = 20 WHERE id = 1", "SELECT v FROM t WHERE id = 1 FOR UPDATE"],
+            &["SELECT v FROM t WHERE id = 1 FOR KEY SHARE", "SELECT v FROM t WHERE id = 1"],
+        ],
+        turns: &[0, 0, 1, 0, 1, 1],
+        answers: &[&["1 changed", "20"], &["10", "20"]],
     },
 ];
