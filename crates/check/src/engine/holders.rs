@@ -59,13 +59,18 @@ pub(super) struct LockHolder {
     pub(super) is_kept: bool,
     /// What it does to the row, where it changes it for others.
     pub(super) changes: Option<Changes>,
-    /// Whether it read the key, which others had written, under one of its locks.
+    /// Whether it read the key, which others had written, under a lock that others who change the row have to mind.
     pub(super) has_read: bool,
     /// What its first statement on the key asked for.
     pub(super) kind: StatementKind,
 }
 
 impl LockHolder {
+    /// Whether one of its locks conflicts with another one.
+    pub(super) fn conflicts(&self, other: LockStrength) -> bool {
+        self.locks.iter().any(|lock| lock.strength.conflicts(other))
+    }
+
     /// When it gets its first lock that conflicts with one of another.
     pub(super) fn first_conflict(&self, other: &LockHolder) -> Option<Moment> {
         let conflicts = |lock: &&HeldLock| other.locks.iter().any(|held| lock.strength.conflicts(held.strength));
@@ -174,7 +179,7 @@ impl LockCollector {
             return;
         }
         let lock = HeldLock { strength: LockStrength { mode, changes: look.is_change() }, moment: look.moment };
-        let has_read = !look.is_change() && !is_own;
+        let has_read = !look.is_change() && !is_own && mode != EngineLock::KeyShare;
         if let Some(&known) = self.kept_at.get(&look.key).filter(|_| is_kept) {
             let (holder, places) = &mut self.mine[known];
             holder.locks.push(lock);
@@ -204,12 +209,15 @@ fn keys_that_may_be_absent(history: &History) -> Vec<bool> {
     may_be
 }
 
-/// What the looks of a holder, each with whether it is at an own row, do to the row. What was there before is what was read under the lock.
+/// What the looks of a holder, each with whether it is at an own row, do to the row. What was there before is what was last
+/// read under the lock: the row may have changed while only its key was held.
 fn changes<'l>(looks: impl Iterator<Item = (&'l EngineLook, bool)> + Clone, may_be_absent: bool) -> Changes {
-    let read = looks.clone().find_map(|(look, is_own)| match look.deed {
+    let before = looks.clone().take_while(|(look, _)| !look.is_change());
+    let read = before.filter_map(|(look, is_own)| match look.deed {
         Deed::Read { absent, .. } if !is_own => Some(absent),
         _ => None,
     });
+    let read = read.last();
     let was_absent = read.or((!may_be_absent).then_some(false));
     let mut is_absent = was_absent;
     let (mut begins, mut perhaps, mut deletes) = (false, false, false);

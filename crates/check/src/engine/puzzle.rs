@@ -325,13 +325,16 @@ impl<'a, 'h> Puzzle<'a, 'h> {
         }
     }
 
-    /// Whom a transaction read from under its lock before it changed a key, where that is certain.
+    /// Whom a transaction read from under its lock just before it changed a key, where that is certain.
     fn read_before_change(&self, transaction: TransactionId, key: KeyId) -> Option<PackedWriter> {
         let mine = self.reads.all.partition_point(|read| read.transaction < transaction);
         let mine = self.reads.all[mine..].iter().take_while(|read| read.transaction == transaction);
-        let is_meant =
-            |read: &&EngineRead| read.key == key && read.holder.is_some_and(|holder| self.holders.get(holder).is_kept);
-        match self.reads.ways(mine.into_iter().find(is_meant)?) {
+        let is_change = |look: &&EngineLook| look.is_change() && look.key == key;
+        let change = self.looks.of(transaction).iter().find(is_change)?.event;
+        let is_before = |read: &EngineRead| read.look.is_some_and(|look| self.looks.all[look as usize].event < change);
+        let is_kept = |read: &EngineRead| read.holder.is_some_and(|holder| self.holders.get(holder).is_kept);
+        let is_meant = |read: &&EngineRead| read.key == key && is_before(read) && is_kept(read);
+        match self.reads.ways(mine.filter(is_meant).last()?) {
             [ReadWay::Latest(writer)] => Some(*writer),
             _ => None,
         }
@@ -388,12 +391,18 @@ impl<'a, 'h> Puzzle<'a, 'h> {
         }
         let because = Because::Overwrites { read: number, writer, later: later.transaction };
         let holder = read.holder.map(|holder| self.holders.get(holder));
-        let kept_off = holder.and_then(|holder| Some((holder.release, later.first_conflict(holder)?)));
+        let kept_off = holder.filter(|holder| Puzzle::keeps_off(read, holder, later));
+        let kept_off = kept_off.and_then(|holder| Some((holder.release, later.first_conflict(holder)?)));
         let (from, to) = kept_off.unwrap_or((read.at, self.looks.end(later.transaction)));
         edges.push(PuzzleEdge { from: self.nodes.of(from), to: self.nodes.of(to), because });
         if self.is_noted(read, writer) && self.is_overwriting_noticed(read, writer, later) {
             self.serial_edge(read.transaction, later.transaction, because, edges);
         }
+    }
+
+    /// Whether the holder of a read had a lock by then that keeps somebody off. One that it got later says nothing: the row may have changed before.
+    fn keeps_off(read: &EngineRead, holder: &LockHolder, later: &LockHolder) -> bool {
+        holder.first_conflict(later).is_some_and(|conflict| conflict <= read.at)
     }
 
     /// Whether PostgreSQL's serializable is certain to notice that somebody changed what was read, if only that counts.
@@ -422,8 +431,7 @@ impl<'a, 'h> Puzzle<'a, 'h> {
     /// What it means for the moments that one holder of a key is before another.
     pub(super) fn order_brings(&self, one: &LockHolder, other: &LockHolder) -> Option<PuzzleEdge> {
         let conflict = other.first_conflict(one)?;
-        let first = other.locks.first()?;
-        let noticed = |lock: &HeldLock| lock.strength.changes && first.strength.conflicts(lock.strength);
+        let noticed = |lock: &HeldLock| lock.strength.changes && other.conflicts(lock.strength);
         let is_refused = match self.level(other.transaction) {
             EngineLevel::MysqlSnapshotIsolation => one.changes.is_some(),
             _ => one.changes.is_some() && one.locks.iter().any(noticed),

@@ -25,8 +25,12 @@ impl LockedVersions {
         let mut is_open = vec![false; holders.all.len()];
         for read in &reads.all {
             let Some(holder) = read.holder else { continue };
+            // Where the row may change while it is held, the last version is the one that was locked.
+            let may_change = !is_minded_by_changes(holders.get(holder));
             match reads.ways(read) {
-                &[ReadWay::Latest(writer)] if versions[holder.index()].is_none_or(|known| known == writer) => {
+                &[ReadWay::Latest(writer)]
+                    if may_change || versions[holder.index()].is_none_or(|known| known == writer) =>
+                {
                     versions[holder.index()] = Some(writer);
                 }
                 _ => is_open[holder.index()] = true,

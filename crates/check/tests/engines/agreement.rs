@@ -3,10 +3,12 @@
 //! `SKEW_PROGRAMS` asks for more programs, `SKEW_SEED` for one.
 
 use crate::candidates;
+use crate::postgres::Postgres;
 use crate::program::{Effect, Otherwise, Program, Row, Script, Statement};
 use crate::random::Random;
 use crate::run::{Code, End, Run, Told};
-use crate::{serial, simulate};
+use crate::{schedule, serial, simulate};
+use skew_check::spec::allows_engine_levels;
 use skew_history::{Engine, EngineLevel, StatementKind};
 use std::collections::BTreeSet;
 
@@ -121,6 +123,55 @@ fn agree(levels: &[EngineLevel]) {
         if compared >= number("SKEW_PROGRAMS", PROGRAMS) {
             return;
         }
+    }
+}
+
+/// One row that two lock again and again, weakly and then strongly. Nobody both changes it and locks it FOR UPDATE: what the lock of a key that has
+/// waited for such a one returns is another question.
+fn program_of_growing_locks(random: &mut Random) -> Program {
+    use StatementKind::*;
+    let script = |random: &mut Random| {
+        let changes = random.chance(50);
+        let effect = |random: &mut Random| match (random.below(10), changes) {
+            (0..=2, _) => Effect::Only(random.pick(&[ForKeyShare, ForeignKey, ForShare, ForNoKeyUpdate])),
+            (_, false) => Effect::Only(ForUpdate),
+            (3..=6, true) => Effect::Set(0),
+            (7, true) => Effect::Delete,
+            (_, true) => Effect::Touch,
+        };
+        let statement = |random: &mut Random, number| match number {
+            0 if random.chance(60) => Effect::Only(ForKeyShare),
+            _ => effect(random),
+        };
+        let lock = |effect| Statement::Lock { rows: vec![0], condition: None, effect };
+        let statements = (0..random.up_to(4)).map(|number| match random.chance(20) {
+            true => Statement::Select(vec![0]),
+            false => lock(statement(random, number)),
+        });
+        Script { statements: statements.collect(), rolls_back: random.chance(8) }
+    };
+    Program { rows: vec![Some(0)], sessions: (0..2).map(|_| vec![script(random)]).collect() }
+}
+
+#[test]
+fn what_postgres_shows_of_a_row_whose_key_is_locked_is_allowed() {
+    let (mut compared, mut seed) = (0, number("SKEW_SEED", 0));
+    while compared < 10 * number("SKEW_PROGRAMS", PROGRAMS) {
+        let mut random = Random::new(seed);
+        let program = program_of_growing_locks(&mut random);
+        let is_repeatable: Vec<bool> = program.scripts().map(|_| random.chance(30)).collect();
+        let level = |&repeatable: &bool| match repeatable {
+            true => EngineLevel::PostgresRepeatableRead,
+            false => EngineLevel::PostgresReadCommitted,
+        };
+        let levels: Vec<EngineLevel> = is_repeatable.iter().map(level).collect();
+        let runs = schedule::all_runs(&program, Postgres::new(&program, &is_repeatable).telling_rows());
+        for run in runs.iter().filter(|run| !run.is_refused()) {
+            let history = run.history_at(&program, &levels);
+            assert!(allows_engine_levels(&history, &levels, true), "seed {seed}, {levels:?}: {program}\n{run}");
+            compared += 1;
+        }
+        seed += 1;
     }
 }
 

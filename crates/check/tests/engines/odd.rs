@@ -90,6 +90,54 @@ fn who_holds_on_to_a_key_sees_what_others_change_in_its_row_meanwhile() {
     }
 }
 
+/// What `a` does to the row of x, which is 1, after it has locked it as `first` says and while `b` sets it to 2.
+fn upgraded(first: &str, after: &[String], level: EngineLevel) -> bool {
+    let first = format!(r#"{{"r":"x","v":1,"from":null,"s":1,"kind":"{first}"}}"#);
+    let events = [&[first], after].concat().join(",");
+    let history = history(&[
+        r#"{"skew":1,"engine":"postgres","initial":{"x":1}}"#,
+        r#"{"session":"b","id":"tb","ops":[{"r":"x","v":1,"from":null,"s":1,"kind":"update"},{"w":"x","v":2,"s":1,"kind":"update"}]}"#,
+        &format!(r#"{{"session":"a","id":"ta","ops":[{events}]}}"#),
+    ]);
+    shown_at(&history).contains(&level)
+}
+
+fn looks(value: u8, from: &str, statement: u8, kind: &str) -> String {
+    format!(r#"{{"r":"x","v":{value},"from":"{from}","s":{statement},"kind":"{kind}"}}"#)
+}
+
+fn writes(value: u8, statement: u8, kind: &str) -> String {
+    format!(r#"{{"w":"x","v":{value},"s":{statement},"kind":"{kind}"}}"#)
+}
+
+/// Seen on PostgreSQL: FOR KEY SHARE lets an UPDATE of other columns pass, and what is asked for later locks what that has left.
+#[test]
+fn a_stronger_lock_of_a_row_is_behind_those_whom_the_weaker_one_let_pass() {
+    let committed = EngineLevel::PostgresReadCommitted;
+    for kind in ["for-share", "for-no-key-update", "for-update", "update", "delete"] {
+        let lock = [looks(2, "tb", 3, kind)];
+        assert!(upgraded("for-key-share", &lock, committed), "{kind}");
+        let seen = [&[looks(2, "tb", 2, "select")], &lock[..]].concat();
+        assert!(upgraded("for-key-share", &seen, committed), "{kind} of what was seen");
+        // Repeatable read refuses it, and whoever has a share already lets nobody pass.
+        assert!(!upgraded("for-key-share", &lock, EngineLevel::PostgresRepeatableRead), "{kind} of what has changed");
+        assert!(!upgraded("for-share", &lock, committed), "{kind} after a share");
+        // Nobody passes the stronger lock.
+        let passed = [looks(1, "", 2, kind).replace(r#""from":"","#, r#""from":null,"#), looks(2, "tb", 3, "select")];
+        assert!(!upgraded("for-key-share", &passed, committed), "{kind} before");
+    }
+}
+
+#[test]
+fn a_change_of_one_s_own_is_behind_those_whom_the_lock_of_the_key_let_pass() {
+    let change = [looks(2, "tb", 2, "update"), writes(3, 2, "update"), looks(3, "ta", 3, "for-update")];
+    assert!(upgraded("for-key-share", &change, EngineLevel::PostgresReadCommitted));
+    assert!(!upgraded("for-key-share", &change, EngineLevel::PostgresRepeatableRead));
+    assert!(!upgraded("for-share", &change, EngineLevel::PostgresReadCommitted));
+    let lost = [looks(1, "", 2, "update").replace(r#""from":"","#, r#""from":null,"#), writes(3, 2, "update")];
+    assert!(!upgraded("for-key-share", &lost, EngineLevel::PostgresReadCommitted));
+}
+
 fn named(history: &History, level: EngineLevel) -> AnomalyKind {
     let level = IsolationLevel::Engine(level);
     match check(history, level, Budget::UNLIMITED) {

@@ -26,6 +26,8 @@ pub struct Postgres {
     committed: u16,
     /// Those who wait for rows, in the order in which they asked.
     asked: Vec<u8>,
+    /// Whether the key of a row that somebody locks alone is a key of the history of its own.
+    has_keys: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -105,7 +107,13 @@ impl Postgres {
             changes: Vec::new(),
             committed: 0,
             asked: Vec::new(),
+            has_keys: true,
         }
+    }
+
+    /// The same, where whoever locks the key of a row tells of the row: the version that its statement's state has.
+    pub fn telling_rows(self) -> Postgres {
+        Postgres { has_keys: false, ..self }
     }
 
     /// A transaction from its first statement to its end, with nobody beside it.
@@ -239,7 +247,7 @@ impl Postgres {
         let qualifies = |mark: Mark| condition.is_none_or(|wanted| wanted == mark);
         let visible = self.visible(one, row);
         let Some(first) = visible.last().cloned() else {
-            self.read_absence(one, kind, Cell { row, key_part: is_key_share(kind) });
+            self.read_absence(one, kind, Cell { row, key_part: self.has_keys && is_key_share(kind) });
             return Attempt::Done;
         };
         if let [of_snapshot, _] = &visible[..] {
@@ -273,7 +281,7 @@ impl Postgres {
             }
         }
         self.hold(one, &last, Strength::of(kind));
-        self.take(program, one, kind, &last, effect);
+        self.take(program, one, kind, (&first, &last), effect);
         Attempt::Done
     }
 
@@ -282,7 +290,7 @@ impl Postgres {
         if self.clients[one].repeatable {
             return Attempt::Refused;
         }
-        let cell = Cell { row, key_part: is_key_share(kind) };
+        let cell = Cell { row, key_part: self.has_keys && is_key_share(kind) };
         let left = self.changes.iter().rfind(|change| change.0 == cell && change.1 == by).expect("a change");
         let what = if left.2.is_some() { What::Gone(by) } else { What::Read(Source::Of(by), None) };
         self.tell(one, kind, cell, what);
@@ -290,10 +298,21 @@ impl Postgres {
     }
 
     /// The row is locked: it is read, and changed.
-    fn take(&mut self, program: &Program, one: usize, kind: StatementKind, last: &Tuple, effect: Effect) {
+    fn take(
+        &mut self,
+        program: &Program,
+        one: usize,
+        kind: StatementKind,
+        (first, last): (&Tuple, &Tuple),
+        effect: Effect,
+    ) {
         let row = last.row;
         let key_part = Cell { row, key_part: true };
         let born = self.tuples.iter().find(|tuple| tuple.row == row && tuple.life == last.life).expect("a life").by;
+        if is_key_share(kind) && !self.has_keys {
+            self.saw(one, kind, row, What::Read(self.source(one, first.by), Some(first.mark)));
+            return;
+        }
         if is_key_share(kind) {
             self.tell(one, kind, key_part, What::Read(self.source(one, born), Some(0)));
             return;
@@ -312,7 +331,7 @@ impl Postgres {
         } else if effect == Effect::Delete {
             self.saw(one, kind, row, What::Wrote(None));
         }
-        if program.has_key_part(row) && Strength::of(kind) == Strength::Update {
+        if self.has_keys && program.has_key_part(row) && Strength::of(kind) == Strength::Update {
             self.tell(one, kind, key_part, What::Read(self.source(one, born), Some(0)));
             if effect == Effect::Delete {
                 self.tell(one, kind, key_part, What::Wrote(None));
@@ -362,7 +381,7 @@ impl Postgres {
                     return Attempt::Refused;
                 }
                 self.hold(one, &last, Strength::NoKeyUpdate);
-                self.take(program, one, kind, &last, Effect::Set(mark));
+                self.take(program, one, kind, (&last, &last), Effect::Set(mark));
                 return Attempt::Done;
             }
         }
@@ -378,7 +397,7 @@ impl Postgres {
     fn insert_anew(&mut self, program: &Program, one: usize, kind: StatementKind, row: Row, mark: Mark) {
         for key_part in [false, true] {
             let cell = Cell { row, key_part };
-            if !key_part || program.has_key_part(row) {
+            if !key_part || self.has_keys && program.has_key_part(row) {
                 let last = self.changes.iter().rfind(|change| change.0 == cell).map(|change| change.1);
                 let source = if self.has_changed(one, cell) { Source::Own } else { self.source(one, last) };
                 self.tell(one, kind, cell, What::Read(source, None));

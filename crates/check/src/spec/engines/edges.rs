@@ -162,13 +162,8 @@ impl<'a> Ordered<'a> {
             let earlier = self.holders[..place].iter();
             earlier.filter(|one| one.transaction != holder.transaction && one.changes(self.story))
         };
-        // What is locked is the last version before the lock.
         let last = changed().next_back().map(|one| one.transaction);
-        let is_last = |touch: &&Touch| match touch.deed {
-            Deed::Read { from: From::Version(writer), .. } => writer == last,
-            _ => true,
-        };
-        if !holder.touches.iter().all(is_last) {
+        if !holder.locks_version(last) {
             return None;
         }
         let teller = &self.story.transactions[holder.transaction];
@@ -178,7 +173,7 @@ impl<'a> Ordered<'a> {
                 let is_upsert = holder.touches[0].kind == StatementKind::Upsert;
                 let updates = first.mode != Mode::Insertion && (!holder.is_glance || is_upsert);
                 let conflicting = changed()
-                    .filter(|one| updates && one.locks.iter().any(|lock| lock.changes && first.conflicts(lock)));
+                    .filter(|one| updates && one.locks.iter().any(|lock| lock.changes && holder.conflicts(lock)));
                 conflicting.map(|one| (one.release, teller.begin)).collect()
             }
             EngineLevel::MysqlSnapshotIsolation => {

@@ -49,6 +49,20 @@ impl Holder<'_> {
         if self.is_glance && lock.mode != Mode::Look { lock.moment } else { lock.moment - 1 }
     }
 
+    /// Whether one of its locks conflicts with another one.
+    pub(super) fn conflicts(&self, other: &Lock) -> bool {
+        self.locks.iter().any(|lock| lock.conflicts(other))
+    }
+
+    /// Whether all that it has locked is this version, the last one before it. Who holds on to a key only says nothing of that: others change the row
+    /// meanwhile, before it locks the row, too.
+    pub(super) fn locks_version(&self, last: Option<usize>) -> bool {
+        self.locks.iter().zip(&self.touches).all(|(lock, touch)| match touch.deed {
+            Deed::Read { from: From::Version(writer), .. } => lock.mode == Mode::KeyShare || writer == last,
+            _ => true,
+        })
+    }
+
     /// Its first lock that conflicts with one of another.
     pub(super) fn first_conflict(&self, other: &Holder) -> Option<&Lock> {
         self.locks.iter().find(|lock| other.locks.iter().any(|held| lock.conflicts(held)))

@@ -35,11 +35,11 @@ pub(super) fn keeps_locks(schedule: &WalkedSchedule<'_>, key: usize) -> bool {
     has_no_row_beside(schedule, key)
 }
 
-/// Where a holder stands in the lock order, in halves of a place: at its release. Who has only a lock that not everybody who changes the key has to
-/// mind, on a gap or on a key, may have let somebody pass whose version it did not read: it stands just before that one.
+/// Where a holder stands in the lock order, in halves of a place: at its release. Who has only a gap, which not everybody who changes the key has to
+/// mind, may have let somebody pass whose version it did not read: it stands just before that one.
 fn stands_at(schedule: &WalkedSchedule<'_>, key: usize, holder: &Holder) -> usize {
     let release = 2 * schedule.at(holder.release);
-    let lets_pass = holder.locks.iter().all(|lock| matches!(lock.mode, Mode::Gap | Mode::KeyShare));
+    let lets_pass = holder.locks.iter().all(|lock| lock.mode == Mode::Gap);
     let read = holder.touches.iter().find_map(|touch| match touch.deed {
         Deed::Read { from: From::Version(writer), .. } => Some(writer),
         _ => None,
@@ -119,11 +119,7 @@ impl LockQueue<'_, '_> {
 
     /// What is locked is the last version before the lock.
     fn locks_last_version(&self, holder: &Holder) -> bool {
-        let last = self.changers.iter().rev().copied().find(|&one| one != holder.transaction);
-        holder.touches.iter().all(|touch| match touch.deed {
-            Deed::Read { from: From::Version(writer), .. } => writer == last,
-            _ => true,
-        })
+        holder.locks_version(self.changers.iter().rev().copied().find(|&one| one != holder.transaction))
     }
 
     /// Who locks what changed since its snapshot is refused.
@@ -141,7 +137,7 @@ impl LockQueue<'_, '_> {
             EngineLevel::PostgresRepeatableRead | EngineLevel::PostgresSerializable => {
                 let is_upsert = holder.touches[0].kind == StatementKind::Upsert;
                 let updates = first.mode != Mode::Insertion && (!holder.is_glance || is_upsert);
-                !updates || all_before(teller.begin, &|lock| lock.changes && first.conflicts(lock))
+                !updates || all_before(teller.begin, &|lock| lock.changes && holder.conflicts(lock))
             }
             EngineLevel::MysqlSnapshotIsolation => {
                 let is_after = |plain: &usize| holder.locks.iter().any(|lock| lock.moment > *plain);

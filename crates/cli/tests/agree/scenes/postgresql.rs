@@ -3,7 +3,7 @@
 use super::{JOINED, PAIRED, REFERRING, ROWS, Scene, UNIQUE};
 
 /// What PostgreSQL does.
-pub(super) const ON_POSTGRESQL: [Scene; 48] = [
+pub(super) const ON_POSTGRESQL: [Scene; 57] = [
     // The join has no row, so nothing is locked: row 1 of t is free.
     Scene {
         level: "pg:rc",
@@ -550,5 +550,117 @@ pub(super) const ON_POSTGRESQL: [Scene; 48] = [
         ],
         turns: &[0, 1, 0, 1, 0, 1],
         answers: &[&["1", "1 changed"], &["3", "1 changed"]],
+    },
+    // The key's lock lets an UPDATE pass; what is locked later is what that has left,
+    Scene {
+        level: "pg:rc",
+        tables: &ROWS,
+        sessions: &[
+            &[
+                "SELECT v FROM t WHERE id = 1 FOR KEY SHARE",
+                "SELECT v FROM t WHERE id = 1",
+                "SELECT v FROM t WHERE id = 1 FOR UPDATE",
+            ],
+            &["UPDATE t SET v = 20 WHERE id = 1"],
+        ],
+        turns: &[0, 1, 1, 0, 0, 0],
+        answers: &[&["10", "20", "20"], &["1 changed"]],
+    },
+    // in whatever way,
+    Scene {
+        level: "pg:rc",
+        tables: &ROWS,
+        sessions: &[
+            &["SELECT v FROM t WHERE id = 1 FOR KEY SHARE", "SELECT v FROM t WHERE id = 1 FOR NO KEY UPDATE"],
+            &["UPDATE t SET v = 20 WHERE id = 1"],
+        ],
+        turns: &[0, 1, 1, 0, 0],
+        answers: &[&["10", "20"], &["1 changed"]],
+    },
+    // and what is changed later.
+    Scene {
+        level: "pg:rc",
+        tables: &ROWS,
+        sessions: &[
+            &[
+                "SELECT v FROM t WHERE id = 1 FOR KEY SHARE",
+                "UPDATE t SET v = v + 1 WHERE id = 1",
+                "SELECT v FROM t WHERE id = 1 FOR UPDATE",
+            ],
+            &["UPDATE t SET v = 20 WHERE id = 1"],
+        ],
+        turns: &[0, 1, 1, 0, 0, 0],
+        answers: &[&["10", "1 changed", "21"], &["1 changed"]],
+    },
+    // A share lets nobody pass: who changes the row is behind what follows it.
+    Scene {
+        level: "pg:rc",
+        tables: &ROWS,
+        sessions: &[
+            &["SELECT v FROM t WHERE id = 1 FOR SHARE", "UPDATE t SET v = v + 1 WHERE id = 1"],
+            &["UPDATE t SET v = v * 2 WHERE id = 1", "SELECT v FROM t WHERE id = 1"],
+        ],
+        turns: &[0, 1, 0, 0, 1, 1],
+        answers: &[&["10", "1 changed"], &["1 changed", "22"]],
+    },
+    // The stronger lock of what has changed since the snapshot is refused,
+    Scene {
+        level: "pg:rr",
+        tables: &ROWS,
+        sessions: &[
+            &["SELECT v FROM t WHERE id = 1 FOR KEY SHARE", "SELECT v FROM t WHERE id = 1 FOR UPDATE"],
+            &["UPDATE t SET v = 20 WHERE id = 1"],
+        ],
+        turns: &[0, 1, 1, 0, 0],
+        answers: &[&["10", "refused 40001"], &["1 changed"]],
+    },
+    // also a share,
+    Scene {
+        level: "pg:rr",
+        tables: &ROWS,
+        sessions: &[
+            &["SELECT v FROM t WHERE id = 1 FOR KEY SHARE", "SELECT v FROM t WHERE id = 1 FOR SHARE"],
+            &["UPDATE t SET v = 20 WHERE id = 1"],
+        ],
+        turns: &[0, 1, 1, 0, 0],
+        answers: &[&["10", "refused 40001"], &["1 changed"]],
+    },
+    // and a change; another lock of the key is not.
+    Scene {
+        level: "pg:rr",
+        tables: &ROWS,
+        sessions: &[
+            &[
+                "SELECT v FROM t WHERE id = 1 FOR KEY SHARE",
+                "SELECT v FROM t WHERE id = 1 FOR KEY SHARE",
+                "UPDATE t SET v = v + 1 WHERE id = 1",
+            ],
+            &["UPDATE t SET v = 20 WHERE id = 1"],
+        ],
+        turns: &[0, 1, 1, 0, 0, 0],
+        answers: &[&["10", "10", "refused 40001"], &["1 changed"]],
+    },
+    // Who waits for one row has the others as they were when the statement began, and not as they have become since.
+    Scene {
+        level: "pg:rc",
+        tables: &ROWS,
+        sessions: &[
+            &["SELECT id, v FROM t ORDER BY id FOR KEY SHARE"],
+            &["UPDATE t SET v = 20 WHERE id = 1"],
+            &["SELECT v FROM t WHERE id = 3 FOR UPDATE", "SELECT v FROM t WHERE id = 1"],
+        ],
+        turns: &[2, 0, 1, 1, 2, 2, 0],
+        answers: &[&["1 10, 3 30"], &["1 changed"], &["30", "20"]],
+    },
+    // The same of one that is waited for: its key has not changed.
+    Scene {
+        level: "pg:rc",
+        tables: &ROWS,
+        sessions: &[
+            &["UPDATE t SET v = 20 WHERE id = 1", "SELECT v FROM t WHERE id = 1 FOR UPDATE"],
+            &["SELECT v FROM t WHERE id = 1 FOR KEY SHARE", "SELECT v FROM t WHERE id = 1"],
+        ],
+        turns: &[0, 0, 1, 0, 1, 1],
+        answers: &[&["1 changed", "20"], &["10", "20"]],
     },
 ];
