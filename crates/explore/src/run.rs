@@ -151,7 +151,7 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
 
     /// Whether its history satisfies a level, or, at the declared level, each transaction its own.
     pub fn answer_at(&self, level: IsolationLevel, budget: Budget<'_>) -> RunAnswer {
-        if let Some(server) = self.node.server.as_ref().filter(|server| server.has_gone()) {
+        if let Some(server) = self.node.server.as_ref().filter(|server| self.needs_history(server, level)) {
             return self.answer_of_server(server, level, budget);
         }
         if let Some(holds) = self.quick_answer(level) {
@@ -166,7 +166,15 @@ impl<'a, P: Explorable + ?Sized> Run<'a, P> {
         self.checked(level, budget)
     }
 
-    /// A row that was deleted and inserted anew while somebody waited for it: only the history can tell that.
+    /// Whether only the history can tell: the search knows no row that was deleted and inserted anew while somebody waited for it, and takes whom
+    /// the server refused for rolled back. What a refused transaction read does not count: its client knows that it is void. With those reads
+    /// nothing is easier to allow, so that a yes of the search stands.
+    fn needs_history(&self, server: &ServerRun, level: IsolationLevel) -> bool {
+        let has_refusals = server.refusals().next().is_some();
+        server.has_gone() || has_refusals && self.quick_answer(level) != Some(true)
+    }
+
+    /// The answer of the checker about the history as the server tells it.
     fn answer_of_server(&self, server: &ServerRun, level: IsolationLevel, budget: Budget<'_>) -> RunAnswer {
         let Runner { program, outline, keys, .. } = self.runner;
         let Ok(history) = server.history(*program, outline, keys) else { return RunAnswer::Unknown };

@@ -1,5 +1,6 @@
 //! SQL programs at the levels of the engines: what everybody ought to know about them, as numbers of runs and of refusals.
 
+use crate::refused::is_as_checked;
 use skew_check::{Budget, spec};
 use skew_explore::{Abort, CallLeft, Options, Place, RunAnswer, Search, SqlOptions, SqlProgram};
 use skew_history::{EngineLevel, IsolationLevel};
@@ -56,6 +57,7 @@ pub(crate) fn explore(text: &str, level: EngineLevel) -> Found {
             continue;
         }
         let history = run.history().expect("a history");
+        is_as_checked(&run);
         let levels = vec![level; history.transaction_count()];
         if history.transaction_count() <= 3 && run.refusals().is_empty() {
             assert!(spec::allows_engine_levels(&history, &levels, false), "{level}: {}", run.pattern());

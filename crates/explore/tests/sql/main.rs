@@ -12,6 +12,7 @@ mod looks;
 mod mock;
 mod on_engine;
 mod random;
+mod refused;
 mod savepoints;
 mod sought;
 mod without;
