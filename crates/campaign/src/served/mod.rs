@@ -167,7 +167,9 @@ impl ServeCampaign<'_> {
         let EndedRun { ended, output, summary } =
             run_on(server, self.settings, self.stop, keeps_output, started, is_over)?;
         if let Some(contention) = &summary.contention {
-            *self.learned.lock().unwrap_or_else(PoisonError::into_inner) = contention.learned;
+            let mut learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
+            // A race that one run has shown is there in all of them.
+            *learned = Learned { races: learned.races || contention.learned.races, ..contention.learned };
         }
         let mut ran = ServedRun { seed, ended, output, summary, history: history.text(), has_log: false };
         ran.has_log = keeps_choices && files.failure().is_none();

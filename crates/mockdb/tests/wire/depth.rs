@@ -136,7 +136,7 @@ impl Bug {
 
     /// Whether it happens in the run of a seed.
     fn happens(&self, seed: u64) -> bool {
-        let learned = Learned { steps: Some(self.steps()), thinking: Some(12_500) };
+        let learned = Learned { steps: Some(self.steps()), thinking: Some(12_500), races: false };
         let (strategy, depth, hold) = (Strategy::Pct, Some(self.depth), Duration::from_secs(10));
         let served = served(seed, Schedule::Adversary(AdversarySettings { strategy, depth, hold, learned }));
         let mut first = served.with_accounts();

@@ -35,6 +35,10 @@ const MOST_STEPS: u32 = 50;
 const POLLS: u32 = 3;
 /// So many holds for somebody who did not come.
 const VAIN: u32 = 3;
+/// So long somebody who is alone waits for those who may be about to connect, where another run has shown a race.
+const EXPECTED: Duration = Duration::from_millis(5);
+/// And so often in a run.
+const MOST_EXPECTED: u32 = 100;
 
 /// What a client does.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -71,6 +75,8 @@ struct Hold {
     after: u32,
     /// What it asks, where somebody wants to know.
     asks: String,
+    /// Whether it waits for those who may be about to connect.
+    expects: bool,
 }
 
 #[derive(Debug)]
@@ -146,6 +152,8 @@ pub(crate) struct Holds {
     held: HeldRequests,
     /// How long somebody was held, and since when somebody is.
     standing: (Duration, Option<Duration>),
+    /// How often somebody may still wait for those who may be about to connect.
+    newcomers: u32,
     /// How many requests to take a step there were, how many transactions, and how many steps were taken.
     asked: (u64, u32, u32),
     /// The steps that were taken and are not written down yet, where they are.
@@ -170,7 +178,18 @@ impl Holds {
             asked: (0, 0, 0),
             taken: None,
             course: None,
+            newcomers: 0,
         }
+    }
+
+    /// Another run has shown a race: who is alone now and then waits for those who are about to connect.
+    pub(crate) fn expect_newcomers(&mut self) {
+        self.newcomers = MOST_EXPECTED;
+    }
+
+    /// Whether who is alone may have to wait.
+    pub(crate) fn expects_newcomers(&self) -> bool {
+        self.newcomers > 0
     }
 
     /// From now on steps are kept until they are asked for.
@@ -288,7 +307,9 @@ impl Holds {
             course.arrive(client, since, &asks);
         }
         let after = self.asked.2;
-        self.state(client, Doing::Held(Hold { since: now, place, asks, after, ..Hold::default() }), now);
+        let expects = self.newcomers > 0 && self.priorities.expects();
+        self.newcomers = self.newcomers.saturating_sub(u32::from(expects));
+        self.state(client, Doing::Held(Hold { since: now, place, asks, after, expects, ..Hold::default() }), now);
     }
 
     /// A client that is alone asks for something, and has it.
@@ -435,7 +456,7 @@ impl Holds {
             let steps = self.awake.len() > 1;
             let rivals = self.rivals(best);
             let Some(reason) = self.reason(best, &rivals, now) else {
-                decision.look_again = Some(self.next_look(best));
+                decision.look_again = Some(self.next_look(best, now));
                 self.wait_for(best, rivals);
                 break;
             };
@@ -484,7 +505,8 @@ impl Holds {
     fn reason(&self, best: i32, rivals: &[i32], now: Duration) -> Option<Reason> {
         let Doing::Held(hold) = &self.seats[&best].state else { return None };
         if rivals.is_empty() {
-            Some(Reason::First)
+            let is_early = hold.expects && now.saturating_sub(hold.since) < EXPECTED;
+            (!is_early).then_some(Reason::First)
         } else if hold.steps >= MOST_STEPS && !rivals.iter().any(|rival| self.takes_step(*rival)) {
             Some(Reason::Fair)
         } else if now.saturating_sub(hold.since) >= self.longest {
@@ -502,8 +524,9 @@ impl Holds {
     }
 
     /// When time decides.
-    fn next_look(&self, best: i32) -> Duration {
+    fn next_look(&self, best: i32, now: Duration) -> Duration {
         let since = match &self.seats[&best].state {
+            Doing::Held(hold) if hold.expects && now < hold.since + EXPECTED => return hold.since + EXPECTED,
             Doing::Held(hold) => hold.since,
             _ => self.stirred,
         };

@@ -97,7 +97,11 @@ impl Adversary {
         let holds = match schedule {
             Schedule::Adversary(AdversarySettings { strategy, depth, hold, learned }) => {
                 let priorities = Priorities::new(seed, *strategy, *depth, *learned);
-                Some(Holds::new(*hold, priorities, Quiet::new(learned.thinking)))
+                let mut holds = Holds::new(*hold, priorities, Quiet::new(learned.thinking));
+                if learned.races {
+                    holds.expect_newcomers();
+                }
+                Some(holds)
             }
             Schedule::Repeated { steps, wait } => {
                 let priorities = Priorities::new(seed, Strategy::Mixed, None, Learned::default());
@@ -133,7 +137,7 @@ impl Adversary {
         let Some(holds) = &game.holds else { return Contention { overlap, ..Contention::default() } };
         let steps = Some(holds.priorities().steps());
         let (strategy, held) = (holds.priorities().strategy(), holds.held());
-        let learned = Learned { steps, thinking: holds.quiet().median() };
+        let learned = Learned { steps, thinking: holds.quiet().median(), races: overlap.could > 0 };
         let Some(course) = holds.course() else {
             return Contention { overlap, strategy: Some(strategy), held, learned, ..Contention::default() };
         };
@@ -265,7 +269,7 @@ impl Visit {
         };
         overlaps.ask(self.number, touches, others);
         let holds = holds.as_mut()?;
-        if *present == 1 && !holds.wants_texts() {
+        if *present == 1 && !holds.wants_texts() && !holds.expects_newcomers() {
             // Nobody else is there, and nobody wants to know: it costs no more than it has to.
             holds.pass(self.number, step, now);
             return None;

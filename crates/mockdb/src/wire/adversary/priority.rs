@@ -32,6 +32,8 @@ pub struct Learned {
     pub steps: Option<u32>,
     /// How long clients thought between an answer and the next request: the median, in microseconds.
     pub thinking: Option<u64>,
+    /// Whether two transactions could overlap.
+    pub races: bool,
 }
 
 /// Where nobody knows how many steps there are, it is one of these powers of two.
@@ -84,6 +86,11 @@ impl Priorities {
     /// How many steps there were while two or more could move.
     pub(crate) fn steps(&self) -> u32 {
         self.steps
+    }
+
+    /// Whether somebody who is alone waits for who may be about to come.
+    pub(crate) fn expects(&mut self) -> bool {
+        self.chance.happens(0.5)
     }
 
     /// The priority of a client; who is new draws one.
@@ -139,7 +146,7 @@ mod tests {
     use super::*;
 
     fn pct(seed: u64, depth: u32, steps: u32) -> Priorities {
-        Priorities::new(seed, Strategy::Pct, Some(depth), Learned { steps: Some(steps), thinking: None })
+        Priorities::new(seed, Strategy::Pct, Some(depth), Learned { steps: Some(steps), ..Learned::default() })
     }
 
     #[test]

@@ -15,7 +15,7 @@ struct Play {
 impl Play {
     /// Of two clients the one of this number has the higher priority.
     fn new(first: i32) -> Play {
-        let learned = Learned { steps: Some(1000), thinking: None };
+        let learned = Learned { steps: Some(1000), ..Learned::default() };
         let priorities = |seed| Priorities::new(seed, Strategy::Pct, Some(1), learned);
         let fits = |seed: &u64| {
             let mut drawn = priorities(*seed);
@@ -305,4 +305,46 @@ fn every_hold_ends_whatever_clients_do() {
             assert!(rounds < 100, "{seed}: {:?}", play.holds);
         }
     }
+}
+
+#[test]
+fn after_a_run_with_a_race_who_is_alone_waits_for_newcomers_now_and_then() {
+    let mut play = Play::new(1);
+    play.holds.expect_newcomers();
+    let mut waited = 0;
+    for _ in 0..40 {
+        let now = play.at(1);
+        play.holds.ask(1, Some(String::new()), now);
+        if play.decide().is_empty() {
+            waited += 1;
+            // Nobody came.
+            play.at(5);
+            assert_eq!(play.decide(), [1]);
+        }
+        let now = play.at(0);
+        play.holds.rest(1, false, now);
+    }
+    assert!((8..32).contains(&waited), "{waited}");
+}
+
+#[test]
+fn who_waits_for_newcomers_waits_for_the_one_that_comes() {
+    let mut play = Play::new(2);
+    play.holds.expect_newcomers();
+    for _ in 0..40 {
+        let now = play.at(100);
+        play.holds.ask(1, Some(String::new()), now);
+        if play.decide().is_empty() {
+            let now = play.at(1);
+            play.holds.come(2, now);
+            assert_eq!(play.decide(), NOBODY);
+            let now = play.at(4);
+            play.holds.ask(2, Some(String::new()), now);
+            assert_eq!(play.decide(), [2]);
+            return;
+        }
+        let now = play.at(0);
+        play.holds.rest(1, false, now);
+    }
+    panic!("it never waits");
 }
