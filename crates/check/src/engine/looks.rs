@@ -69,6 +69,13 @@ impl EngineLook {
     pub(super) fn is_search(&self) -> bool {
         !matches!(self.kind, StatementKind::Select | StatementKind::Insert | StatementKind::Upsert)
     }
+
+    /// Whether PostgreSQL's read committed returns what it locked as it was when the statement started: a change that leaves the key alone is none
+    /// to FOR KEY SHARE, so it never looks again.
+    pub(super) fn returns_as_it_started(&self) -> bool {
+        let finds = matches!(self.deed, Deed::Read { absent: false, passed: false, .. });
+        finds && self.kind == StatementKind::ForKeyShare
+    }
 }
 
 /// All looks, and the moments of all transactions.

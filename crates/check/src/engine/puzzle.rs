@@ -391,18 +391,28 @@ impl<'a, 'h> Puzzle<'a, 'h> {
         }
         let because = Because::Overwrites { read: number, writer, later: later.transaction };
         let holder = read.holder.map(|holder| self.holders.get(holder));
-        let kept_off = holder.filter(|holder| Puzzle::keeps_off(read, holder, later));
+        let at = self.last_looked(read, later);
+        let kept_off = holder.filter(|holder| Puzzle::keeps_off(at, holder, later));
         let kept_off = kept_off.and_then(|holder| Some((holder.release, later.first_conflict(holder)?)));
-        let (from, to) = kept_off.unwrap_or((read.at, self.looks.end(later.transaction)));
+        let (from, to) = kept_off.unwrap_or((at, self.looks.end(later.transaction)));
         edges.push(PuzzleEdge { from: self.nodes.of(from), to: self.nodes.of(to), because });
         if self.is_noted(read, writer) && self.is_overwriting_noticed(read, writer, later) {
             self.serial_edge(read.transaction, later.transaction, because, edges);
         }
     }
 
+    /// Until when a read had what nobody had overwritten: FOR KEY SHARE at PostgreSQL's read committed reads when the statement starts, and finds
+    /// the row there, if changed, when it has its locks.
+    fn last_looked(&self, read: &EngineRead, later: &LockHolder) -> Moment {
+        let look = read.look.map(|look| &self.looks.all[look as usize]);
+        let look = look.filter(|look| look.returns_as_it_started() && self.searches_at_read_committed(look));
+        let deletes = later.changes.is_some_and(|changes| changes.deletes != Certainty::No);
+        look.filter(|_| deletes).map_or(read.at, |look| look.held)
+    }
+
     /// Whether the holder of a read had a lock by then that keeps somebody off. One that it got later says nothing: the row may have changed before.
-    fn keeps_off(read: &EngineRead, holder: &LockHolder, later: &LockHolder) -> bool {
-        holder.first_conflict(later).is_some_and(|conflict| conflict <= read.at)
+    fn keeps_off(at: Moment, holder: &LockHolder, later: &LockHolder) -> bool {
+        holder.first_conflict(later).is_some_and(|conflict| conflict <= at)
     }
 
     /// Whether PostgreSQL's serializable is certain to notice that somebody changed what was read, if only that counts.
@@ -562,6 +572,10 @@ fn marks(resolved: &Resolved<'_>, levels: &[EngineLevel], looks: &Looks, holders
             && levels[look.transaction.index()] == EngineLevel::PostgresReadCommitted
         {
             marks.enter(look.start);
+            if look.returns_as_it_started() {
+                marks.leave(look.start);
+                marks.leave(look.held);
+            }
             let was_asked_again = matches!(look.deed, Deed::Read { passed: true, waited: true, .. });
             if was_asked_again || reads.ways(read).iter().any(|way| matches!(way, ReadWay::Deleted(_))) {
                 marks.leave(look.start);

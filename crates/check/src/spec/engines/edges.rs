@@ -4,6 +4,7 @@
 //! |---|---|
 //! | a read at N of the version of a | C_a → N, and N → C_b for every b that changes the key later |
 //! | a row that was locked, or passed over after a wait: PostgreSQL's read committed | it was there when the statement started |
+//! | FOR KEY SHARE of a row: PostgreSQL's read committed | the version of a at i, and i′ → C_b for every b that deletes it later |
 //! | a row that was waited for and is deleted, or *gone*: PostgreSQL's read committed | i → C_b → i′, and it was there at i |
 //! | first updater wins: PostgreSQL's repeatable read | C_a → S for every a that changed before what is locked |
 //! | an own row beside that of the snapshot: the same | the snapshot has none, unless it was returned, too |
@@ -99,7 +100,10 @@ impl<'a> Ordered<'a> {
         if passed && !asked_again {
             return Some(vec![self.read_at(touch.start, touch.transaction, place)]);
         }
-        let mut edges = self.read_at(touch.held, touch.transaction, place);
+        let mut edges = match returns_as_it_started(touch) {
+            true => self.read_key_share(touch, place),
+            false => self.read_at(touch.held, touch.transaction, place),
+        };
         edges.extend(self.was_there_before(place, touch.start));
         if asked_again {
             edges.push((touch.start, self.end(writer?)));
@@ -112,6 +116,14 @@ impl<'a> Ordered<'a> {
         let before = self.versions[..place].last().map(|&writer| (self.end(writer), moment));
         let later = self.versions[place..].iter().filter(|&&other| other != reader);
         before.into_iter().chain(later.map(|&other| (moment, self.end(other)))).collect()
+    }
+
+    /// FOR KEY SHARE returns the row as it was when the statement started, and the row is still there when it is locked.
+    fn read_key_share(&self, touch: &Touch, place: usize) -> Vec<MomentPair> {
+        let later = self.versions[place..].iter().filter(|&&other| other != touch.transaction);
+        let deleting = later.filter(|&&other| self.changes_of(other).any(|absent| absent));
+        let still_there = deleting.map(|&other| (touch.held, self.end(other)));
+        self.read_at(touch.start, touch.transaction, place).into_iter().chain(still_there).collect()
     }
 
     /// The row that a version belongs to was inserted before a moment.
@@ -275,6 +287,12 @@ fn inserts_first(story: &Story, own: &[&Touch]) -> bool {
 /// Whether a statement looks for rows to lock: only such a one can wait for a row and then not find it.
 pub(super) fn is_search(kind: StatementKind) -> bool {
     !matches!(kind, StatementKind::Select | StatementKind::Insert | StatementKind::Upsert)
+}
+
+/// Whether a statement of PostgreSQL's read committed returns a row that it locked as it was when the statement started, however long it waited:
+/// a change that leaves the key alone is none to FOR KEY SHARE, so it never looks again.
+pub(super) fn returns_as_it_started(touch: &Touch) -> bool {
+    touch.kind == StatementKind::ForKeyShare && matches!(touch.deed, Deed::Read { absent: false, passed: false, .. })
 }
 
 fn inserts(kind: StatementKind) -> bool {

@@ -5,7 +5,7 @@
 //!   versions   initial ──┼── t1's ─────┼── (none) ────┼── t5's           a read at 45 finds nothing: t3 deleted the row at 40
 //! ```
 
-use super::edges::{has_rows_beside, is_search, moment_of};
+use super::edges::{has_rows_beside, is_search, moment_of, returns_as_it_started};
 use super::order::StoryMoment;
 use super::schedule::WalkedSchedule;
 use super::story::{Deed, From, Touch};
@@ -21,6 +21,8 @@ struct KeyVersion {
     leaves_nothing: bool,
     /// Whether a row was deleted that had been there before.
     deletes: bool,
+    /// Whether there was no row after one of its changes.
+    has_absence: bool,
     /// Whether the row was deleted and its key inserted anew.
     replaces: bool,
     /// The version that began the row which this one belongs to; the first one began it, or nobody.
@@ -46,6 +48,7 @@ impl KeyVersions {
             visible: Some(initial),
             leaves_nothing: initial.is_absent(),
             deletes: false,
+            has_absence: false,
             replaces: false,
             born: 0,
             elements: 0,
@@ -85,6 +88,7 @@ impl KeyVersions {
             since: schedule.end(writer),
             visible,
             leaves_nothing: is_absent,
+            has_absence: has_deleted,
             deletes: !before.leaves_nothing && has_deleted,
             replaces,
             born: if begins { self.all.len() } else { before.born },
@@ -155,6 +159,10 @@ impl KeyVersions {
         }
         if passed && !waited {
             return Some(From::Version(self.all[found(at_start)?].writer));
+        }
+        if returns_as_it_started(touch) {
+            let is_kept = self.all[at_start + 1..=self.latest(schedule, touch.held)].iter().all(|one| !one.has_absence);
+            return found(at_start).filter(|_| is_kept).map(|place| From::Version(self.all[place].writer));
         }
         let version = &self.all[found(self.latest(schedule, touch.held))?];
         let was_there = version.born == 0 || version.born <= at_start;
