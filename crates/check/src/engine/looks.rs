@@ -70,9 +70,9 @@ impl EngineLook {
         !matches!(self.kind, StatementKind::Select | StatementKind::Insert | StatementKind::Upsert)
     }
 
-    /// Whether PostgreSQL's read committed returns what it locked as it was when the statement started: a change that leaves the key alone is none
-    /// to FOR KEY SHARE, so it never looks again.
-    pub(super) fn returns_as_it_started(&self) -> bool {
+    /// Whether FOR KEY SHARE has found a row. PostgreSQL's read committed returns that as it was when the statement started, however long it waited:
+    /// a change that leaves the key alone is none to it.
+    pub(super) fn is_key_share_of_row(&self) -> bool {
         let finds = matches!(self.deed, Deed::Read { absent: false, passed: false, .. });
         finds && self.kind == StatementKind::ForKeyShare
     }

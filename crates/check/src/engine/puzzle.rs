@@ -25,7 +25,7 @@ use crate::graph::{Cycle, Graph, Node};
 use crate::resolve::{PackedWriter, Resolved};
 use crate::spec::Attention;
 use rustc_hash::FxHashMap;
-use skew_history::{EngineLevel, KeyId, Outcome, StatementKind, TransactionId};
+use skew_history::{EngineLevel, KeyId, Name, Outcome, StatementKind, TransactionId};
 use std::cell::RefCell;
 
 /// Two who lock something against each other, in no known order.
@@ -286,6 +286,8 @@ impl<'a, 'h> Puzzle<'a, 'h> {
         let holder = read.holder.map(|holder| self.holders.get(holder));
         let early = holder.and_then(|holder| self.not_changed_since(holder));
         let to = early.map_or(at, |early| self.nodes.of(early).min(at));
+        let again = self.may_look_again(read, writer);
+        let to = again.map_or(to, |again| self.nodes.of(again));
         edges.push(PuzzleEdge { from: self.end(writer), to, because });
         if self.is_noted(read, writer.into()) {
             self.serial_edge(writer, read.transaction, because, edges);
@@ -401,11 +403,33 @@ impl<'a, 'h> Puzzle<'a, 'h> {
         }
     }
 
+    /// When FOR KEY SHARE at PostgreSQL's read committed read at the latest, if not when the statement started: where somebody may have changed the
+    /// key it may have looked again, for what was the latest by then. Which of the two it was is for the definition to say.
+    fn may_look_again(&self, read: &EngineRead, writer: TransactionId) -> Option<Moment> {
+        let look = self.key_share_at_read_committed(read)?;
+        let changers = self.holders.kept_on(read.key).iter().map(|&holder| self.holders.get(holder));
+        let others = changers.filter(|one| one.transaction != read.transaction && one.changes.is_some());
+        let may_change = others.into_iter().any(|one| one.locks_strongly() || self.changes_entry(one.transaction));
+        (may_change && writer != read.transaction).then_some(look.moment)
+    }
+
+    fn changes_entry(&self, transaction: TransactionId) -> bool {
+        let is_entry = |look: &EngineLook| {
+            look.is_change()
+                && matches!(self.resolved.history.key_name(look.key), Name::Text(name) if name.contains('@'))
+        };
+        self.looks.of(transaction).iter().any(is_entry)
+    }
+
+    fn key_share_at_read_committed(&self, read: &EngineRead) -> Option<&EngineLook> {
+        let look = &self.looks.all[read.look? as usize];
+        (look.is_key_share_of_row() && self.searches_at_read_committed(look)).then_some(look)
+    }
+
     /// Until when a read had what nobody had overwritten: FOR KEY SHARE at PostgreSQL's read committed reads when the statement starts, and finds
     /// the row there, if changed, when it has its locks.
     fn last_looked(&self, read: &EngineRead, later: &LockHolder) -> Moment {
-        let look = read.look.map(|look| &self.looks.all[look as usize]);
-        let look = look.filter(|look| look.returns_as_it_started() && self.searches_at_read_committed(look));
+        let look = self.key_share_at_read_committed(read);
         let deletes = later.changes.is_some_and(|changes| changes.deletes != Certainty::No);
         look.filter(|_| deletes).map_or(read.at, |look| look.held)
     }
@@ -572,8 +596,9 @@ fn marks(resolved: &Resolved<'_>, levels: &[EngineLevel], looks: &Looks, holders
             && levels[look.transaction.index()] == EngineLevel::PostgresReadCommitted
         {
             marks.enter(look.start);
-            if look.returns_as_it_started() {
+            if look.is_key_share_of_row() {
                 marks.leave(look.start);
+                marks.enter(look.moment);
                 marks.leave(look.held);
             }
             let was_asked_again = matches!(look.deed, Deed::Read { passed: true, waited: true, .. });

@@ -179,7 +179,7 @@ impl Reader<'_, '_> {
         let is_plain = look.kind == StatementKind::Select;
         match self.level(look) {
             EngineLevel::PostgresReadCommitted => match look.is_search() {
-                true if absent || passed && !waited || look.returns_as_it_started() => look.start,
+                true if absent || passed && !waited || look.is_key_share_of_row() => look.start,
                 true => look.held,
                 false if is_plain => look.start,
                 false => look.moment,

@@ -134,6 +134,28 @@ fn for_key_share_returns_rows_as_of_the_start_of_its_statement() {
     assert!(!waited(&deletes, &then(&[&sees_old], looks(0, "tb", 2, "select").replace(r#""v":0"#, r#""v":null"#))));
 }
 
+/// Seen on PostgreSQL: who had the row FOR UPDATE before, or changes an entry of a unique index, changes the key for FOR KEY SHARE, which looks again.
+#[test]
+fn for_key_share_returns_the_new_row_where_its_key_may_have_changed() {
+    let entry = r#",{"w":"t@name/ann","v":null,"s":3,"kind":"update"}"#;
+    // All of one statement: z is 31 before x is 20, so who has the new x has the old z only if it looked again at x.
+    let seen_together = |before: &str, after: &str| {
+        let history = history(&[
+            r#"{"skew":1,"engine":"postgres","initial":{"x":10,"z":30,"t@name/ann":1}}"#,
+            r#"{"session":"c","id":"tc","ops":[{"r":"z","v":30,"s":1,"kind":"update"},{"w":"z","v":31,"s":1,"kind":"update"}]}"#,
+            &format!(
+                r#"{{"session":"b","id":"tb","ops":[{{"r":"z","v":31,"s":1}},{{"r":"x","v":10,"s":2,"kind":"{before}"}},{{"r":"x","v":10,"s":3,"kind":"update"}},{{"w":"x","v":20,"s":3,"kind":"update"}}{after}]}}"#
+            ),
+            r#"{"session":"a","id":"ta","ops":[{"r":"x","v":20,"s":1,"kind":"for-key-share"},{"r":"z","v":30,"s":1,"kind":"for-key-share"}]}"#,
+        ]);
+        shown_at(&history).contains(&EngineLevel::PostgresReadCommitted)
+    };
+    assert!(seen_together("for-update", ""));
+    assert!(seen_together("for-no-key-update", entry));
+    assert!(!seen_together("for-no-key-update", ""));
+    assert!(!seen_together("for-no-key-update", r#",{"r":"x","v":20,"s":4,"kind":"for-update"}"#));
+}
+
 /// What `a` does to the row of x, which is 1, after it has locked it as `first` says and while `b` sets it to 2.
 fn upgraded(first: &str, after: &[String], level: EngineLevel) -> bool {
     let first = format!(r#"{{"r":"x","v":1,"from":null,"s":1,"kind":"{first}"}}"#);
