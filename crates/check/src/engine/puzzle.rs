@@ -95,6 +95,8 @@ pub(super) struct Puzzle<'a, 'h> {
     pub(super) found: FxHashMap<Pair, bool>,
     /// Per key whether there ever may be no row.
     may_be_absent: Vec<bool>,
+    /// Per key whether PostgreSQL may take some change of its row for a change of the key.
+    may_be_rekeyed: Vec<bool>,
     /// Who inserted the rows of versions, as far as it was asked.
     inserters: RefCell<FxHashMap<(KeyId, TransactionId), Option<TransactionId>>>,
 }
@@ -130,6 +132,7 @@ impl<'a, 'h> Puzzle<'a, 'h> {
         let locked_versions = LockedVersions::new(&holders, &reads);
         let graph = Graph::new(nodes.chains.clone());
         let may_be_absent = keys_that_may_be_absent(resolved, &holders);
+        let may_be_rekeyed = keys_that_may_change(resolved, &looks, &holders);
         let mut puzzle = Puzzle {
             resolved,
             levels,
@@ -146,6 +149,7 @@ impl<'a, 'h> Puzzle<'a, 'h> {
             open: Vec::new(),
             found: FxHashMap::default(),
             may_be_absent,
+            may_be_rekeyed,
             inserters: RefCell::default(),
         };
         puzzle.find_all_noticed();
@@ -286,7 +290,7 @@ impl<'a, 'h> Puzzle<'a, 'h> {
         let holder = read.holder.map(|holder| self.holders.get(holder));
         let early = holder.and_then(|holder| self.not_changed_since(holder));
         let to = early.map_or(at, |early| self.nodes.of(early).min(at));
-        let again = self.may_look_again(read, writer);
+        let again = self.may_look_again(read);
         let to = again.map_or(to, |again| self.nodes.of(again));
         edges.push(PuzzleEdge { from: self.end(writer), to, because });
         if self.is_noted(read, writer.into()) {
@@ -405,20 +409,9 @@ impl<'a, 'h> Puzzle<'a, 'h> {
 
     /// When FOR KEY SHARE at PostgreSQL's read committed read at the latest, if not when the statement started: where somebody may have changed the
     /// key it may have looked again, for what was the latest by then. Which of the two it was is for the definition to say.
-    fn may_look_again(&self, read: &EngineRead, writer: TransactionId) -> Option<Moment> {
+    fn may_look_again(&self, read: &EngineRead) -> Option<Moment> {
         let look = self.key_share_at_read_committed(read)?;
-        let changers = self.holders.kept_on(read.key).iter().map(|&holder| self.holders.get(holder));
-        let others = changers.filter(|one| one.transaction != read.transaction && one.changes.is_some());
-        let may_change = others.into_iter().any(|one| one.locks_strongly() || self.changes_entry(one.transaction));
-        (may_change && writer != read.transaction).then_some(look.moment)
-    }
-
-    fn changes_entry(&self, transaction: TransactionId) -> bool {
-        let is_entry = |look: &EngineLook| {
-            look.is_change()
-                && matches!(self.resolved.history.key_name(look.key), Name::Text(name) if name.contains('@'))
-        };
-        self.looks.of(transaction).iter().any(is_entry)
+        self.may_be_rekeyed[read.key.index()].then_some(look.moment)
     }
 
     fn key_share_at_read_committed(&self, read: &EngineRead) -> Option<&EngineLook> {
@@ -565,6 +558,20 @@ fn keys_that_may_be_absent(resolved: &Resolved<'_>, holders: &Holders) -> Vec<bo
         may_be[holder.key.index()] |= holder.changes.is_some_and(|changes| changes.deletes != Certainty::No);
     }
     may_be
+}
+
+/// Per key whether somebody changes its row who had it FOR UPDATE before, or who changes an entry of an index.
+fn keys_that_may_change(resolved: &Resolved<'_>, looks: &Looks, holders: &Holders) -> Vec<bool> {
+    let history = resolved.history;
+    let is_entry = |key: KeyId| matches!(history.key_name(key), Name::Text(name) if name.contains('@'));
+    let is_entry: Vec<bool> = history.keys().map(is_entry).collect();
+    let has_entries = is_entry.contains(&true);
+    let changes_entry = |one| looks.of(one).iter().any(|look| look.is_change() && is_entry[look.key.index()]);
+    let mut may_change = vec![false; history.key_count()];
+    for holder in holders.all.iter().filter(|holder| holder.changes.is_some()) {
+        may_change[holder.key.index()] |= holder.locks_strongly() || has_entries && changes_entry(holder.transaction);
+    }
+    may_change
 }
 
 /// Where edges may start and end.

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | a read at N of the version of a | C_a → N, and N → C_b for every b that changes the key later |
 //! | a row that was locked, or passed over after a wait: PostgreSQL's read committed | it was there when the statement started |
-//! | FOR KEY SHARE of a row: PostgreSQL's read committed | the version at i, and i′ → C_b for every b that deletes it later; or, where some b may have changed its key, i → C_b and the version at its own moment |
+//! | FOR KEY SHARE of a row: PostgreSQL's read committed | the version at i, and i′ → C_b for every b that deletes it later |
+//! | the same, where b may have changed the key | or else i → C_b, and the latest version when it is locked |
 //! | a row that was waited for and is deleted, or *gone*: PostgreSQL's read committed | i → C_b → i′, and it was there at i |
 //! | first updater wins: PostgreSQL's repeatable read | C_a → S for every a that changed before what is locked |
 //! | an own row beside that of the snapshot: the same | the snapshot has none, unless it was returned, too |
