@@ -409,9 +409,14 @@ impl<'a, 'h> Puzzle<'a, 'h> {
 
     /// When FOR KEY SHARE at PostgreSQL's read committed read at the latest, if not when the statement started: where somebody may have changed the
     /// key it may have looked again, for what was the latest by then. Which of the two it was is for the definition to say.
-    fn may_look_again(&self, read: &EngineRead) -> Option<Moment> {
+    pub(super) fn may_look_again(&self, read: &EngineRead) -> Option<Moment> {
         let look = self.key_share_at_read_committed(read)?;
         self.may_be_rekeyed[read.key.index()].then_some(look.moment)
+    }
+
+    /// Whether some FOR KEY SHARE may have looked again.
+    pub(super) fn has_open_key_shares(&self) -> bool {
+        self.reads.all.iter().any(|read| self.may_look_again(read).is_some())
     }
 
     fn key_share_at_read_committed(&self, read: &EngineRead) -> Option<&EngineLook> {
@@ -606,6 +611,7 @@ fn marks(resolved: &Resolved<'_>, levels: &[EngineLevel], looks: &Looks, holders
             if look.is_key_share_of_row() {
                 marks.leave(look.start);
                 marks.enter(look.moment);
+                marks.leave(look.moment);
                 marks.leave(look.held);
             }
             let was_asked_again = matches!(look.deed, Deed::Read { passed: true, waited: true, .. });

@@ -156,6 +156,27 @@ fn for_key_share_returns_the_new_row_where_its_key_may_have_changed() {
     assert!(!seen_together("for-no-key-update", r#",{"r":"x","v":20,"s":4,"kind":"for-update"}"#));
 }
 
+#[test]
+fn hundreds_who_hold_on_to_a_key_that_others_lock_and_change_are_decided() {
+    let mut lines = vec![r#"{"skew":1,"engine":"postgres","initial":{"x":0}}"#.to_owned()];
+    for number in 0..300 {
+        let (old, new) = (number, number + 1);
+        lines.push(format!(
+            r#"{{"session":"b{}","ops":[{{"r":"x","v":{old},"s":1,"kind":"for-update"}},{{"r":"x","v":{old},"s":2,"kind":"update"}},{{"w":"x","v":{new},"s":2,"kind":"update"}}]}}"#,
+            number % 7
+        ));
+        let seen = if number % 2 == 0 { old } else { new };
+        lines.push(format!(
+            r#"{{"session":"a{}","ops":[{{"r":"x","v":{seen},"s":1,"kind":"for-key-share"}},{{"r":"x","v":{new},"s":2}}]}}"#,
+            number % 5
+        ));
+    }
+    let history = history(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+    let level = IsolationLevel::Engine(EngineLevel::PostgresReadCommitted);
+    let Verdict::Holds(order) = check(&history, level, Budget::UNLIMITED) else { panic!("it holds") };
+    assert!(order.justifies(&history, level));
+}
+
 /// What `a` does to the row of x, which is 1, after it has locked it as `first` says and while `b` sets it to 2.
 fn upgraded(first: &str, after: &[String], level: EngineLevel) -> bool {
     let first = format!(r#"{{"r":"x","v":1,"from":null,"s":1,"kind":"{first}"}}"#);
