@@ -266,6 +266,13 @@ fn by_key(all: &[LockHolder], keys: usize, is_kept: bool) -> (Vec<u32>, Vec<Hold
 }
 
 impl LockHolder {
+    /// Whether a change is its first lock that nobody has the key beside, or comes after that one.
+    pub(super) fn locks_strongly(&self) -> bool {
+        let is_strong = |lock: &HeldLock| matches!(lock.strength.mode, EngineLock::Exclusive | EngineLock::Insertion);
+        let from = self.locks.iter().skip_while(|lock| !is_strong(lock));
+        from.into_iter().any(|lock| lock.strength.changes)
+    }
+
     /// Whether it inserts before it does anything else.
     pub(super) fn begins_with_insertion(&self) -> bool {
         self.locks.first().is_some_and(|lock| lock.strength.mode == EngineLock::Insertion)

@@ -69,6 +69,13 @@ impl EngineLook {
     pub(super) fn is_search(&self) -> bool {
         !matches!(self.kind, StatementKind::Select | StatementKind::Insert | StatementKind::Upsert)
     }
+
+    /// Whether FOR KEY SHARE has found a row. PostgreSQL's read committed returns that as it was when the statement started, however long it waited:
+    /// a change that leaves the key alone is none to it.
+    pub(super) fn is_key_share_of_row(&self) -> bool {
+        let finds = matches!(self.deed, Deed::Read { absent: false, passed: false, .. });
+        finds && self.kind == StatementKind::ForKeyShare
+    }
 }
 
 /// All looks, and the moments of all transactions.

@@ -25,7 +25,7 @@ use crate::graph::{Cycle, Graph, Node};
 use crate::resolve::{PackedWriter, Resolved};
 use crate::spec::Attention;
 use rustc_hash::FxHashMap;
-use skew_history::{EngineLevel, KeyId, Outcome, StatementKind, TransactionId};
+use skew_history::{EngineLevel, KeyId, Name, Outcome, StatementKind, TransactionId};
 use std::cell::RefCell;
 
 /// Two who lock something against each other, in no known order.
@@ -95,6 +95,8 @@ pub(super) struct Puzzle<'a, 'h> {
     pub(super) found: FxHashMap<Pair, bool>,
     /// Per key whether there ever may be no row.
     may_be_absent: Vec<bool>,
+    /// Per key whether PostgreSQL may take some change of its row for a change of the key.
+    may_be_rekeyed: Vec<bool>,
     /// Who inserted the rows of versions, as far as it was asked.
     inserters: RefCell<FxHashMap<(KeyId, TransactionId), Option<TransactionId>>>,
 }
@@ -130,6 +132,7 @@ impl<'a, 'h> Puzzle<'a, 'h> {
         let locked_versions = LockedVersions::new(&holders, &reads);
         let graph = Graph::new(nodes.chains.clone());
         let may_be_absent = keys_that_may_be_absent(resolved, &holders);
+        let may_be_rekeyed = keys_that_may_change(resolved, &looks, &holders);
         let mut puzzle = Puzzle {
             resolved,
             levels,
@@ -146,6 +149,7 @@ impl<'a, 'h> Puzzle<'a, 'h> {
             open: Vec::new(),
             found: FxHashMap::default(),
             may_be_absent,
+            may_be_rekeyed,
             inserters: RefCell::default(),
         };
         puzzle.find_all_noticed();
@@ -286,6 +290,8 @@ impl<'a, 'h> Puzzle<'a, 'h> {
         let holder = read.holder.map(|holder| self.holders.get(holder));
         let early = holder.and_then(|holder| self.not_changed_since(holder));
         let to = early.map_or(at, |early| self.nodes.of(early).min(at));
+        let again = self.may_look_again(read);
+        let to = again.map_or(to, |again| self.nodes.of(again));
         edges.push(PuzzleEdge { from: self.end(writer), to, because });
         if self.is_noted(read, writer.into()) {
             self.serial_edge(writer, read.transaction, because, edges);
@@ -391,18 +397,44 @@ impl<'a, 'h> Puzzle<'a, 'h> {
         }
         let because = Because::Overwrites { read: number, writer, later: later.transaction };
         let holder = read.holder.map(|holder| self.holders.get(holder));
-        let kept_off = holder.filter(|holder| Puzzle::keeps_off(read, holder, later));
+        let at = self.last_looked(read, later);
+        let kept_off = holder.filter(|holder| Puzzle::keeps_off(at, holder, later));
         let kept_off = kept_off.and_then(|holder| Some((holder.release, later.first_conflict(holder)?)));
-        let (from, to) = kept_off.unwrap_or((read.at, self.looks.end(later.transaction)));
+        let (from, to) = kept_off.unwrap_or((at, self.looks.end(later.transaction)));
         edges.push(PuzzleEdge { from: self.nodes.of(from), to: self.nodes.of(to), because });
         if self.is_noted(read, writer) && self.is_overwriting_noticed(read, writer, later) {
             self.serial_edge(read.transaction, later.transaction, because, edges);
         }
     }
 
+    /// When FOR KEY SHARE at PostgreSQL's read committed read at the latest, if not when the statement started: where somebody may have changed the
+    /// key it may have looked again, for what was the latest by then. Which of the two it was is for the definition to say.
+    pub(super) fn may_look_again(&self, read: &EngineRead) -> Option<Moment> {
+        let look = self.key_share_at_read_committed(read)?;
+        self.may_be_rekeyed[read.key.index()].then_some(look.moment)
+    }
+
+    /// Whether some FOR KEY SHARE may have looked again.
+    pub(super) fn has_open_key_shares(&self) -> bool {
+        self.reads.all.iter().any(|read| self.may_look_again(read).is_some())
+    }
+
+    fn key_share_at_read_committed(&self, read: &EngineRead) -> Option<&EngineLook> {
+        let look = &self.looks.all[read.look? as usize];
+        (look.is_key_share_of_row() && self.searches_at_read_committed(look)).then_some(look)
+    }
+
+    /// Until when a read had what nobody had overwritten: FOR KEY SHARE at PostgreSQL's read committed reads when the statement starts, and finds
+    /// the row there, if changed, when it has its locks.
+    fn last_looked(&self, read: &EngineRead, later: &LockHolder) -> Moment {
+        let look = self.key_share_at_read_committed(read);
+        let deletes = later.changes.is_some_and(|changes| changes.deletes != Certainty::No);
+        look.filter(|_| deletes).map_or(read.at, |look| look.held)
+    }
+
     /// Whether the holder of a read had a lock by then that keeps somebody off. One that it got later says nothing: the row may have changed before.
-    fn keeps_off(read: &EngineRead, holder: &LockHolder, later: &LockHolder) -> bool {
-        holder.first_conflict(later).is_some_and(|conflict| conflict <= read.at)
+    fn keeps_off(at: Moment, holder: &LockHolder, later: &LockHolder) -> bool {
+        holder.first_conflict(later).is_some_and(|conflict| conflict <= at)
     }
 
     /// Whether PostgreSQL's serializable is certain to notice that somebody changed what was read, if only that counts.
@@ -533,6 +565,20 @@ fn keys_that_may_be_absent(resolved: &Resolved<'_>, holders: &Holders) -> Vec<bo
     may_be
 }
 
+/// Per key whether somebody changes its row who had it FOR UPDATE before, or who changes an entry of an index.
+fn keys_that_may_change(resolved: &Resolved<'_>, looks: &Looks, holders: &Holders) -> Vec<bool> {
+    let history = resolved.history;
+    let is_entry = |key: KeyId| matches!(history.key_name(key), Name::Text(name) if name.contains('@'));
+    let is_entry: Vec<bool> = history.keys().map(is_entry).collect();
+    let has_entries = is_entry.contains(&true);
+    let changes_entry = |one| looks.of(one).iter().any(|look| look.is_change() && is_entry[look.key.index()]);
+    let mut may_change = vec![false; history.key_count()];
+    for holder in holders.all.iter().filter(|holder| holder.changes.is_some()) {
+        may_change[holder.key.index()] |= holder.locks_strongly() || has_entries && changes_entry(holder.transaction);
+    }
+    may_change
+}
+
 /// Where edges may start and end.
 fn marks(resolved: &Resolved<'_>, levels: &[EngineLevel], looks: &Looks, holders: &Holders, reads: &Reads) -> Marks {
     let mut marks = Marks::new(looks.moment_count());
@@ -562,6 +608,12 @@ fn marks(resolved: &Resolved<'_>, levels: &[EngineLevel], looks: &Looks, holders
             && levels[look.transaction.index()] == EngineLevel::PostgresReadCommitted
         {
             marks.enter(look.start);
+            if look.is_key_share_of_row() {
+                marks.leave(look.start);
+                marks.enter(look.moment);
+                marks.leave(look.moment);
+                marks.leave(look.held);
+            }
             let was_asked_again = matches!(look.deed, Deed::Read { passed: true, waited: true, .. });
             if was_asked_again || reads.ways(read).iter().any(|way| matches!(way, ReadWay::Deleted(_))) {
                 marks.leave(look.start);

@@ -5,7 +5,8 @@
 //! waited.
 //!
 //! ```text
-//!   latest   C_w → N, and N before who overwrites it      N: the statement, the snapshot, or when the lock is held
+//!   latest   C_w → N, and N before who overwrites it      N: the statement, the snapshot, or when the lock is held; FOR KEY SHARE at
+//!                                                         read committed: the statement, and i′ before who deletes the row
 //!   deleted  i → C_w → i′                                 w deleted the row for which the statement waited
 //! ```
 //!
@@ -178,7 +179,7 @@ impl Reader<'_, '_> {
         let is_plain = look.kind == StatementKind::Select;
         match self.level(look) {
             EngineLevel::PostgresReadCommitted => match look.is_search() {
-                true if absent || passed && !waited => look.start,
+                true if absent || passed && !waited || look.is_key_share_of_row() => look.start,
                 true => look.held,
                 false if is_plain => look.start,
                 false => look.moment,

@@ -4,7 +4,7 @@
 //! searched for: a variable per open pair, and one per way of each read that has several.
 
 use super::construct::Untold;
-use super::guess;
+use super::guess::{self, KeyShares};
 use super::looks::Moment;
 use super::nodes::ServerReach;
 use super::puzzle::{NodePair, Pair, Puzzle, PuzzleEdge};
@@ -47,8 +47,12 @@ pub(super) fn solve(
     if !budget.spend((puzzle.order.len() + puzzle.graph.edges().len()) as u64) {
         return Solved::Unknown(budget.doubt());
     }
-    if let Some(steps) = guess::schedule(puzzle, &untold).filter(|steps| accept(steps, &[])) {
-        return Solved::Order(steps, Vec::new());
+    let guesses = [KeyShares::AtStart, KeyShares::AsTheyStand];
+    let guesses = guesses.into_iter().take(if puzzle.has_open_key_shares() { 2 } else { 1 });
+    for shares in guesses {
+        if let Some(steps) = guess::schedule(puzzle, &untold, shares).filter(|steps| accept(steps, &[])) {
+            return Solved::Order(steps, Vec::new());
+        }
     }
     if let Err(Cycle(nodes)) = construct(puzzle, &untold) {
         return Solved::Impossible(puzzle.transactions_of(nodes));

@@ -126,31 +126,41 @@ fn agree(levels: &[EngineLevel]) {
     }
 }
 
-/// One row that two lock again and again, weakly and then strongly. Nobody both changes it and locks it FOR UPDATE: what the lock of a key that has
-/// waited for such a one returns is another question.
+/// One row or two that are locked again and again, weakly and then strongly. What the check of a foreign key returns is another question: where there
+/// is one, there is one row, and nobody both changes it and locks it FOR UPDATE.
 fn program_of_growing_locks(random: &mut Random) -> Program {
     use StatementKind::*;
+    let rows = 1 + usize::from(random.chance(40));
+    let checks = rows == 1 && random.chance(30);
     let script = |random: &mut Random| {
         let changes = random.chance(50);
         let effect = |random: &mut Random| match (random.below(10), changes) {
-            (0..=2, _) => Effect::Only(random.pick(&[ForKeyShare, ForeignKey, ForShare, ForNoKeyUpdate])),
+            (0..=1, _) => Effect::Only(random.pick(&[ForKeyShare, ForShare, ForNoKeyUpdate])),
+            (2, _) => Effect::Only(if checks { ForeignKey } else { ForUpdate }),
             (_, false) => Effect::Only(ForUpdate),
             (3..=6, true) => Effect::Set(0),
             (7, true) => Effect::Delete,
+            (8, true) => Effect::Only(if checks { ForShare } else { ForUpdate }),
             (_, true) => Effect::Touch,
         };
         let statement = |random: &mut Random, number| match number {
             0 if random.chance(60) => Effect::Only(ForKeyShare),
             _ => effect(random),
         };
-        let lock = |effect| Statement::Lock { rows: vec![0], condition: None, effect };
+        let some_rows = |random: &mut Random| match random.chance(50) {
+            true => (0..rows as u8).collect(),
+            false => vec![random.below(rows) as u8],
+        };
         let statements = (0..random.up_to(4)).map(|number| match random.chance(20) {
-            true => Statement::Select(vec![0]),
-            false => lock(statement(random, number)),
+            true => Statement::Select(some_rows(random)),
+            false => {
+                let (effect, rows) = (statement(random, number), some_rows(random));
+                Statement::Lock { rows, condition: None, effect }
+            }
         });
         Script { statements: statements.collect(), rolls_back: random.chance(8) }
     };
-    Program { rows: vec![Some(0)], sessions: (0..2).map(|_| vec![script(random)]).collect() }
+    Program { rows: vec![Some(0); rows], sessions: (0..2).map(|_| vec![script(random)]).collect() }
 }
 
 #[test]

@@ -90,6 +90,93 @@ fn who_holds_on_to_a_key_sees_what_others_change_in_its_row_meanwhile() {
     }
 }
 
+/// Whether PostgreSQL's read committed can show what `a` sees of x (10, then 20 from `b`) and z (30): `b` changes x and keeps others off z.
+fn waited(changes: &str, by_a: &str) -> bool {
+    let history = history(&[
+        r#"{"skew":1,"engine":"postgres","initial":{"x":10,"z":30}}"#,
+        &format!(
+            r#"{{"session":"b","id":"tb","ops":[{{"r":"x","v":10,"from":null,"s":1,"kind":"update"}},{{"w":"x","v":20,"s":1,"kind":"update"}},{changes}]}}"#
+        ),
+        &format!(r#"{{"session":"a","id":"ta","ops":[{by_a}]}}"#),
+    ]);
+    shown_at(&history).contains(&EngineLevel::PostgresReadCommitted)
+}
+
+/// Seen on PostgreSQL: however long FOR KEY SHARE waits, it returns each row as it was when the statement started.
+#[test]
+fn for_key_share_returns_rows_as_of_the_start_of_its_statement() {
+    let of_x = looks(20, "tb", 2, "for-update");
+    let initial = |value: u8, key: &str, statement: u8, kind: &str| {
+        looks(value, "", statement, kind).replace(r#""r":"x""#, &format!(r#""r":"{key}""#)).replace(r#""""#, "null")
+    };
+    let of_z = initial(30, "z", 2, "for-update");
+    let sees_old = initial(10, "x", 1, "for-key-share");
+    let sees_new = looks(20, "tb", 1, "for-key-share");
+    let then = |first: &[&String], next: String| {
+        [&first.iter().map(|one| one.as_str()).collect::<Vec<_>>()[..], &[&next]].concat().join(",")
+    };
+    // It waits for the row itself,
+    assert!(waited(&of_x, &then(&[&sees_old], looks(20, "tb", 2, "select"))));
+    assert!(waited(&of_x, &then(&[&sees_new], looks(20, "tb", 2, "select"))));
+    // or for another one, whichever comes first.
+    let other = initial(30, "z", 1, "for-key-share");
+    assert!(waited(&of_z, &then(&[&sees_old, &other], looks(20, "tb", 2, "select"))));
+    assert!(waited(&of_z, &then(&[&other, &sees_old], looks(20, "tb", 2, "select"))));
+    // A stronger lock reads when it is there, and what is seen stays seen.
+    for kind in ["for-share", "for-no-key-update", "for-update"] {
+        assert!(!waited(&of_x, &then(&[&initial(10, "x", 1, kind)], looks(20, "tb", 2, "select"))), "{kind}");
+    }
+    let back = initial(10, "x", 2, "for-key-share");
+    assert!(!waited(&of_x, &then(&[&looks(20, "tb", 1, "select")], back.clone())));
+    assert!(!waited(&of_x, &then(&[&sees_new], back)));
+    // Who deletes the row leaves nothing to hold on to.
+    let deletes = [looks(20, "tb", 2, "delete"), writes(0, 2, "delete").replace(r#""v":0"#, r#""v":null"#)].join(",");
+    assert!(!waited(&deletes, &then(&[&sees_old], looks(0, "tb", 2, "select").replace(r#""v":0"#, r#""v":null"#))));
+}
+
+/// Seen on PostgreSQL: who had the row FOR UPDATE before, or changes an entry of a unique index, changes the key for FOR KEY SHARE, which looks again.
+#[test]
+fn for_key_share_returns_the_new_row_where_its_key_may_have_changed() {
+    let entry = r#",{"w":"t@name/ann","v":null,"s":3,"kind":"update"}"#;
+    // All of one statement: z is 31 before x is 20, so who has the new x has the old z only if it looked again at x.
+    let seen_together = |before: &str, after: &str| {
+        let history = history(&[
+            r#"{"skew":1,"engine":"postgres","initial":{"x":10,"z":30,"t@name/ann":1}}"#,
+            r#"{"session":"c","id":"tc","ops":[{"r":"z","v":30,"s":1,"kind":"update"},{"w":"z","v":31,"s":1,"kind":"update"}]}"#,
+            &format!(
+                r#"{{"session":"b","id":"tb","ops":[{{"r":"z","v":31,"s":1}},{{"r":"x","v":10,"s":2,"kind":"{before}"}},{{"r":"x","v":10,"s":3,"kind":"update"}},{{"w":"x","v":20,"s":3,"kind":"update"}}{after}]}}"#
+            ),
+            r#"{"session":"a","id":"ta","ops":[{"r":"x","v":20,"s":1,"kind":"for-key-share"},{"r":"z","v":30,"s":1,"kind":"for-key-share"}]}"#,
+        ]);
+        shown_at(&history).contains(&EngineLevel::PostgresReadCommitted)
+    };
+    assert!(seen_together("for-update", ""));
+    assert!(seen_together("for-no-key-update", entry));
+    assert!(!seen_together("for-no-key-update", ""));
+    assert!(!seen_together("for-no-key-update", r#",{"r":"x","v":20,"s":4,"kind":"for-update"}"#));
+}
+
+#[test]
+fn hundreds_who_hold_on_to_a_key_that_others_lock_and_change_are_decided() {
+    let mut lines = vec![r#"{"skew":1,"engine":"postgres","initial":{"x":0}}"#.to_owned()];
+    for number in 0..300 {
+        let (old, new) = (number, number + 1);
+        lines.push(format!(
+            r#"{{"session":"b{}","ops":[{{"r":"x","v":{old},"s":1,"kind":"for-update"}},{{"r":"x","v":{old},"s":2,"kind":"update"}},{{"w":"x","v":{new},"s":2,"kind":"update"}}]}}"#,
+            number % 7
+        ));
+        let seen = if number % 2 == 0 { old } else { new };
+        lines.push(format!(
+            r#"{{"session":"a{}","ops":[{{"r":"x","v":{seen},"s":1,"kind":"for-key-share"}},{{"r":"x","v":{new},"s":2}}]}}"#,
+            number % 5
+        ));
+    }
+    let history = history(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+    let level = IsolationLevel::Engine(EngineLevel::PostgresReadCommitted);
+    let Verdict::Holds(order) = check(&history, level, Budget::UNLIMITED) else { panic!("it holds") };
+    assert!(order.justifies(&history, level));
+}
+
 /// What `a` does to the row of x, which is 1, after it has locked it as `first` says and while `b` sets it to 2.
 fn upgraded(first: &str, after: &[String], level: EngineLevel) -> bool {
     let first = format!(r#"{{"r":"x","v":1,"from":null,"s":1,"kind":"{first}"}}"#);

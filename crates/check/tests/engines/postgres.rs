@@ -46,6 +46,8 @@ struct Tuple {
     by: Option<u8>,
     mark: Mark,
     replaced_by: Option<u8>,
+    /// Whether who replaced it had locked it FOR UPDATE: PostgreSQL takes that for a change of the key.
+    rekeyed: bool,
     /// Whether it was the last of its life.
     deleted: bool,
 }
@@ -98,7 +100,8 @@ impl Postgres {
     /// Before anything; `repeatable` per transaction.
     pub fn new(program: &Program, repeatable: &[bool]) -> Postgres {
         let client = |&repeatable: &bool| Client { progress: Progress::default(), repeatable, snapshot: None };
-        let tuple = |(row, mark)| Tuple { row, life: 0, by: None, mark, replaced_by: None, deleted: false };
+        let tuple =
+            |(row, mark)| Tuple { row, life: 0, by: None, mark, replaced_by: None, rekeyed: false, deleted: false };
         let there = (0..).zip(&program.rows).filter_map(|(row, state)| state.map(|mark| (row, mark)));
         Postgres {
             clients: repeatable.iter().map(client).collect(),
@@ -270,7 +273,8 @@ impl Postgres {
         if last.deleted {
             return self.find_deleted(one, kind, row, last.replaced_by.expect("a deleter"));
         }
-        if last != first && !is_key_share(kind) {
+        let looks_again = !is_key_share(kind) || !self.has_keys && self.is_rekeyed(&first);
+        if last != first && looks_again {
             if self.clients[one].repeatable {
                 return Attempt::Refused;
             }
@@ -283,6 +287,12 @@ impl Postgres {
         self.hold(one, &last, Strength::of(kind));
         self.take(program, one, kind, (&first, &last), effect);
         Attempt::Done
+    }
+
+    /// Whether somebody has changed the key of a row, as far as PostgreSQL is concerned, since a version of it.
+    fn is_rekeyed(&self, first: &Tuple) -> bool {
+        let of_row = self.tuples.iter().filter(|tuple| tuple.row == first.row && tuple.life == first.life);
+        of_row.skip_while(|tuple| *tuple != first).any(|tuple| tuple.replaced_by.is_some() && tuple.rekeyed)
     }
 
     /// The row that was to be locked is deleted: nobody looks for another one with its key.
@@ -310,6 +320,7 @@ impl Postgres {
         let key_part = Cell { row, key_part: true };
         let born = self.tuples.iter().find(|tuple| tuple.row == row && tuple.life == last.life).expect("a life").by;
         if is_key_share(kind) && !self.has_keys {
+            let first = if self.is_rekeyed(first) { last } else { first };
             self.saw(one, kind, row, What::Read(self.source(one, first.by), Some(first.mark)));
             return;
         }
@@ -340,11 +351,14 @@ impl Postgres {
     }
 
     fn replace(&mut self, one: usize, last: &Tuple, state: State) {
+        let is_of_row = |lock: &&Lock| (lock.transaction as usize, lock.row, lock.life) == (one, last.row, last.life);
+        let rekeyed = self.locks.iter().filter(is_of_row).any(|lock| lock.strength == Strength::Update);
         let tuple = self.tuples.iter_mut().find(|tuple| *tuple == last).expect("a tuple");
         tuple.replaced_by = Some(one as u8);
+        tuple.rekeyed = rekeyed;
         tuple.deleted = state.is_none();
         if let Some(mark) = state {
-            self.tuples.push(Tuple { by: Some(one as u8), mark, ..last.clone() });
+            self.tuples.push(Tuple { by: Some(one as u8), mark, rekeyed: false, ..last.clone() });
         }
     }
 
@@ -406,7 +420,7 @@ impl Postgres {
         }
         let life = self.tuples.iter().filter(|tuple| tuple.row == row).map(|tuple| tuple.life + 1).max().unwrap_or(0);
         let by = Some(one as u8);
-        self.tuples.push(Tuple { row, life, by, mark, replaced_by: None, deleted: false });
+        self.tuples.push(Tuple { row, life, by, mark, replaced_by: None, rekeyed: false, deleted: false });
         let strength = Strength::Update;
         self.locks.push(Lock { transaction: one as u8, row, life, strength });
     }

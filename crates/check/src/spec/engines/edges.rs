@@ -4,6 +4,8 @@
 //! |---|---|
 //! | a read at N of the version of a | C_a → N, and N → C_b for every b that changes the key later |
 //! | a row that was locked, or passed over after a wait: PostgreSQL's read committed | it was there when the statement started |
+//! | FOR KEY SHARE of a row: PostgreSQL's read committed | the version at i, and i′ → C_b for every b that deletes it later |
+//! | the same, where b may have changed the key | or else i → C_b, and the latest version when it is locked |
 //! | a row that was waited for and is deleted, or *gone*: PostgreSQL's read committed | i → C_b → i′, and it was there at i |
 //! | first updater wins: PostgreSQL's repeatable read | C_a → S for every a that changed before what is locked |
 //! | an own row beside that of the snapshot: the same | the snapshot has none, unless it was returned, too |
@@ -12,7 +14,7 @@
 //! Some of this can have come about in one of several ways: a *choice* is a list of edges for each.
 
 use super::lock_order::Holder;
-use super::locks::Mode;
+use super::locks::{self, Hold, Mode};
 use super::order::{MomentOrder, MomentPair, StoryMoment};
 use super::story::{Deed, From, Story, Touch};
 use skew_history::{EngineLevel, StatementKind};
@@ -99,6 +101,9 @@ impl<'a> Ordered<'a> {
         if passed && !asked_again {
             return Some(vec![self.read_at(touch.start, touch.transaction, place)]);
         }
+        if is_key_share_of_row(touch) {
+            return Some(self.read_key_share(touch, place));
+        }
         let mut edges = self.read_at(touch.held, touch.transaction, place);
         edges.extend(self.was_there_before(place, touch.start));
         if asked_again {
@@ -112,6 +117,24 @@ impl<'a> Ordered<'a> {
         let before = self.versions[..place].last().map(|&writer| (self.end(writer), moment));
         let later = self.versions[place..].iter().filter(|&&other| other != reader);
         before.into_iter().chain(later.map(|&other| (moment, self.end(other)))).collect()
+    }
+
+    /// FOR KEY SHARE returns the row as it was when the statement started, and the row is still there when it is locked. But if its key may have
+    /// changed since, it may have looked again.
+    fn read_key_share(&self, touch: &Touch, place: usize) -> Choice {
+        let was_there = self.was_there_before(place, touch.start);
+        let later = self.versions[place..].iter().filter(|&&other| other != touch.transaction);
+        let deleting = later.filter(|&&other| self.changes_of(other).any(|absent| absent));
+        let still_there = deleting.map(|&other| (touch.held, self.end(other)));
+        let mut at_start = self.read_at(touch.start, touch.transaction, place);
+        at_start.extend(still_there.chain(was_there));
+        let of_key = self.versions[..place].iter().filter(|&&one| may_change_key(self.story, self.key, one));
+        let looked_again = of_key.map(|&by| {
+            let mut edges = self.read_at(touch.moment, touch.transaction, place);
+            edges.extend(was_there.into_iter().chain([(touch.start, self.end(by))]));
+            edges
+        });
+        [at_start].into_iter().chain(looked_again).collect()
     }
 
     /// The row that a version belongs to was inserted before a moment.
@@ -275,6 +298,27 @@ fn inserts_first(story: &Story, own: &[&Touch]) -> bool {
 /// Whether a statement looks for rows to lock: only such a one can wait for a row and then not find it.
 pub(super) fn is_search(kind: StatementKind) -> bool {
     !matches!(kind, StatementKind::Select | StatementKind::Insert | StatementKind::Upsert)
+}
+
+/// Whether FOR KEY SHARE has found a row. PostgreSQL's read committed returns that as it was when the statement started, however long it waited: a
+/// change that leaves the key alone is none to it.
+pub(super) fn is_key_share_of_row(touch: &Touch) -> bool {
+    touch.kind == StatementKind::ForKeyShare && matches!(touch.deed, Deed::Read { absent: false, passed: false, .. })
+}
+
+/// Whether PostgreSQL may take what a transaction does to a row for a change of its key: it does when the transaction had locked the row FOR UPDATE
+/// before, and when an entry of an index changes.
+pub(super) fn may_change_key(story: &Story, key: usize, transaction: usize) -> bool {
+    let is_strong = |touch: &Touch| {
+        let mode = match locks::hold(touch, story.transactions[transaction].level) {
+            Hold::ToTheEnd(mode) => mode as usize,
+            Hold::ForAMoment(_) | Hold::Nothing => return false,
+        };
+        mode == Mode::Exclusive as usize || mode == Mode::Insertion as usize
+    };
+    let is_change = |touch: &Touch| matches!(touch.deed, Deed::Change { .. });
+    let from_lock = story.touches_by(key, transaction).skip_while(|touch| !is_strong(touch));
+    from_lock.into_iter().any(is_change) || story.changes_entry(transaction)
 }
 
 fn inserts(kind: StatementKind) -> bool {

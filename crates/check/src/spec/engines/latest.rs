@@ -5,7 +5,7 @@
 //!   versions   initial ──┼── t1's ─────┼── (none) ────┼── t5's           a read at 45 finds nothing: t3 deleted the row at 40
 //! ```
 
-use super::edges::{has_rows_beside, is_search, moment_of};
+use super::edges::{has_rows_beside, is_key_share_of_row, is_search, may_change_key, moment_of};
 use super::order::StoryMoment;
 use super::schedule::WalkedSchedule;
 use super::story::{Deed, From, Touch};
@@ -21,6 +21,8 @@ struct KeyVersion {
     leaves_nothing: bool,
     /// Whether a row was deleted that had been there before.
     deletes: bool,
+    /// Whether there was no row after one of its changes.
+    has_absence: bool,
     /// Whether the row was deleted and its key inserted anew.
     replaces: bool,
     /// The version that began the row which this one belongs to; the first one began it, or nobody.
@@ -46,6 +48,7 @@ impl KeyVersions {
             visible: Some(initial),
             leaves_nothing: initial.is_absent(),
             deletes: false,
+            has_absence: false,
             replaces: false,
             born: 0,
             elements: 0,
@@ -85,6 +88,7 @@ impl KeyVersions {
             since: schedule.end(writer),
             visible,
             leaves_nothing: is_absent,
+            has_absence: has_deleted,
             deletes: !before.leaves_nothing && has_deleted,
             replaces,
             born: if begins { self.all.len() } else { before.born },
@@ -156,11 +160,28 @@ impl KeyVersions {
         if passed && !waited {
             return Some(From::Version(self.all[found(at_start)?].writer));
         }
+        if is_key_share_of_row(touch) {
+            return self.key_share(schedule, touch, own);
+        }
         let version = &self.all[found(self.latest(schedule, touch.held))?];
         let was_there = version.born == 0 || version.born <= at_start;
         let asked_again = passed && waited;
         let has_changed = !asked_again || version.writer.is_some() && version.since > schedule.at(touch.start);
         (was_there && has_changed).then_some(From::Version(version.writer))
+    }
+
+    /// The row that FOR KEY SHARE has found: that of the statement's start, unless its key may have changed since.
+    fn key_share(&self, schedule: &WalkedSchedule<'_>, touch: &Touch, own: &[Value]) -> Option<From> {
+        let returned = |place: usize| self.returns(schedule, touch, place, own);
+        let [start, moment, held] = [touch.start, touch.moment, touch.held].map(|at| self.latest(schedule, at));
+        let is_kept = self.all[start + 1..=held].iter().all(|version| !version.has_absence);
+        if is_kept && returned(start) {
+            return Some(From::Version(self.all[start].writer));
+        }
+        let may_change = |writer| may_change_key(&schedule.story, touch.key, writer);
+        let may_look_again = self.all[start + 1..=moment].iter().filter_map(|one| one.writer).any(may_change);
+        let was_there = self.all[moment].born <= start;
+        (may_look_again && was_there && returned(moment)).then_some(From::Version(self.all[moment].writer))
     }
 
     /// A row that was deleted while it was waited for.

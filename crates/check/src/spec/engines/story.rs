@@ -190,6 +190,13 @@ impl<'a> Story<'a> {
         numbers[first..end].iter().map(|&number| &self.touches[number as usize])
     }
 
+    /// Whether a transaction changes an entry of an index, `table@index/value`.
+    pub(super) fn changes_entry(&self, transaction: usize) -> bool {
+        let is_entry = |key: KeyId| matches!(self.history.key_name(key), Name::Text(name) if name.contains('@'));
+        let events = self.history.events_of(self.transactions[transaction].id);
+        events.iter().any(|event| !event.is_read() && is_entry(event.key))
+    }
+
     /// Whether there is no row under a key at first.
     pub(super) fn is_absent_at_first(&self, key: usize) -> bool {
         self.history.initial(KeyId(key as u32)).is_absent()
