@@ -420,7 +420,9 @@ impl WireClient {
         let Some(walking) = hall.walking.as_ref().filter(|_| is_step(prepared, self.connection.status())) else {
             return Ok(());
         };
-        let question = question(prepared.statement().text(), &format!("{parameters:?}"));
+        // Who has a name is not taken for another one that asks the same.
+        let name = self.connection.session().settings().get("application_name").cloned().unwrap_or_default();
+        let question = question(prepared.statement().text(), &(name, format!("{parameters:?}")));
         self.unless_stopped(walking.ask(self.process, question)).await
     }
 

@@ -26,7 +26,7 @@ impl TransactionLabel {
     }
 }
 
-/// What stands for a question: its text and its values.
+/// What stands for a question: its text, its values and the name of who asks.
 pub(crate) fn question(text: &str, values: &impl Hash) -> u64 {
     let mut hasher = FxHasher::default();
     text.hash(&mut hasher);
