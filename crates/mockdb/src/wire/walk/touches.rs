@@ -47,7 +47,7 @@ enum Thing<'a> {
     Advisory(i128),
     /// In which order transactions commit.
     Commits,
-    /// In which order those at serializable commit: the last one closes a circle.
+    /// In which order those at serializable commit: the last one closes a cycle.
     Serials,
     /// Who waits for whom.
     Waits,
